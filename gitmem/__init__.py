@@ -1,0 +1,3 @@
+"""Git-backed, versioned memory for AI agents."""
+
+__version__ = "0.1.0.dev0"

@@ -1,0 +1,1 @@
+"""People at the door: one file per group of commands."""

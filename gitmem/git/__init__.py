@@ -1,0 +1,1 @@
+"""The only room that knows git objects: trees, commits, refs, the work tree, revisions."""

@@ -1,0 +1,1 @@
+"""What people ask for: capture, the curated store, sessions, plans, history, undo."""

@@ -1,0 +1,1 @@
+"""Pure: bytes to concepts and entries and back; paths; generated pages."""

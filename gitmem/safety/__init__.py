@@ -1,0 +1,1 @@
+"""Pure: the scanner and its rule files, secrets, unicode, the recall fence."""
