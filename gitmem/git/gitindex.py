@@ -1,0 +1,197 @@
+"""Git's own index file, spliced: only the records of touched files are patched in the raw bytes.
+
+Reading and writing it as objects takes seconds at 100,000 files; splicing takes tens of
+milliseconds. What must hold for plain git to stay right is written at each rule below.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitmem.errors import BundleBusy
+from gitmem.git.objects import FILE, Oid
+
+_HEADER = struct.Struct(">4sLL")
+_FIXED = struct.Struct(">10L20sH")
+_U32 = 0xFFFFFFFF
+_STAGE = 0x3000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the index says of one file."""
+
+    mode: int
+    oid: Oid
+    ctime: tuple[int, int] = (0, 0)
+    mtime: tuple[int, int] = (0, 0)
+    device: int = 0
+    inode: int = 0
+    uid: int = 0
+    gid: int = 0
+    size: int = 0
+
+    @classmethod
+    def of(cls, mode: int, oid: Oid, stat: os.stat_result) -> Record:
+        return cls(
+            mode,
+            oid,
+            _split(stat.st_ctime_ns),
+            _split(stat.st_mtime_ns),
+            stat.st_dev & _U32,
+            stat.st_ino & _U32,
+            stat.st_uid & _U32,
+            stat.st_gid & _U32,
+            stat.st_size & _U32,
+        )
+
+    def render(self, name: bytes) -> bytes:
+        fixed = _FIXED.pack(
+            *self.ctime,
+            *self.mtime,
+            self.device,
+            self.inode,
+            self.mode,
+            self.uid,
+            self.gid,
+            self.size,
+            bytes.fromhex(self.oid),
+            min(len(name), 0xFFF),
+        )
+        return fixed + name + b"\0" * (8 - (62 + len(name)) % 8)
+
+
+class GitIndex:
+    """A version 2 index as raw bytes with the place of every record."""
+
+    def __init__(self, raw: bytes, mtime: int) -> None:
+        self._raw = raw
+        self._mtime = mtime
+        self.names: list[bytes] = []
+        self._starts: list[int] = []
+        self._racy: list[int] = []
+        self._walk()
+
+    @property
+    def checksum(self) -> str:
+        return self._raw[-20:].hex()
+
+    def _walk(self) -> None:
+        raw, position = self._raw, _HEADER.size
+        names, starts, racy = self.names, self._starts, self._racy
+        moment = struct.pack(">L", self._mtime & _U32)
+        count = _HEADER.unpack_from(raw)[2]
+        for _ in range(count):
+            flags = (raw[position + 60] << 8) | raw[position + 61]
+            if flags & _STAGE:
+                raise BundleBusy("A merge is under way in this bundle: finish or abort it with git first.")
+            length = flags & 0xFFF
+            if length == 0xFFF:
+                length = raw.index(b"\0", position + 62) - position - 62
+            # Racy git: a file written in the second in which the index was written may have
+            # changed since without its stat showing it.
+            if raw[position + 8 : position + 12] >= moment:
+                racy.append(position)
+            names.append(raw[position + 62 : position + 62 + length])
+            starts.append(position)
+            position += (62 + length + 8) & ~7
+        starts.append(position)
+
+    def place(self, name: bytes) -> int:
+        """Where a file's record stands, or -1."""
+        place = bisect_left(self.names, name)
+        return place if place < len(self.names) and self.names[place] == name else -1
+
+    def oid(self, place: int) -> Oid:
+        start = self._starts[place]
+        return self._raw[start + 40 : start + 60].hex()
+
+    def mode(self, place: int) -> int:
+        return int.from_bytes(self._raw[self._starts[place] + 24 : self._starts[place] + 28])
+
+    def untouched(self, place: int, stat: os.stat_result) -> bool:
+        """The file is for certain what the record says: same stat, and not written in the index's second."""
+        start = self._starts[place]
+        _, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self._raw, start)
+        return (
+            (seconds, nanos) == _split(stat.st_mtime_ns)
+            and 0 < size == stat.st_size & _U32
+            and inode == stat.st_ino & _U32
+            and (mode == FILE) == (not stat.st_mode & 0o100)
+            and seconds < self._mtime
+        )
+
+    def splice(self, changes: Mapping[bytes, Record | None]) -> bytes:
+        """The bytes of an index in which these records are set or dropped.
+
+        Extensions are left out: a stale cache of trees makes `git commit` write the old tree while
+        `git status` is clean. Records that became racy get size 0, as git does it, so that a
+        same-size edit in the second of a flush is seen.
+        """
+        raw = bytearray(self._raw)
+        for position in self._racy:
+            raw[position + 36 : position + 40] = b"\0\0\0\0"
+        pieces: list[bytes] = []
+        copied = _HEADER.size
+        count = len(self.names)
+        for name in sorted(changes):
+            record = changes[name]
+            place = bisect_left(self.names, name)
+            start = self._starts[place]
+            known = place < len(self.names) and self.names[place] == name
+            pieces.append(bytes(raw[copied:start]))
+            if record is not None:
+                pieces.append(record.render(name))
+            copied = self._starts[place + 1] if known else start
+            count += (record is not None) - known
+        pieces.append(bytes(raw[copied : self._starts[-1]]))
+        return _sealed(count, b"".join(pieces))
+
+
+def load(path: str) -> GitIndex | None:
+    """The index at `path` ready to be spliced; None where there is none or it must be made anew."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+            mtime = int(os.fstat(file.fileno()).st_mtime)
+    except FileNotFoundError:
+        return None
+    if len(raw) < 32 or raw[:8] != b"DIRC\0\0\0\2":
+        return None
+    if raw[-20:] != b"\0" * 20 and hashlib.sha1(raw[:-20], usedforsecurity=False).digest() != raw[-20:]:
+        return None
+    try:
+        index = GitIndex(raw, mtime)
+    except (struct.error, IndexError, ValueError):
+        return None
+    return None if _has_foreign_extension(raw, index._starts[-1]) else index
+
+
+def build(records: Mapping[bytes, Record]) -> bytes:
+    """The bytes of a new version 2 index."""
+    return _sealed(len(records), b"".join(records[name].render(name) for name in sorted(records)))
+
+
+def _sealed(count: int, records: bytes) -> bytes:
+    data = _HEADER.pack(b"DIRC", 2, count) + records
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def _has_foreign_extension(raw: bytes, position: int) -> bool:
+    """An extension with a lower-case name (split or sparse index) changes what the records mean."""
+    while position < len(raw) - 20:
+        name, size = raw[position : position + 4], struct.unpack_from(">L", raw, position + 4)[0]
+        if not 65 <= name[0] <= 90:
+            return True
+        position += 8 + size
+    return False
+
+
+def _split(nanoseconds: int) -> tuple[int, int]:
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return seconds & _U32, rest

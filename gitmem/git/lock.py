@@ -1,0 +1,61 @@
+"""The bundle lock: one writer at a time, across processes, with its owner written beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BundleBusy
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+
+class BundleLock:
+    """A lock that the operating system drops when its owner dies, so it is never stale.
+
+    It may be taken again by the thread that holds it. The owner file beside it is for people and
+    for the error message; nothing is decided by it.
+    """
+
+    def __init__(self, state_dir: str) -> None:
+        self._path = os.path.join(state_dir, "lock")
+        self._owner_path = os.path.join(state_dir, "lock.owner")
+        self._lock: BaseFileLock | None = None
+
+    @contextlib.contextmanager
+    def hold(self, purpose: str, *, wait: float = 30.0) -> Iterator[bool]:
+        """Hold the lock; gives True where this call took it, False where the thread had it already."""
+        from filelock import FileLock, Timeout
+
+        if self._lock is None:
+            self._lock = FileLock(self._path)
+        outermost = not self._lock.is_locked
+        try:
+            self._lock.acquire(timeout=wait, poll_interval=0.005)
+        except Timeout:
+            raise BundleBusy(
+                f"The bundle is in use by {self.owner() or 'another process'}: try again when it is done."
+            ) from None
+        try:
+            if outermost:
+                self._sign(purpose)
+            yield outermost
+        finally:
+            self._lock.release()
+
+    def owner(self) -> str:
+        """Who held the lock last, in words; empty where nobody has written it."""
+        try:
+            with open(self._owner_path, encoding="utf-8") as file:
+                owner = json.load(file)
+            return f"process {int(owner['pid'])} ({str(owner['purpose'])[:60]})"
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def _sign(self, purpose: str) -> None:
+        with contextlib.suppress(OSError), open(self._owner_path, "w", encoding="utf-8") as file:
+            json.dump({"pid": os.getpid(), "purpose": purpose}, file)

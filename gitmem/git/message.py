@@ -1,0 +1,109 @@
+"""Commit messages: `kind: what happened`, a reason in prose, and trailers that plain git reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+KINDS = (
+    "init",
+    "flush",
+    "compress",
+    "snapshot",
+    "memory",
+    "session",
+    "plan",
+    "skill",
+    "restore",
+    "revert",
+    "merge",
+    "edit",
+    "host",
+    "import",
+    "recover",
+    "archive",
+    "erase",
+    "quarantine",
+)
+TRAILERS = (
+    "Kind",
+    "Session",
+    "Parent-Session",
+    "Agent",
+    "Machine",
+    "Platform",
+    "Model",
+    "Trigger",
+    "Reason",
+    "Source",
+    "Derived-From",
+    "Reverts",
+    "Snapshot",
+    "Scan",
+    "Events",
+)
+_SUBJECT_LIMIT = 100
+_VALUE_LIMIT = 2000
+_TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a commit says: its kind, one line of what happened, and where it came from."""
+
+    kind: str
+    what: str
+    trailers: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    body: str = ""
+
+    def render(self) -> str:
+        """The text of the commit. Trailer values are one line each: a newline in one would forge another."""
+        subject = one_line(f"{self.kind}: {self.what}", _SUBJECT_LIMIT)
+        lines = [f"Kind: {self.kind}"]
+        for key in sorted(self.trailers, key=_rank):
+            value = self.trailers[key]
+            for item in (value,) if isinstance(value, str) else value:
+                if item:
+                    lines.append(f"{key}: {one_line(item, _VALUE_LIMIT)}")
+        prose = f"{_prose(self.body)}\n\n" if self.body.strip() else ""
+        return f"{subject}\n\n{prose}" + "\n".join(lines) + "\n"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Text on one line, without control characters, cut with an ellipsis."""
+    line = _CONTROL.sub(" ", text).strip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def trailers_of(message: str) -> dict[str, tuple[str, ...]]:
+    """The trailers in the last paragraph of a commit message; empty where it has none."""
+    paragraph = message.rstrip().rpartition("\n\n")[2]
+    found: dict[str, list[str]] = {}
+    for line in paragraph.split("\n"):
+        match = _TRAILER.fullmatch(line)
+        if match is None:
+            if line.startswith((" ", "\t")):
+                continue
+            return {}
+        found.setdefault(match[1], []).append(match[2])
+    return {key: tuple(values) for key, values in found.items()}
+
+
+def kind_of(message: str) -> str:
+    """The kind of a commit: its trailer, else the word before the colon where we know it, else `edit`."""
+    kinds = trailers_of(message).get("Kind")
+    if kinds:
+        return kinds[0]
+    word = message.partition(":")[0]
+    return word if word in KINDS else "edit"
+
+
+def _prose(body: str) -> str:
+    """A body whose last paragraph git can not take for trailers: the trailers come after it."""
+    return "\n".join(_CONTROL.sub(" ", line).rstrip() for line in body.strip().split("\n"))
+
+
+def _rank(key: str) -> int:
+    return TRAILERS.index(key) if key in TRAILERS else len(TRAILERS)

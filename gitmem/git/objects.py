@@ -1,0 +1,199 @@
+"""Git objects as values: ids, trees, commits and tags, encoded and decoded without a repository."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gitmem.errors import BundleUnusable
+
+Oid = str
+"""A 40-character hexadecimal object id."""
+
+FILE = 0o100644
+EXECUTABLE = 0o100755
+DIRECTORY = 0o040000
+
+EMPTY_TREE: Oid = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+TYPE_NUMBERS = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
+TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class GitObject:
+    """One object about to be written: its type, its content and the id that follows from them."""
+
+    type: bytes
+    content: bytes
+    oid: Oid
+
+    @classmethod
+    def of(cls, kind: bytes, content: bytes) -> GitObject:
+        return cls(kind, content, object_id(kind, content))
+
+
+def object_id(kind: bytes, content: bytes) -> Oid:
+    digest = hashlib.sha1(b"%s %d\0" % (kind, len(content)), usedforsecurity=False)
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def blob_id(content: bytes) -> Oid:
+    return object_id(b"blob", content)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    mode: int
+    oid: Oid
+
+    @property
+    def is_directory(self) -> bool:
+        return self.mode == DIRECTORY
+
+
+def parse_tree(raw: bytes) -> dict[bytes, TreeEntry]:
+    """The entries of a raw tree by name, in stored order."""
+    entries: dict[bytes, TreeEntry] = {}
+    position, end = 0, len(raw)
+    try:
+        while position < end:
+            space = raw.index(b" ", position)
+            nul = raw.index(b"\0", space)
+            mode = int(raw[position:space], 8)
+            position = nul + 21
+            entries[raw[space + 1 : nul]] = TreeEntry(mode, raw[nul + 1 : position].hex())
+    except ValueError as error:
+        raise BundleUnusable("A tree object is damaged; run `gitmem verify`.") from error
+    if position != end:
+        raise BundleUnusable("A tree object is cut short; run `gitmem verify`.")
+    return entries
+
+
+def render_tree(entries: Mapping[bytes, TreeEntry]) -> bytes:
+    """The raw tree, sorted as git wants it: a directory's name counts as if it ended in a slash."""
+    ordered = sorted(
+        entries.items(), key=lambda item: item[0] + b"/" if item[1].mode == DIRECTORY else item[0]
+    )
+    return b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An author or committer, with the moment they acted (seconds since the epoch, offset in minutes)."""
+
+    name: str
+    email: str
+    time: int
+    offset: int = 0
+
+    def render(self) -> bytes:
+        sign = "-" if self.offset < 0 else "+"
+        hours, minutes = divmod(abs(self.offset), 60)
+        name, email = _identity(self.name) or "unknown", _identity(self.email)
+        return f"{name} <{email}> {self.time} {sign}{hours:02d}{minutes:02d}".encode()
+
+    @classmethod
+    def parse(cls, line: bytes) -> Person:
+        text = line.decode("utf-8", "replace")
+        head, _, tail = text.rpartition("> ")
+        name, _, email = head.partition(" <")
+        seconds, _, zone = tail.partition(" ")
+        try:
+            time = int(seconds)
+            offset = int(zone[1:3]) * 60 + int(zone[3:5]) if zone else 0
+        except ValueError:
+            time, offset = 0, 0
+        return cls(name, email, time, -offset if zone.startswith("-") else offset)
+
+
+def _identity(text: str) -> str:
+    """Git has no escape for these characters in a name: they would break the line's form."""
+    cleaned = "".join(" " if ord(ch) < 32 or ch in "<>\x7f" else ch for ch in text)
+    return cleaned.encode("utf-8", "replace").decode().strip(" .,:;\"'")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as it stands in the store."""
+
+    oid: Oid
+    tree: Oid
+    parents: tuple[Oid, ...]
+    author: Person
+    committer: Person
+    message: str
+
+    @property
+    def subject(self) -> str:
+        return self.message.partition("\n")[0]
+
+
+def render_commit(
+    tree: Oid, parents: Iterable[Oid], author: Person, committer: Person, message: str
+) -> GitObject:
+    lines = [b"tree " + tree.encode()]
+    lines += [b"parent " + parent.encode() for parent in parents]
+    lines += [b"author " + author.render(), b"committer " + committer.render(), b"", b""]
+    return GitObject.of(b"commit", b"\n".join(lines) + message.encode("utf-8", "replace"))
+
+
+def parse_commit(oid: Oid, raw: bytes) -> Commit:
+    tree, parents, author, committer = "", [], Person("", "", 0), Person("", "", 0)
+    for key, value in _headers(raw):
+        if key == b"tree":
+            tree = value.decode("ascii", "replace")
+        elif key == b"parent":
+            parents.append(value.decode("ascii", "replace"))
+        elif key == b"author":
+            author = Person.parse(value)
+        elif key == b"committer":
+            committer = Person.parse(value)
+    return Commit(oid, tree, tuple(parents), author, committer, _body(raw))
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An annotated tag."""
+
+    oid: Oid
+    target: Oid
+    name: str
+    tagger: Person
+    message: str
+
+
+def render_tag(target: Oid, name: str, tagger: Person, message: str) -> GitObject:
+    lines = [
+        b"object " + target.encode(),
+        b"type commit",
+        b"tag " + name.encode(),
+        b"tagger " + tagger.render(),
+        b"",
+        b"",
+    ]
+    return GitObject.of(b"tag", b"\n".join(lines) + message.encode("utf-8", "replace"))
+
+
+def parse_tag(oid: Oid, raw: bytes) -> Tag:
+    target, name, tagger = "", "", Person("", "", 0)
+    for key, value in _headers(raw):
+        if key == b"object":
+            target = value.decode("ascii", "replace")
+        elif key == b"tag":
+            name = value.decode("utf-8", "replace")
+        elif key == b"tagger":
+            tagger = Person.parse(value)
+    return Tag(oid, target, name, tagger, _body(raw))
+
+
+def _headers(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for line in raw.partition(b"\n\n")[0].split(b"\n"):
+        key, _, value = line.partition(b" ")
+        yield key, value
+
+
+def _body(raw: bytes) -> str:
+    return raw.partition(b"\n\n")[2].decode("utf-8", "replace")

@@ -1,0 +1,210 @@
+"""Pack files written by hand: all new objects of one commit in one pack, with its index.
+
+A pack costs three fsyncs however many objects it holds; loose files cost one each. The entries
+are whole objects, never deltas, so that many small packs can be joined by copying bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitmem.git.files import durable_directory, durable_file, together
+from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
+
+_INDEX_MAGIC = b"\377tOc\0\0\0\2"
+_PACK_HEADER = struct.Struct(">4sLL")
+_DELTA_TYPES = (6, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One object's bytes as they stand in a pack."""
+
+    oid: Oid
+    crc: int
+    raw: bytes
+
+
+def compress(item: GitObject) -> Packed:
+    """The pack entry of one object: type and size in git's variable-length form, then zlib data."""
+    size = len(item.content)
+    byte = (TYPE_NUMBERS[item.type] << 4) | (size & 0x0F)
+    size >>= 4
+    header = bytearray()
+    while size:
+        header.append(byte | 0x80)
+        byte = size & 0x7F
+        size >>= 7
+    header.append(byte)
+    raw = bytes(header) + zlib.compress(item.content, 1)
+    return Packed(item.oid, zlib.crc32(raw), raw)
+
+
+class StagedPack:
+    """A pack and its index, made aside and then put in place.
+
+    Both files get their final names only when their bytes are on disk, the index last, because
+    git takes a pack for complete when its index is there.
+    """
+
+    def __init__(self, directory: str, objects: Iterable[GitObject | Packed], *, stem: str) -> None:
+        packed = {o.oid: o if isinstance(o, Packed) else compress(o) for o in objects}
+        ordered = [packed[oid] for oid in sorted(packed)]
+        parts = [_PACK_HEADER.pack(b"PACK", 2, len(ordered))]
+        offsets = []
+        position = _PACK_HEADER.size
+        for entry in ordered:
+            offsets.append(position)
+            parts.append(entry.raw)
+            position += len(entry.raw)
+        body = b"".join(parts)
+        checksum = hashlib.sha1(body, usedforsecurity=False).digest()
+        self.name = f"pack-{checksum.hex()}"
+        self._directory = directory
+        self._stem = stem
+        self._data = body + checksum
+        self._index = _render_index(ordered, offsets, checksum)
+
+    def write_data(self) -> None:
+        durable_file(self._stem + ".pack", self._data, mode=0o444)
+
+    def write_index(self) -> None:
+        durable_file(self._stem + ".idx", self._index, mode=0o444)
+
+    def publish(self) -> None:
+        """Give both files their names; they survive a power cut when this returns."""
+        os.makedirs(self._directory, exist_ok=True)
+        for suffix in (".pack", ".idx"):
+            os.replace(self._stem + suffix, os.path.join(self._directory, self.name + suffix))
+        durable_directory(self._directory)
+
+    def discard(self) -> None:
+        for suffix in (".pack", ".idx"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._stem + suffix)
+
+
+def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) -> bytes:
+    """Version 2 of git's pack index: fan-out, ids, CRCs, offsets (64-bit ones beside), checksums."""
+    counts = [0] * 256
+    for entry in ordered:
+        counts[int(entry.oid[:2], 16)] += 1
+    fanout, total = [], 0
+    for count in counts:
+        total += count
+        fanout.append(total)
+    small: list[int] = []
+    large: list[int] = []
+    for offset in offsets:
+        if offset < 0x80000000:
+            small.append(offset)
+        else:
+            small.append(0x80000000 | len(large))
+            large.append(offset)
+    data = b"".join(
+        [
+            _INDEX_MAGIC,
+            struct.pack(">256L", *fanout),
+            bytes.fromhex("".join(entry.oid for entry in ordered)),
+            struct.pack(f">{len(ordered)}L", *(entry.crc for entry in ordered)),
+            struct.pack(f">{len(small)}L", *small),
+            struct.pack(f">{len(large)}Q", *large),
+            checksum,
+        ]
+    )
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) -> int:
+    """Join small packs into one when there are many; gives how many were joined.
+
+    Packs are taken from the smallest up while the next one is less than twice what was taken so
+    far: each object is copied a logarithmic number of times, and few packs remain.
+    """
+    sizes = sorted(
+        (entry.stat().st_size, entry.name[: -len(".pack")])
+        for entry in os.scandir(directory)
+        if entry.name.endswith(".pack") and not _is_kept(entry.path)
+    )
+    if len(sizes) < at_least:
+        return 0
+    chosen: list[str] = []
+    taken = 0
+    for size, name in sizes:
+        if size > largest or (len(chosen) >= at_least // 2 and size > 2 * taken):
+            break
+        chosen.append(name)
+        taken += size
+    joined: dict[Oid, Packed] = {}
+    done = []
+    for name in chosen:
+        entries = _read_whole(os.path.join(directory, name))
+        if entries is not None:
+            joined.update((entry.oid, entry) for entry in entries)
+            done.append(name)
+    if len(done) < 2:
+        return 0
+    pack = StagedPack(directory, joined.values(), stem=stem)
+    try:
+        together(pack.write_data, pack.write_index)
+        pack.publish()
+    finally:
+        pack.discard()
+    for name in done:
+        if name != pack.name:
+            # The index goes first: git takes a pack without one for unfinished.
+            for suffix in (".idx", ".pack", ".rev"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(directory, name + suffix))
+    return len(done)
+
+
+def _is_kept(pack: str) -> bool:
+    stem = pack[: -len(".pack")]
+    return any(os.path.exists(stem + suffix) for suffix in (".keep", ".promisor", ".mtimes", ".bitmap"))
+
+
+def _read_whole(stem: str) -> list[Packed] | None:
+    """All entries of a pack as they stand, or None where some are deltas or anything looks odd."""
+    try:
+        with open(stem + ".idx", "rb") as file:
+            index = file.read()
+        with open(stem + ".pack", "rb") as file:
+            pack = file.read()
+    except FileNotFoundError:
+        return None
+    if not index.startswith(_INDEX_MAGIC) or pack[:4] != b"PACK":
+        return None
+    if hashlib.sha1(pack[:-20], usedforsecurity=False).digest() != pack[-20:]:
+        return None
+    return list(_entries(index, pack)) if not _has_deltas(index, pack) else None
+
+
+def _offsets(index: bytes) -> list[int]:
+    count = struct.unpack_from(">L", index, 8 + 255 * 4)[0]
+    small = struct.unpack_from(f">{count}L", index, 8 + 1024 + count * 24)
+    start = 8 + 1024 + count * 28
+    return [
+        value if value < 0x80000000 else struct.unpack_from(">Q", index, start + (value & 0x7FFFFFFF) * 8)[0]
+        for value in small
+    ]
+
+
+def _has_deltas(index: bytes, pack: bytes) -> bool:
+    return any((pack[offset] >> 4) & 7 in _DELTA_TYPES for offset in _offsets(index))
+
+
+def _entries(index: bytes, pack: bytes) -> Iterator[Packed]:
+    offsets = _offsets(index)
+    count = len(offsets)
+    ends = dict(zip(sorted(offsets), [*sorted(offsets)[1:], len(pack) - 20], strict=True))
+    crcs = struct.unpack_from(f">{count}L", index, 8 + 1024 + count * 20)
+    for number, offset in enumerate(offsets):
+        start = 8 + 1024 + number * 20
+        yield Packed(index[start : start + 20].hex(), crcs[number], pack[offset : ends[offset]])

@@ -1,0 +1,70 @@
+"""The note of a commit under way, on disk before its ref moves.
+
+After a crash it tells a file that we had no time to write from a file that a person edited, and
+our own git locks from somebody else's. It is one file, written over in place (a new file would
+cost a second flush of the file system's journal), guarded by a checksum: a torn note means that
+the ref was not moved yet, because the ref waits for the note.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+
+from gitmem.git.files import read_file, write_all
+from gitmem.git.objects import Oid
+
+_MARK = b"pending "
+_DONE = b"settled "
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Old and new tip, the files between them, and the inodes of the git locks that are ours."""
+
+    old: Oid | None
+    new: Oid
+    paths: tuple[str, ...]
+    locks: dict[str, int] = field(default_factory=dict)
+
+
+class PendingFile:
+    def __init__(self, state_dir: str) -> None:
+        self.path = os.path.join(state_dir, "pending")
+
+    def write(self, pending: Pending) -> None:
+        """Put the note on disk."""
+        body = json.dumps(asdict(pending)).encode()
+        digest = hashlib.sha256(body).hexdigest().encode()
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        try:
+            write_all(descriptor, _MARK + digest + b" %d\n" % len(body) + body + b"\n")
+            getattr(os, "fdatasync", os.fsync)(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> Pending | None:
+        """The note of a commit that was not finished, or None."""
+        raw = read_file(self.path)
+        if raw is None or not raw.startswith(_MARK):
+            return None
+        head, _, rest = raw.partition(b"\n")
+        try:
+            _, digest, length = head.split(b" ")
+            body = rest[: int(length)]
+            if hashlib.sha256(body).hexdigest().encode() != digest:
+                return None
+            values = json.loads(body)
+            return Pending(values["old"], values["new"], tuple(values["paths"]), dict(values["locks"]))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def settle(self) -> None:
+        """The commit is finished. Not flushed: finding the note again does no harm."""
+        descriptor = os.open(self.path, os.O_WRONLY)
+        try:
+            os.write(descriptor, _DONE)
+        finally:
+            os.close(descriptor)

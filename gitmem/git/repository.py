@@ -1,0 +1,67 @@
+"""One repository with its work tree, as the rest of the git room sees it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from gitmem.errors import BundleBusy, BundleUnusable
+from gitmem.git.lock import BundleLock
+from gitmem.git.objects import Oid
+from gitmem.git.pending import PendingFile
+from gitmem.git.refs import BRANCH, Refs
+from gitmem.git.store import ObjectStore
+from gitmem.git.tree import Tree
+from gitmem.git.worktree import WorkTree
+
+_UNDER_WAY = {
+    "MERGE_HEAD": "A merge",
+    "CHERRY_PICK_HEAD": "A cherry-pick",
+    "REVERT_HEAD": "A git revert",
+    "rebase-merge": "A rebase",
+    "rebase-apply": "A rebase",
+    "BISECT_LOG": "A bisect",
+}
+
+
+class Repository:
+    """A git repository with a work tree that gitmem writes to.
+
+    `on_stage` is told how far a commit has come ("objects", "acknowledged", "work tree",
+    "index"): benchmarks measure by it and fault tests stop there.
+    """
+
+    def __init__(self, root: str, git_dir: str) -> None:
+        self.root = root
+        self.git_dir = git_dir
+        self.state_dir = os.path.join(git_dir, "gitmem")
+        self.scratch = os.path.join(self.state_dir, "tmp")
+        self.refs = Refs(git_dir)
+        self.store = ObjectStore(git_dir, self.scratch)
+        self.worktree = WorkTree(root, git_dir, self.store, self.scratch)
+        self.lock = BundleLock(self.state_dir)
+        self.pending = PendingFile(self.state_dir)
+        self.on_stage: Callable[[str], None] = _ignore
+
+    def tip(self) -> Oid | None:
+        return self.refs.read(BRANCH)
+
+    def tree(self, commit: Oid | None) -> Tree:
+        """The files of a commit; an empty tree where there is none."""
+        return Tree(self.store, self.store.commit(commit).tree) if commit else Tree(self.store)
+
+    def refuse_if_busy(self) -> None:
+        """Refuse where a commit on `main` would be wrong: another branch, a merge under way."""
+        head = self.refs.head()
+        if head != BRANCH:
+            where = f"on branch {head.removeprefix('refs/heads/')}" if "/" in head else "detached"
+            raise BundleUnusable(
+                f"HEAD is {where}, and gitmem commits to main only: run `git checkout main` first."
+            )
+        for name, what in _UNDER_WAY.items():
+            if os.path.exists(os.path.join(self.git_dir, name)):
+                raise BundleBusy(f"{what} is under way in this bundle: finish or abort it with git first.")
+
+
+def _ignore(_: str) -> None:
+    return

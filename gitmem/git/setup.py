@@ -1,0 +1,117 @@
+"""Open a repository, or make a new one that plain git and gitmem both take for a normal one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+
+from gitmem.errors import BundleNotFound, BundleUnusable
+from gitmem.git.files import disk_error, read_file
+from gitmem.git.refs import BRANCH
+from gitmem.git.repository import Repository
+from gitmem.git.worktree import TEMPORARY
+
+
+def git_dir_of(root: str) -> str | None:
+    """The git directory of a work tree: `.git`, or where a `.git` file points."""
+    dot_git = os.path.join(root, ".git")
+    if os.path.isdir(dot_git):
+        return os.path.abspath(dot_git)
+    content = read_file(dot_git) if os.path.isfile(dot_git) else None
+    if content is None:
+        return None
+    text = content.decode("utf-8", "replace").strip()
+    if not text.startswith("gitdir: "):
+        raise BundleUnusable(f"{dot_git} is not a git link; remove it or run `gitmem init`.")
+    target = os.path.normpath(os.path.join(root, text.removeprefix("gitdir: ").strip()))
+    if not os.path.isdir(target):
+        raise BundleUnusable(
+            f"The git directory {target} that {dot_git} names is gone; restore it from a backup."
+        )
+    return os.path.abspath(target)
+
+
+def open_repository(root: str) -> Repository:
+    """The repository whose work tree is `root`."""
+    root = os.path.abspath(root)
+    git_dir = git_dir_of(root)
+    if git_dir is None:
+        if os.path.isfile(os.path.join(root, "HEAD")) and os.path.isdir(os.path.join(root, "objects")):
+            raise BundleUnusable(
+                f"{root} is a bare repository: clone it with `gitmem clone {root} DIR` and use the clone."
+            )
+        raise BundleNotFound(f"There is no bundle in {root}.", hint="Make one with `gitmem init`.")
+    if os.path.exists(os.path.join(git_dir, "commondir")):
+        raise BundleUnusable(f"{root} is a linked work tree of another repository: use the main one.")
+    if not os.path.isfile(os.path.join(git_dir, "HEAD")):
+        raise BundleUnusable(f"{git_dir} is not a git repository (it has no HEAD); restore it from a backup.")
+    repository = Repository(root, git_dir)
+    # Backups leave empty directories out, and git takes a directory without these for no repository.
+    for name in ("objects", "refs"):
+        path = os.path.join(git_dir, name)
+        if not os.path.isdir(path):
+            with contextlib.suppress(OSError):
+                os.makedirs(path, exist_ok=True)
+    return repository
+
+
+_CONFIG = """[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = false
+	logallrefupdates = true
+	autocrlf = false
+	splitIndex = false
+	untrackedCache = false
+	fsmonitor = false
+	fsync = all
+[feature]
+	manyFiles = false
+[index]
+	version = 2
+	threads = 1
+	skipHash = false
+[gc]
+	auto = 0
+"""
+
+_EXCLUDE = f"{TEMPORARY}*\n"
+
+
+def make_repository(root: str, *, separate_git_dir: str | None = None) -> Repository:
+    """An empty repository with its work tree at `root`, ready for the first commit."""
+    root = os.path.abspath(root)
+    git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
+    try:
+        os.makedirs(root, exist_ok=True)
+        for name in (
+            "objects/pack",
+            "objects/info",
+            "refs/heads",
+            "refs/tags",
+            "info",
+            "hooks",
+            "gitmem/tmp",
+        ):
+            os.makedirs(os.path.join(git_dir, *name.split("/")), exist_ok=True)
+        for name, content in (
+            ("config", _CONFIG),
+            ("info/exclude", _EXCLUDE),
+            ("HEAD", f"ref: {BRANCH}\n"),
+        ):
+            with open(os.path.join(git_dir, *name.split("/")), "w", encoding="utf-8", newline="\n") as file:
+                file.write(content)
+        if separate_git_dir:
+            with open(os.path.join(root, ".git"), "w", encoding="utf-8", newline="\n") as file:
+                file.write(f"gitdir: {os.path.relpath(git_dir, root)}\n")
+    except OSError as error:
+        raise disk_error(error) from error
+    return Repository(root, git_dir)
+
+
+def remove_repository(repository: Repository) -> None:
+    """Take back a repository whose making failed before its first commit."""
+    shutil.rmtree(repository.git_dir, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(repository.root, ".git"))

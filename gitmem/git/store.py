@@ -1,0 +1,174 @@
+"""The object store: read any object, write the new objects of one commit durably."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+import zlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BundleUnusable
+from gitmem.git.files import together
+from gitmem.git.objects import (
+    EMPTY_TREE,
+    TYPE_NAMES,
+    Commit,
+    GitObject,
+    Oid,
+    Tag,
+    TreeEntry,
+    parse_commit,
+    parse_tag,
+    parse_tree,
+)
+from gitmem.git.packs import StagedPack, join_small_packs
+
+if TYPE_CHECKING:
+    from dulwich.object_store import DiskObjectStore
+
+_CACHED_TREES = 2048
+_PACKS_TO_JOIN = 16
+_LARGEST_TO_JOIN = 32 * 1024 * 1024
+
+
+class MissingObject(BundleUnusable):
+    """An object that is named somewhere is not in the store."""
+
+    def __init__(self, oid: Oid) -> None:
+        super().__init__(f"Object {oid} is missing from the repository; run `gitmem verify`.")
+        self.oid = oid
+
+
+class ObjectStore:
+    """Objects of one repository. Reading packs is dulwich's work; writing them is ours."""
+
+    def __init__(self, git_dir: str, scratch: str) -> None:
+        self.directory = os.path.join(git_dir, "objects")
+        self.pack_directory = os.path.join(self.directory, "pack")
+        self._scratch = scratch
+        self._packs: DiskObjectStore | None = None
+        self._trees: OrderedDict[Oid, dict[bytes, TreeEntry]] = OrderedDict()
+        self._newest: Commit | None = None
+
+    def read(self, oid: Oid) -> tuple[bytes, bytes]:
+        """Type and content of an object."""
+        loose = self._read_loose(oid)
+        if loose is not None:
+            return loose
+        if oid == EMPTY_TREE:
+            return b"tree", b""
+        try:
+            number, content = self._dulwich().get_raw(oid.encode())  # type: ignore[arg-type]
+        except KeyError:
+            raise MissingObject(oid) from None
+        except (ValueError, AssertionError, zlib.error, OSError) as error:
+            raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
+        return TYPE_NAMES[number], content
+
+    def blob(self, oid: Oid) -> bytes:
+        return self._typed(oid, b"blob")
+
+    def tree(self, oid: Oid) -> dict[bytes, TreeEntry]:
+        """Entries of a tree by name. The mapping is shared: copy it before changing it."""
+        cached = self._trees.get(oid)
+        if cached is None:
+            cached = parse_tree(self._typed(oid, b"tree"))
+            self.remember_tree(oid, cached)
+        else:
+            self._trees.move_to_end(oid)
+        return cached
+
+    def remember_tree(self, oid: Oid, entries: dict[bytes, TreeEntry]) -> None:
+        self._trees[oid] = entries
+        if len(self._trees) > _CACHED_TREES:
+            self._trees.popitem(last=False)
+
+    def commit(self, oid: Oid) -> Commit:
+        if self._newest is not None and self._newest.oid == oid:
+            return self._newest
+        return parse_commit(oid, self._typed(oid, b"commit"))
+
+    def remember_commit(self, commit: Commit) -> None:
+        """The commit just made is the one asked for next."""
+        self._newest = commit
+
+    def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:
+        """The commit that an object stands for, and the tag on the way."""
+        tag: Tag | None = None
+        for _ in range(10):  # a tag may name a tag; nobody nests them deeper on purpose
+            kind, content = self.read(oid)
+            if kind == b"commit":
+                return oid, tag
+            if kind != b"tag":
+                raise BundleUnusable(f"Object {oid} is a {kind.decode()}, not a commit.")
+            inner = parse_tag(oid, content)
+            tag = tag or inner
+            oid = inner.target
+        raise BundleUnusable(f"Tag {oid} names another tag, and so on, too deep.")
+
+    def __contains__(self, oid: Oid) -> bool:
+        if os.path.exists(self._loose_path(oid)):
+            return True
+        return self._dulwich().contains_packed(oid.encode())  # type: ignore[arg-type]
+
+    def with_prefix(self, prefix: str) -> list[Oid]:
+        """Ids that begin with these hexadecimal digits."""
+        return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
+
+    def write(self, objects: Sequence[GitObject]) -> None:
+        """Write objects so that they survive a power cut, outside a transaction (a tag, say)."""
+        pack = StagedPack(self.pack_directory, objects, stem=self._stem())
+        try:
+            together(pack.write_data, pack.write_index)
+            pack.publish()
+        finally:
+            pack.discard()
+
+    def tidy(self) -> int:
+        """Join small packs when there are many; cheap enough to follow every commit."""
+        return join_small_packs(
+            self.pack_directory,
+            stem=self._stem() + "-join",
+            at_least=_PACKS_TO_JOIN,
+            largest=_LARGEST_TO_JOIN,
+        )
+
+    def _stem(self) -> str:
+        return os.path.join(self._scratch, f"{os.getpid()}-{threading.get_ident()}-objects")
+
+    def close(self) -> None:
+        if self._packs is not None:
+            self._packs.close()
+            self._packs = None
+
+    def _typed(self, oid: Oid, kind: bytes) -> bytes:
+        found, content = self.read(oid)
+        if found != kind:
+            raise BundleUnusable(f"Object {oid} is a {found.decode()}, not a {kind.decode()}.")
+        return content
+
+    def _loose_path(self, oid: Oid) -> str:
+        return os.path.join(self.directory, oid[:2], oid[2:])
+
+    def _read_loose(self, oid: Oid) -> tuple[bytes, bytes] | None:
+        try:
+            with open(self._loose_path(oid), "rb") as file:
+                raw = zlib.decompress(file.read())
+        except FileNotFoundError:
+            return None
+        except (zlib.error, OSError) as error:
+            raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
+        header, _, content = raw.partition(b"\0")
+        return header.partition(b" ")[0], content
+
+    def _dulwich(self) -> DiskObjectStore:
+        if self._packs is None:
+            from dulwich.object_store import DiskObjectStore
+
+            self._packs = DiskObjectStore(self.directory)
+            # Closed before the interpreter takes dulwich's modules apart.
+            weakref.finalize(self, self._packs.close)
+        return self._packs

@@ -1,0 +1,255 @@
+"""A transaction: what a change wants on one tip becomes one commit, in an order that survives a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
+from gitmem.git.files import disk_error, durable_directory, together
+from gitmem.git.gitlocks import PreparedLock
+from gitmem.git.message import Message
+from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
+from gitmem.git.packs import StagedPack
+from gitmem.git.pending import Pending
+from gitmem.git.recovery import recover
+from gitmem.git.refs import BRANCH
+from gitmem.git.repository import Repository
+from gitmem.git.tree import Edit, Tree
+from gitmem.git.worktree import HandEdit, check_size
+
+_TRIES = 50
+_LOCK_WAIT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change worked out on one tip: files to write, what the commit says, and who says it."""
+
+    edits: Mapping[str, Edit]
+    message: Message
+    author: Person
+    committer: Person
+    also_parents: tuple[Oid, ...] = ()
+    """Further parents, for a merge."""
+    takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
+    """What stands in the work tree at some paths and is part of this change: it may be written over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A commit that is on disk. `warning` says what could not be brought along, if anything."""
+
+    commit: Commit
+    old: Oid | None
+    paths: tuple[str, ...]
+    warning: str = ""
+
+
+class HandEditsInTheWay(Exception):
+    """Files that this change would write were edited by a person: take those in first."""
+
+    def __init__(self, edits: list[HandEdit]) -> None:
+        super().__init__(f"hand edits in {len(edits)} files")
+        self.edits = edits
+
+
+class _TipMoved(Exception):
+    """Somebody committed between our reading the tip and our holding the ref."""
+
+
+@contextlib.contextmanager
+def writing(repository: Repository, purpose: str, *, wait: float = 30.0) -> Iterator[None]:
+    """Hold the bundle lock; what a dead writer left is mended before anything else."""
+    try:
+        os.makedirs(repository.scratch, exist_ok=True)
+        with repository.lock.hold(purpose, wait=wait) as outermost:
+            if outermost:
+                recover(repository)
+            yield
+    except OSError as error:
+        raise disk_error(error) from error
+
+
+def publish(
+    repository: Repository, plan: Callable[[Tree], Draft | None], *, purpose: str, wait: float = 30.0
+) -> Published | None:
+    """Make one commit of what `plan` wants on the present tip; None where it changes nothing.
+
+    `plan` is asked again when someone moved the tip meanwhile. Raises HandEditsInTheWay where it
+    would write over what a person did, and nothing has changed then.
+    """
+    with writing(repository, purpose, wait=wait):
+        for attempt in range(_TRIES):
+            repository.refuse_if_busy()
+            tip = repository.tip()
+            draft = plan(repository.tree(tip))
+            if draft is None:
+                return None
+            try:
+                return _commit(repository, tip, draft)
+            except _TipMoved:
+                time.sleep(0.002 * attempt)
+    raise BundleBusy("Somebody else keeps committing to main: try again in a moment.")
+
+
+def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published | None:
+    base = repository.tree(tip)
+    edits = {path: edit for path, edit in draft.edits.items() if not _same(edit, base.entry(path))}
+    for path, edit in edits.items():
+        if isinstance(edit, bytes):
+            check_size(path, edit)
+    tree, objects = base.apply(edits)
+    if tree.oid == base.oid and not draft.also_parents:
+        return None
+    paths = tuple(edits)
+    _refuse_hand_edits(repository, tip, base, tree, paths, draft.takes_in)
+    parents = ((tip,) if tip else ()) + draft.also_parents
+    message = draft.message.render()
+    commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
+    with _Steps(repository, tip, commit, tree, edits, [*objects, commit]) as steps:
+        steps.move_ref()
+        warning = steps.bring_along()
+    with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
+        for name in (BRANCH, "HEAD"):
+            repository.refs.log(name, tip, commit.oid, draft.committer, message)
+        repository.store.tidy()
+    made = parse_commit(commit.oid, commit.content)
+    repository.store.remember_commit(made)
+    return Published(made, tip, paths, warning)
+
+
+def _refuse_hand_edits(
+    repository: Repository,
+    tip: Oid | None,
+    base: Tree,
+    tree: Tree,
+    paths: tuple[str, ...],
+    takes_in: Mapping[str, bytes | None],
+) -> None:
+    repository.worktree.refuse_links(paths)
+    in_the_way = [
+        edit
+        for edit in repository.worktree.differing(base, paths, tip or "")
+        if not (edit.path in takes_in and takes_in[edit.path] == edit.data)
+        and not _is_already(edit, tree.entry(edit.path))
+    ]
+    if in_the_way:
+        raise HandEditsInTheWay(in_the_way)
+
+
+class _Steps:
+    """The order of one commit, which must not change.
+
+    Note and objects on disk, git's locks, the ref (acknowledged), work tree, git's index, note
+    settled. With the ref before the index lock, a plain `git commit` in between would silently
+    take the change back.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        tip: Oid | None,
+        commit: GitObject,
+        tree: Tree,
+        edits: Mapping[str, Edit],
+        objects: list[GitObject],
+    ) -> None:
+        self._repository = repository
+        self._tip = tip
+        self._commit = commit
+        self._tree = tree
+        self._edits = edits
+        aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
+        branch = repository.refs.path(BRANCH)
+        os.makedirs(os.path.dirname(branch), exist_ok=True)
+        self._index_lock = PreparedLock(repository.worktree.index_path, aside + "-index")
+        self._ref_lock = PreparedLock(branch, aside + "-ref")
+        self._pack = StagedPack(repository.store.pack_directory, objects, stem=aside)
+        self._acknowledged = False
+
+    def __enter__(self) -> _Steps:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ref_lock.release()
+        self._index_lock.release()
+        self._pack.discard()
+        if not self._acknowledged:
+            with contextlib.suppress(OSError):
+                self._repository.pending.settle()
+
+    def move_ref(self) -> None:
+        """Put everything on disk and move the ref; raises where someone moved it first."""
+        repository = self._repository
+        locks = (self._index_lock, self._ref_lock)
+        for lock in locks:
+            lock.wait_for_foreign(time.monotonic() + _LOCK_WAIT)
+        note = Pending(
+            self._tip, self._commit.oid, tuple(self._edits), {lock.lock_path: lock.inode for lock in locks}
+        )
+        together(
+            self._pack.write_data,
+            self._pack.write_index,
+            lambda: self._ref_lock.write(self._commit.oid.encode() + b"\n", durable=True),
+            lambda: repository.pending.write(note),
+        )
+        for lock in locks:
+            lock.take(time.monotonic() + _LOCK_WAIT)
+        repository.refuse_if_busy()
+        if repository.tip() != self._tip:
+            raise _TipMoved
+        self._pack.publish()
+        repository.on_stage("objects")
+        self._ref_lock.commit()
+        self._acknowledged = True
+        durable_directory(os.path.dirname(self._ref_lock.target))
+        repository.on_stage("acknowledged")
+
+    def bring_along(self) -> str:
+        """Write the work tree and git's index. A failure is told, and mended by the next writer."""
+        repository = self._repository
+        worktree = repository.worktree
+        try:
+            entries = {path: self._tree.entry(path) for path in self._edits}
+            nothing_staged = worktree.index_is_ours(self._tip or "")
+            for path, entry in entries.items():
+                content = self._edits[path]
+                if entry is not None and isinstance(content, bytes):
+                    worktree.write(path, content, entry.mode)
+                else:
+                    worktree.bring(path, entry)
+            repository.on_stage("work tree")
+            self._index_lock.write(worktree.spliced_index(entries, self._tree), durable=False)
+            self._index_lock.commit()
+            if nothing_staged:
+                worktree.note_index(self._commit.oid)
+            repository.pending.settle()
+            repository.on_stage("index")
+        except (OSError, GitMemError) as error:
+            # The index lock stays: plain git must not commit from an index that lags behind.
+            self._index_lock.leave()
+            return f"The commit is safe, but the work tree lags behind ({error}); the next write mends it."
+        return ""
+
+
+def _same(edit: Edit, entry: TreeEntry | None) -> bool:
+    """The edit would change nothing."""
+    if edit is None or entry is None or entry.is_directory:
+        return edit is None and entry is None
+    if isinstance(edit, TreeEntry):
+        return edit == entry
+    return blob_id(edit) == entry.oid
+
+
+def _is_already(edit: HandEdit, entry: TreeEntry | None) -> bool:
+    """The person's file is just what the change would put there."""
+    if edit.problem or edit.staged:
+        return False
+    if edit.data is None or entry is None:
+        return edit.data is None and entry is None
+    return blob_id(edit.data) == entry.oid

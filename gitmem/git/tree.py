@@ -1,0 +1,197 @@
+"""A tree at one commit: read it, list it, compare it, and lay edits over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gitmem.errors import InvalidContent
+from gitmem.git.objects import (
+    DIRECTORY,
+    EMPTY_TREE,
+    EXECUTABLE,
+    FILE,
+    GitObject,
+    Oid,
+    TreeEntry,
+    render_tree,
+)
+from gitmem.git.store import ObjectStore
+
+Edit = bytes | TreeEntry | None
+"""What a file becomes: new content, an object that the store has already, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChange:
+    """One file that differs between two trees."""
+
+    path: str
+    old: TreeEntry | None
+    new: TreeEntry | None
+
+
+class Tree:
+    """The files of one commit, by POSIX path relative to the root."""
+
+    def __init__(self, store: ObjectStore, oid: Oid = EMPTY_TREE) -> None:
+        self._store = store
+        self.oid = oid
+
+    def entry(self, path: str) -> TreeEntry | None:
+        """Mode and id of a file or directory."""
+        current = TreeEntry(DIRECTORY, self.oid)
+        if path in ("", "."):
+            return current
+        for part in path.split("/"):
+            if not current.is_directory:
+                return None
+            found = self._store.tree(current.oid).get(part.encode("utf-8", "surrogateescape"))
+            if found is None:
+                return None
+            current = found
+        return current
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None where there is no such file."""
+        found = self.entry(path)
+        if found is None or found.is_directory:
+            return None
+        return self._store.blob(found.oid)
+
+    def __contains__(self, path: str) -> bool:
+        return self.entry(path) is not None
+
+    def names(self, directory: str = "") -> dict[str, TreeEntry]:
+        """What stands in a directory, by name; empty where there is no such directory."""
+        found = self.entry(directory)
+        if found is None or not found.is_directory:
+            return {}
+        return {_text(name): entry for name, entry in self._store.tree(found.oid).items()}
+
+    def files(self, directory: str = "") -> Iterator[tuple[str, TreeEntry]]:
+        """Every file below a directory with its path, in git's order."""
+        found = self.entry(directory)
+        if found is None:
+            return
+        if not found.is_directory:
+            yield directory, found
+            return
+        stack = [(directory + "/" if directory else "", iter(self._store.tree(found.oid).items()))]
+        while stack:  # no recursion: depth is somebody else's choice
+            prefix, entries = stack[-1]
+            for name, entry in entries:
+                path = prefix + _text(name)
+                if entry.is_directory:
+                    stack.append((path + "/", iter(self._store.tree(entry.oid).items())))
+                    break
+                yield path, entry
+            else:
+                stack.pop()
+
+    def changes(self, newer: Tree, path: str = "") -> Iterator[TreeChange]:
+        """The files below `path` that differ in `newer`, without looking into equal directories."""
+        stack = [(path, self.entry(path), newer.entry(path))]
+        while stack:
+            where, old, new = stack.pop()
+            if old == new:
+                continue
+            if (old and old.is_directory) or (new and new.is_directory):
+                stack.extend(reversed(list(self._below(newer, where, old, new))))
+                old = None if old and old.is_directory else old
+                new = None if new and new.is_directory else new
+            if (old or new) and old != new:
+                yield TreeChange(where, old, new)
+
+    def _below(
+        self, newer: Tree, where: str, old: TreeEntry | None, new: TreeEntry | None
+    ) -> Iterator[tuple[str, TreeEntry | None, TreeEntry | None]]:
+        left = self._store.tree(old.oid) if old and old.is_directory else {}
+        right = newer._store.tree(new.oid) if new and new.is_directory else {}
+        prefix = where + "/" if where else ""
+        for name in sorted(left.keys() | right.keys()):
+            before, after = left.get(name), right.get(name)
+            if before != after:
+                yield prefix + _text(name), before, after
+
+    def apply(self, edits: Mapping[str, Edit]) -> tuple[Tree, list[GitObject]]:
+        """This tree with files written or removed, and the objects that are new.
+
+        Only the directories on the way to an edited file are read and written again, so the cost
+        does not depend on how many files there are.
+        """
+        objects: list[GitObject] = []
+        plan: dict[str, object] = {}
+        for path, edit in edits.items():
+            entry = edit
+            if isinstance(edit, bytes):
+                blob = GitObject.of(b"blob", edit)
+                objects.append(blob)
+                entry = TreeEntry(mode_for(path), blob.oid)
+            node = plan
+            *directories, name = path.split("/")
+            for part in directories:
+                child = node.setdefault(part, {})
+                if not isinstance(child, dict):
+                    raise InvalidContent(f"{path} can not be written: {part} is a file in the same change.")
+                node = child
+            if isinstance(node.get(name), dict):
+                raise InvalidContent(f"{path} can not be a file: it is a directory in the same change.")
+            node[name] = entry
+        root = self._lay(plan, TreeEntry(DIRECTORY, self.oid), "", objects)
+        return Tree(self._store, root.oid if root else EMPTY_TREE), objects
+
+    def _lay(
+        self, plan: dict[str, object], old: TreeEntry | None, where: str, objects: list[GitObject]
+    ) -> TreeEntry | None:
+        entries = dict(self._store.tree(old.oid)) if old and old.is_directory else {}
+        for part, wanted in plan.items():
+            name = part.encode()
+            path = f"{where}{part}"
+            if isinstance(wanted, dict):
+                below = entries.get(name)
+                if below and not below.is_directory and any(_writes(wanted)):
+                    raise InvalidContent(f"{path} is a file: nothing can be written below it.")
+                entry = self._lay(wanted, below, path + "/", objects)
+                if entry is None and below and not below.is_directory:
+                    continue
+            elif wanted is None:
+                found = entries.get(name)
+                if found and found.is_directory:
+                    raise InvalidContent(f"{path} is a directory: remove the files in it.")
+                entry = None
+            else:
+                assert isinstance(wanted, TreeEntry)
+                found = entries.get(name)
+                if found and found.is_directory and not wanted.is_directory:
+                    raise InvalidContent(f"{path} is a directory: a file can not take its place.")
+                entry = wanted
+            if entry is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = entry
+        if not entries:
+            return None
+        tree = GitObject.of(b"tree", render_tree(entries))
+        if old is None or tree.oid != old.oid:
+            objects.append(tree)
+            self._store.remember_tree(tree.oid, entries)
+        return TreeEntry(DIRECTORY, tree.oid)
+
+
+def mode_for(path: str) -> int:
+    """Only scripts of skills are executable."""
+    parts = path.split("/")
+    return EXECUTABLE if parts[0] == "skills" and "scripts" in parts[1:-1] else FILE
+
+
+def _writes(plan: dict[str, object]) -> Iterator[bool]:
+    for value in plan.values():
+        if isinstance(value, dict):
+            yield from _writes(value)
+        elif value is not None:
+            yield True
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
