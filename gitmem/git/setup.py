@@ -76,6 +76,10 @@ _CONFIG = """[core]
 	auto = 0
 """
 
+# Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way. Here they
+# outrank whatever a `.gitattributes` that came from elsewhere might say.
+_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
+
 _EXCLUDE = f"{TEMPORARY}*\n"
 
 
@@ -98,6 +102,7 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
         for name, content in (
             ("config", _CONFIG),
             ("info/exclude", _EXCLUDE),
+            ("info/attributes", _ATTRIBUTES),
             ("HEAD", f"ref: {BRANCH}\n"),
         ):
             with open(os.path.join(git_dir, *name.split("/")), "w", encoding="utf-8", newline="\n") as file:

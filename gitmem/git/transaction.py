@@ -38,6 +38,8 @@ class Draft:
     """Further parents, for a merge."""
     takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
     """What stands in the work tree at some paths and is part of this change: it may be written over."""
+    leaves: frozenset[str] = frozenset()
+    """Paths whose work tree file is newer than this change, and stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +109,13 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     if tree.oid == base.oid and not draft.also_parents:
         return None
     paths = tuple(edits)
-    _refuse_hand_edits(repository, tip, base, tree, paths, draft.takes_in)
+    _refuse_hand_edits(repository, tip, base, tree, paths, draft)
     parents = ((tip,) if tip else ()) + draft.also_parents
     message = draft.message.render()
     commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
     with _Steps(repository, tip, commit, tree, edits, [*objects, commit]) as steps:
         steps.move_ref()
-        warning = steps.bring_along()
+        warning = steps.bring_along(draft.leaves)
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
         for name in (BRANCH, "HEAD"):
             repository.refs.log(name, tip, commit.oid, draft.committer, message)
@@ -129,13 +131,14 @@ def _refuse_hand_edits(
     base: Tree,
     tree: Tree,
     paths: tuple[str, ...],
-    takes_in: Mapping[str, bytes | None],
+    draft: Draft,
 ) -> None:
     repository.worktree.refuse_links(paths)
     in_the_way = [
         edit
         for edit in repository.worktree.differing(base, paths, tip or "")
-        if not (edit.path in takes_in and takes_in[edit.path] == edit.data)
+        if not (edit.path in draft.takes_in and draft.takes_in[edit.path] == edit.data)
+        and not (edit.path in draft.leaves and not edit.staged)
         and not _is_already(edit, tree.entry(edit.path))
     ]
     if in_the_way:
@@ -210,7 +213,7 @@ class _Steps:
         durable_directory(os.path.dirname(self._ref_lock.target))
         repository.on_stage("acknowledged")
 
-    def bring_along(self) -> str:
+    def bring_along(self, leaves: frozenset[str]) -> str:
         """Write the work tree and git's index. A failure is told, and mended by the next writer."""
         repository = self._repository
         worktree = repository.worktree
@@ -219,12 +222,14 @@ class _Steps:
             nothing_staged = worktree.index_is_ours(self._tip or "")
             for path, entry in entries.items():
                 content = self._edits[path]
+                if path in leaves:
+                    continue
                 if entry is not None and isinstance(content, bytes):
                     worktree.write(path, content, entry.mode)
                 else:
                     worktree.bring(path, entry)
             repository.on_stage("work tree")
-            self._index_lock.write(worktree.spliced_index(entries, self._tree), durable=False)
+            self._index_lock.write(worktree.spliced_index(entries, self._tree, leaves), durable=False)
             self._index_lock.commit()
             if nothing_staged:
                 worktree.note_index(self._commit.oid)

@@ -59,6 +59,10 @@ class Tree:
             return None
         return self._store.blob(found.oid)
 
+    def read_entry(self, entry: TreeEntry) -> bytes:
+        """The bytes of a file by what a tree says of it."""
+        return self._store.blob(entry.oid)
+
     def __contains__(self, path: str) -> bool:
         return self.entry(path) is not None
 

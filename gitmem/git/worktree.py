@@ -24,13 +24,15 @@ TEMPORARY = ".gitmem-tmp-"
 class HandEdit:
     """One file that a person changed: its bytes, or None where they removed it.
 
-    `problem` says why it can not be committed as it is (a link, a special file, too large).
+    `problem` says why it can not be committed as it is (a link, a special file, too large);
+    `stored` is the form in which it will be committed, which may differ from `data`.
     """
 
     path: str
     data: bytes | None
     staged: bool = False
     problem: str = ""
+    stored: bytes | None = None
 
 
 class WorkTree:
@@ -252,35 +254,42 @@ class WorkTree:
 
     # Git's index
 
-    def spliced_index(self, entries: Mapping[str, TreeEntry | None], tip: Tree) -> bytes:
-        """The bytes of git's index after these files were written or removed."""
+    def spliced_index(
+        self, entries: Mapping[str, TreeEntry | None], tip: Tree, leaves: frozenset[str] = frozenset()
+    ) -> bytes:
+        """The bytes of git's index after these files were written or removed, but for those left alone."""
+        records = {
+            path.encode(): self._record(path, entry, written=path not in leaves)
+            for path, entry in entries.items()
+        }
         index = gitindex.load(self.index_path)
-        if index is None:
-            return self.whole_index(tip)
-        return index.splice({path.encode(): self._record(path, entry) for path, entry in entries.items()})
+        return self._whole_index(tip, records) if index is None else index.splice(records)
 
-    def whole_index(self, tip: Tree) -> bytes:
-        """The bytes of an index for the whole tip, made from the tree and the files' stats."""
+    def _whole_index(self, tip: Tree, known: Mapping[bytes, Record | None]) -> bytes:
+        """The bytes of an index for the whole tip, where there is none that can be spliced."""
         records = {}
         for path, entry in tip.files():
-            record = self._record(path, entry)
+            name = path.encode("utf-8", "surrogateescape")
+            record = known.get(name) or self._record(path, entry, written=self.holds(path, entry))
             if record is not None:
-                records[path.encode("utf-8", "surrogateescape")] = record
+                records[name] = record
         return gitindex.build(records)
 
-    def _record(self, path: str, entry: TreeEntry | None) -> Record | None:
+    def _record(self, path: str, entry: TreeEntry | None, *, written: bool) -> Record | None:
+        """The record of a file; a stat of zeros makes git look at the content."""
         if entry is None:
             return None
-        try:
-            return Record.of(entry.mode, entry.oid, os.lstat(self.path(path)))
-        except OSError:
-            return Record(entry.mode, entry.oid)  # a stat of zeros makes git look at the content
+        if written:
+            with contextlib.suppress(OSError):
+                return Record.of(entry.mode, entry.oid, os.lstat(self.path(path)))
+        return Record(entry.mode, entry.oid)
+
 
     def mended_index(self, paths: Iterable[str], old: Tree, target: Tree) -> bytes:
         """The index after a crash: records that still are the old tip's follow the target."""
         index = gitindex.load(self.index_path)
         if index is None:
-            return self.whole_index(target)
+            return self._whole_index(target, {})
         changes = {}
         for path in paths:
             place = index.place(path.encode())

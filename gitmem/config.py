@@ -1,0 +1,377 @@
+"""Every setting of gitmem, and how its value is found.
+
+Order, first hit wins: `GITMEM_*` environment, `<git dir>/gitmem/config`, `$HERMES_HOME/gitmem.yaml`,
+`plugins.gitmem` and then `memory` of Hermes' `config.yaml`, the default below. Nothing here looks at
+the environment, the home directory or the disk: `cli/` and `hosts/` hand in what they read.
+
+The fields of `Config` are the table. A new setting is one line there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from gitmem.errors import ConfigError
+
+ENV_PREFIX = "GITMEM_"
+# Variables of the command line that name a thing to work on and set nothing.
+NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION"})
+
+GIT_DIR_CONFIG = "<git dir>/gitmem/config"
+HERMES_YAML = "$HERMES_HOME/gitmem.yaml"
+HERMES_CONFIG = "$HERMES_HOME/config.yaml"
+
+MAX_FILE = 1 << 20
+
+Section = Literal["own", "host-plugin", "host-memory"]
+Value = str | bool | int | float
+
+_NAME = r"([A-Za-z_][A-Za-z0-9_]*)?"
+_BOOLS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+
+
+@dataclass(frozen=True)
+class About:
+    """What a row of the table says beside its type and default."""
+
+    help: str
+    minimum: float = 0
+    pattern: str = ""
+    form: str = ""  # what the pattern asks for, in words
+
+
+# --- the table -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EndpointConfig:
+    """An OpenAI-compatible endpoint; without a base_url there is none, and no socket is opened."""
+
+    base_url: Annotated[str, About("where the endpoint is, up to and without /chat/completions")] = ""
+    model: Annotated[str, About("model to ask for")] = ""
+    # A name and never the key itself: `status --config` prints this.
+    api_key_env: Annotated[
+        str, About("environment variable that holds the key", pattern=_NAME, form="the name of a variable")
+    ] = ""
+    timeout: Annotated[float, About("seconds one request may take", minimum=0.1)] = 20.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings with their values; `origin(key)` says where each one came from."""
+
+    bundle_path: Annotated[str, About("bundle to use when no other is named")] = ""
+    agent_id: Annotated[str, About("author of the commits")] = "hermes"
+    machine: Annotated[str, About("name of this machine in commits; the host name if empty")] = ""
+    auto_snapshot: Annotated[bool, About("snapshot when a session or a plan ends")] = True
+    snapshot_on_tool_call: Annotated[bool, About("snapshot after every tool call")] = False
+    log_tool_calls: Annotated[bool, About("record tool calls")] = True
+    log_decisions: Annotated[bool, About("record decisions")] = True
+    use_hot_memory: Annotated[bool, About("collect events in a buffer; false writes each one at once")] = True
+    hot_memory_max: Annotated[int, About("events in the buffer before it is flushed", minimum=1)] = 50
+    flush_min_turns: Annotated[int, About("user turns before a session is distilled; 0 = never")] = 6
+    nudge_interval: Annotated[int, About("turns between two memory nudges; 0 = never")] = 10
+    transcripts: Annotated[Literal["full", "summary", "off"], About("how much of each turn is kept")] = "full"
+    fsync: Annotated[Literal["always", "interval", "off"], About("when the journal is fsynced")] = "interval"
+    fsync_interval_ms: Annotated[int, About("milliseconds between two fsyncs of the journal", minimum=1)] = (
+        200
+    )
+    memory_enabled: Annotated[bool, About("keep MEMORY.md")] = True
+    user_profile_enabled: Annotated[bool, About("keep USER.md")] = True
+    memory_char_limit: Annotated[int, About("characters that fit into MEMORY.md", minimum=1)] = 2200
+    user_char_limit: Annotated[int, About("characters that fit into USER.md", minimum=1)] = 1375
+    context_cadence: Annotated[int, About("turns between two recalls; 0 = never")] = 1
+    context_budget: Annotated[int, About("characters one recall may add to a turn")] = 4000
+    recall_mode: Annotated[Literal["context", "tools", "hybrid"], About("how recall reaches the agent")] = (
+        "hybrid"
+    )
+    recall_log: Annotated[bool, About("note what each recall showed")] = False
+    session_search: Annotated[bool, About("offer session search to the agent")] = True
+    distiller: EndpointConfig = EndpointConfig()
+    summarizer: EndpointConfig = EndpointConfig()
+
+    _origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getitem__(self, key: str) -> Value:
+        """The value of a setting by its dotted name."""
+        if key not in _TABLE:
+            raise KeyError(key)
+        found: Any = self
+        for part in key.split("."):
+            found = getattr(found, part)
+        value: Value = found
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_TABLE)
+
+    def __len__(self) -> int:
+        return len(_TABLE)
+
+    def origin(self, key: str) -> str:
+        """Where the value of `key` came from: a variable, a file, or `default`."""
+        if key not in _TABLE:
+            raise KeyError(key)
+        return self._origins.get(key, "default")
+
+
+# --- the table, as rows ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    key: str
+    type: Literal["str", "bool", "int", "float", "choice"]
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float = 0
+    pattern: str = ""
+    form: str = ""
+
+    @property
+    def env(self) -> str:
+        return ENV_PREFIX + self.key.upper().replace(".", "_")
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, as the end of a sentence."""
+        if self.type == "choice":
+            return "one of " + ", ".join(self.choices)
+        if self.type == "bool":
+            return "true or false"
+        if self.type == "str":
+            return self.form or "text"
+        kind = "a whole number" if self.type == "int" else "a number"
+        return f"{kind} of at least {self.minimum:g}"
+
+
+def _rows(table: type, defaults: Any, prefix: str = "") -> Iterator[Setting]:
+    hints = get_type_hints(table, include_extras=True)
+    for column in fields(table):
+        key, hint, default = prefix + column.name, hints[column.name], getattr(defaults, column.name)
+        if column.name.startswith("_"):
+            continue
+        if is_dataclass(default):
+            yield from _rows(type(default), default, f"{key}.")
+            continue
+        kind, about = get_args(hint)
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        name: Any = "choice" if choices else kind.__name__
+        yield Setting(key, name, default, about.help, choices, about.minimum, about.pattern, about.form)
+
+
+SETTINGS: tuple[Setting, ...] = tuple(_rows(Config, Config()))
+
+
+_TABLE = {setting.key: setting for setting in SETTINGS}
+_GROUPS = frozenset(key.partition(".")[0] for key in _TABLE if "." in key)
+
+
+# --- sources ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A parsed source. Only in `host-memory` are keys that are not ours left alone."""
+
+    origin: str
+    values: Mapping[Any, Any]
+    section: Section = "own"
+
+
+def parse_file(text: str, origin: str, section: Section = "own") -> ConfigFile:
+    """The settings in a YAML text (`key: value` lines are YAML)."""
+    return ConfigFile(origin, _mapping(_yaml(text, origin), origin), section)
+
+
+def sources(git_dir_config: str = "", hermes_yaml: str = "", hermes_config: str = "") -> list[ConfigFile]:
+    """The files in their order, from their texts; a file that is not there is an empty text."""
+    host = _mapping(_yaml(hermes_config, HERMES_CONFIG), HERMES_CONFIG)
+    plugins = host.get("plugins")
+    plugin = plugins.get("gitmem") if isinstance(plugins, Mapping) else None
+    memory = host.get("memory")
+    plugin_origin = f"{HERMES_CONFIG} (plugins.gitmem)"
+    return [
+        parse_file(git_dir_config, GIT_DIR_CONFIG),
+        parse_file(hermes_yaml, HERMES_YAML),
+        ConfigFile(plugin_origin, _mapping(plugin, plugin_origin), "host-plugin"),
+        # The host's own section: in a form that we do not know it says nothing to us.
+        ConfigFile(f"{HERMES_CONFIG} (memory)", memory if isinstance(memory, Mapping) else {}, "host-memory"),
+    ]
+
+
+def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostname: str = "") -> Config:
+    """The settings that hold, from the environment and then the files in their order."""
+    values: dict[str, Value] = {}
+    origins: dict[str, str] = {}
+
+    def take(key: str, value: Value, origin: str) -> None:
+        if key not in values:
+            values[key] = value
+            origins[key] = origin
+
+    by_variable = {setting.env: setting for setting in SETTINGS}
+    for name in sorted(env):
+        if not name.startswith(ENV_PREFIX) or name in NOT_SETTINGS:
+            continue
+        setting = by_variable.get(name)
+        if setting is None:
+            raise _unknown(name, "the environment", by_variable)
+        # `GITMEM_X= command` is how a shell takes a variable away; only a text can be empty.
+        if env[name] or setting.type == "str":
+            take(
+                setting.key,
+                _from_text(setting, env[name], f"the environment ({name})"),
+                f"environment {name}",
+            )
+
+    # Every file is checked in full, also where an earlier source already gave the value.
+    for file in files:
+        for key, raw in _flat(file):
+            if raw is not None:
+                take(key, _from_data(_TABLE[key], raw, file.origin), file.origin)
+
+    if hostname and not values.get("machine"):
+        values["machine"] = hostname
+        origins["machine"] = "host name"
+    return _build(values, origins)
+
+
+def _build(values: Mapping[str, Value], origins: Mapping[str, str]) -> Config:
+    config = Config(_origins=MappingProxyType(dict(origins)))
+    top: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
+    for group in _GROUPS:
+        inside = {
+            key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{group}.")
+        }
+        top[group] = replace(getattr(config, group), **inside)
+    return replace(config, **top)
+
+
+def _yaml(text: str, origin: str) -> object:
+    if not text.strip():
+        return None
+    if len(text) > MAX_FILE:
+        raise ConfigError(f"{origin} is larger than 1 MiB, which no configuration is.")
+    import yaml
+
+    # libyaml's loader is ten times faster, and a deeply nested text kills the process [tried]. Block depth is
+    # at most the length of a line, flow depth the number of brackets: where both are small it is used.
+    shallow = text.count("[") + text.count("{") < 1000 and max(map(len, text.splitlines())) < 1000
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if shallow else yaml.SafeLoader
+    try:
+        return yaml.load(text, Loader=loader)  # noqa: S506 (both are safe loaders)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise ConfigError(
+            f"{origin} is not readable as YAML{where}.", hint="Correct the file, or move it away."
+        ) from error
+
+
+def _mapping(found: object, origin: str) -> Mapping[Any, Any]:
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise ConfigError(
+            f"{origin} does not hold `key: value` lines.", hint="For example: hot_memory_max: 50"
+        )
+    return found
+
+
+def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
+    """Known keys with their values; groups may be nested (`distiller: {model: x}`) or dotted."""
+    foreign_allowed = file.section == "host-memory"
+    for name, raw in file.values.items():
+        if isinstance(name, str) and name in _GROUPS:
+            if raw is None:
+                continue
+            if not isinstance(raw, Mapping):
+                raise ConfigError(
+                    f"`{name}` in {file.origin} must hold settings of its own, as in `{name}: {{model: x}}`."
+                )
+            pairs = [(f"{name}.{inner}", value) for inner, value in raw.items()]
+        else:
+            pairs = [(str(name), raw)]
+        for key, value in pairs:
+            if key in _TABLE:
+                yield key, value
+            elif not foreign_allowed:
+                raise _unknown(key, file.origin, _TABLE)
+
+
+def _from_text(setting: Setting, text: str, source: str) -> Value:
+    if setting.type in ("str", "choice"):
+        return _checked(setting, text, source)
+    word = text.strip().lower()
+    if setting.type == "bool":
+        if word not in _BOOLS:
+            raise _wrong(setting, text, source)
+        return _BOOLS[word]
+    try:
+        return _checked(setting, int(word) if setting.type == "int" else float(word), source)
+    except ValueError:
+        raise _wrong(setting, text, source) from None
+
+
+def _from_data(setting: Setting, raw: object, source: str) -> Value:
+    # YAML 1.1 reads a bare `off` as false: `fsync: off` must mean what it says.
+    if setting.type == "choice" and isinstance(raw, bool):
+        raw = "on" if raw else "off"
+    if setting.type == "float" and isinstance(raw, int) and not isinstance(raw, bool):
+        raw = float(raw) if abs(raw) < 1e15 else math.inf
+    expected = {"str": str, "choice": str, "bool": bool, "int": int, "float": float}[setting.type]
+    if type(raw) is not expected:
+        raise _wrong(setting, raw, source)
+    value: Any = raw
+    return _checked(setting, value, source)
+
+
+def _checked(setting: Setting, value: Value, source: str) -> Value:
+    if isinstance(value, str):
+        good = (
+            value in setting.choices
+            if setting.choices
+            else re.fullmatch(setting.pattern or r"(?s:.*)", value)
+        )
+    else:
+        good = isinstance(value, bool) or (math.isfinite(value) and value >= setting.minimum)
+    if not good:
+        raise _wrong(setting, value, source)
+    return value
+
+
+def _wrong(setting: Setting, value: object, source: str) -> ConfigError:
+    # What was given for a text may be a key in the wrong place, so it is not repeated.
+    given = "" if setting.type == "str" else f", not {_short(value)}"
+    return ConfigError(
+        f"`{setting.key}` in {source} must be {setting.expected}{given}.", hint=f"It is: {setting.help}."
+    )
+
+
+def _unknown(key: str, source: str, known: Mapping[str, object]) -> ConfigError:
+    import difflib
+
+    shown = _short(key)[1:-1]
+    near = difflib.get_close_matches(shown, known, n=1, cutoff=0.0)
+    return ConfigError(f"`{shown}` in {source} is not a setting of gitmem; the nearest one is `{near[0]}`.")
+
+
+def _short(value: object) -> str:
+    shown = repr(value) if isinstance(value, Value) else f"a {type(value).__name__}"
+    return shown if len(shown) <= 60 else f"{shown[:57]}..{shown[-1]}"

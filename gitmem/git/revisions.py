@@ -1,0 +1,157 @@
+"""Names of revisions: commits, tags, branches, `HEAD~3`, dates and `session:<id>`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import datetime, timedelta
+
+from gitmem.errors import UnknownRevision
+from gitmem.git.history import first_parents
+from gitmem.git.message import trailers_of
+from gitmem.git.objects import Oid
+from gitmem.git.refs import SNAPSHOTS
+from gitmem.git.repository import Repository
+
+_HEX = re.compile(r"[0-9a-f]{4,40}")
+_STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
+_AGO = re.compile(r"(\d+) (minute|hour|day|week|month|year)s? ago")
+_UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
+_FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
+
+
+def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
+    """The commit that a name stands for. `now` carries the time zone in which dates are meant."""
+    name = name.strip()
+    tip = repository.tip()
+    if tip is None:
+        raise UnknownRevision("This bundle has no commits yet: run `gitmem init`.")
+    if name.startswith("session:"):
+        return before_session(repository, name.removeprefix("session:"))
+    found = _plain(repository, name, tip)
+    if found is None and (match := _STEPS.fullmatch(name)):
+        start = _plain(repository, match[1], tip)
+        found = _stepped(repository, start, match[2]) if start else None
+        if start and found is None:
+            raise UnknownRevision(f"{name!r} goes back further than the history does.")
+    if found is None and (moment := parse_date(name, now=now)):
+        found = at_date(repository, moment)
+    if found is None:
+        raise _unknown(repository, name)
+    return found
+
+
+def before_session(repository: Repository, session: str) -> Oid:
+    """The state just before a session's first commit."""
+    earliest = None
+    known: dict[str, None] = {}
+    for commit in first_parents(repository, repository.tip() or ""):
+        for found in trailers_of(commit.message).get("Session", ()):
+            known[found] = None
+            if found == session:
+                earliest = commit
+    if earliest is None:
+        near = difflib.get_close_matches(session, list(known), n=3, cutoff=0.4)
+        raise UnknownRevision(
+            f"No commit belongs to a session {session!r}.",
+            hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem session list`.",
+        )
+    if not earliest.parents:
+        raise UnknownRevision(f"The session {session!r} began with the bundle itself: nothing is before it.")
+    return earliest.parents[0]
+
+
+def at_date(repository: Repository, moment: datetime) -> Oid:
+    """Where `main` stood at a moment."""
+    limit = moment.timestamp()
+    oldest = None
+    for commit in first_parents(repository, repository.tip() or ""):
+        if commit.committer.time <= limit:
+            return commit.oid
+        oldest = commit
+    assert oldest is not None
+    begins = datetime.fromtimestamp(oldest.committer.time, moment.tzinfo)
+    raise UnknownRevision(f"The history begins on {begins:%Y-%m-%d %H:%M}, after the date you gave.")
+
+
+def parse_date(text: str, *, now: datetime) -> datetime | None:
+    """A moment in words or ISO 8601; a day alone means its end, words like `yesterday` too."""
+    text = text.strip().lower()
+    if text == "now":
+        return now
+    if text in ("today", "yesterday"):
+        return _end_of_day(now - timedelta(days=text == "yesterday"))
+    if match := _AGO.fullmatch(text):
+        return now - timedelta(days=int(match[1]) * _UNITS[match[2]])
+    original = text.upper()
+    for pattern in _FORMATS:
+        try:
+            return datetime.strptime(original, pattern).replace(tzinfo=now.tzinfo)
+        except ValueError:
+            continue
+    try:
+        return _end_of_day(datetime.strptime(original, "%Y-%m-%d").replace(tzinfo=now.tzinfo))
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(original)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+
+
+def _end_of_day(moment: datetime) -> datetime:
+    return moment.replace(hour=23, minute=59, second=59, microsecond=0)
+
+
+def _plain(repository: Repository, name: str, tip: Oid) -> Oid | None:
+    if name in ("HEAD", "main", "@"):
+        return tip
+    for full in (name, SNAPSHOTS + name, f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
+        if not full.startswith("refs/") or ".." in full:
+            continue
+        oid = repository.refs.read(full)
+        if oid is not None:
+            return repository.store.peel(oid)[0]
+    if _HEX.fullmatch(name):
+        return _by_prefix(repository, name)
+    return None
+
+
+def _by_prefix(repository: Repository, prefix: str) -> Oid | None:
+    commits = [oid for oid in repository.store.with_prefix(prefix) if _is_commit(repository, oid)]
+    if len(commits) > 1:
+        some = ", ".join(oid[:12] for oid in commits[:4])
+        raise UnknownRevision(f"{prefix!r} is ambiguous: it begins {len(commits)} commits ({some}).")
+    return commits[0] if commits else None
+
+
+def _is_commit(repository: Repository, oid: Oid) -> bool:
+    return repository.store.read(oid)[0] == b"commit"
+
+
+def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
+    current = start
+    for sign, digits in re.findall(r"([~^])(\d*)", steps):
+        count = int(digits) if digits else 1
+        if sign == "^":
+            parents = repository.store.commit(current).parents
+            if count and count > len(parents):
+                return None
+            current = parents[count - 1] if count else current
+            continue
+        for _ in range(count):
+            parents = repository.store.commit(current).parents
+            if not parents:
+                return None
+            current = parents[0]
+    return current
+
+
+def _unknown(repository: Repository, name: str) -> UnknownRevision:
+    snapshots = [ref.removeprefix(SNAPSHOTS) for ref in repository.refs.under(SNAPSHOTS)]
+    near = difflib.get_close_matches(name.removeprefix("snapshot/"), snapshots, n=3, cutoff=0.4)
+    hint = f"Did you mean {', '.join(near)}?" if near else ""
+    return UnknownRevision(
+        f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.", hint=hint
+    )

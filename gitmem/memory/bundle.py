@@ -1,0 +1,252 @@
+"""The bundle: an agent's memory as a git repository. Everything in `memory/` works through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gitmem.config import Config
+from gitmem.errors import BundleNotFound, BundleUnusable, InvalidContent, NewerFormat
+from gitmem.git import recovery, revisions, transaction
+from gitmem.git.message import Message
+from gitmem.git.objects import Oid, Person
+from gitmem.git.repository import Repository
+from gitmem.git.setup import open_repository
+from gitmem.git.transaction import Draft, HandEditsInTheWay, Published
+from gitmem.git.tree import Tree
+from gitmem.git.worktree import HandEdit
+from gitmem.memory.edits import Edits
+from gitmem.memory.origin import Origin
+from gitmem.okf import frontmatter, layout, timestamps
+from gitmem.okf.concept import Concept
+
+if TYPE_CHECKING:
+    from gitmem.memory.history import History
+
+Clock = Callable[[], datetime]
+Work = Callable[[Edits], Message | None]
+"""Adds to the edits and says what the commit is about; None where there is nothing to commit."""
+
+
+class Bundle:
+    """One bundle, opened. `clock` gives aware datetimes; `person` is who edits files by hand here."""
+
+    def __init__(self, repository: Repository, config: Config, clock: Clock, person: str = "") -> None:
+        self.repository = repository
+        self.config = config
+        self.clock = clock
+        self.person = person or "human"
+        self.warnings: list[str] = []
+
+    @classmethod
+    def open(cls, root: str, *, config: Config | None = None, clock: Clock, person: str = "") -> Bundle:
+        """The bundle whose work tree is `root`."""
+        repository = open_repository(root)
+        if repository.tip() is None:
+            raise BundleNotFound(
+                f"{repository.root} is a repository without commits, not a bundle yet.",
+                hint="Make it one with `gitmem init`.",
+            )
+        return cls(repository, config or Config(), clock, person)
+
+    @property
+    def root(self) -> str:
+        return self.repository.root
+
+    @property
+    def state_dir(self) -> str:
+        """Where this machine's own state lives, beside the objects and never committed."""
+        return self.repository.state_dir
+
+    @cached_property
+    def history(self) -> History:
+        from gitmem.memory.history import History
+
+        return History(self)
+
+    # Reading
+
+    @property
+    def tip(self) -> Oid:
+        tip = self.repository.tip()
+        if tip is None:
+            raise BundleUnusable("The branch main is gone; run `gitmem verify`.")
+        return tip
+
+    def resolve(self, name: str) -> Oid:
+        """The commit that a name, date or session stands for."""
+        return revisions.resolve(self.repository, name, now=self.clock().astimezone())
+
+    def tree(self, revision: str = "HEAD") -> Tree:
+        return self.repository.tree(self.resolve(revision))
+
+    def read(self, path: str, revision: str = "HEAD") -> bytes | None:
+        """A file's bytes at a revision; None where it has no such file."""
+        return self.tree(revision).read(path)
+
+    def concept(self, path: str, revision: str = "HEAD") -> Concept | None:
+        data = self.read(path, revision)
+        return None if data is None else Concept.parse(data, path)
+
+    def list_concepts(self, directory: str = "") -> list[str]:
+        """Paths of the concepts below a directory, without generated pages."""
+        return [
+            path
+            for path, _ in self.tree().files(directory)
+            if path.endswith(".md") and not layout.is_generated(path)
+        ]
+
+    def read_log(self) -> str:
+        """The text of log.md."""
+        return (self.read(layout.LOG) or b"").decode("utf-8", "replace")
+
+    def now(self) -> str:
+        """The present moment as bundles write it."""
+        return timestamps.stamp(self.clock())
+
+    # Writing
+
+    def origin(self, **known: object) -> Origin:
+        """An origin with this agent and machine filled in."""
+        values: dict[str, object] = {"agent": self.config.agent_id, "machine": self.config.machine, **known}
+        return Origin(**values)  # type: ignore[arg-type]
+
+    def commit(self, work: Work, *, purpose: str, origin: Origin, wait: float = 30.0) -> Published | None:
+        """One commit of what `work` collects on the present tip; None where it changes nothing.
+
+        `work` runs again on the new tip when someone else was faster. Files that a person edited
+        meanwhile are taken in first, in a commit of their own.
+        """
+        who = self._agent(origin)
+
+        def plan(tip: Tree) -> Draft | None:
+            self._refuse_newer(tip)
+            edits = Edits(tip)
+            message = work(edits)
+            if message is None:
+                return None
+            return Draft(edits.finished(), _signed(message, origin), *who())
+
+        for _ in range(20):
+            try:
+                published = transaction.publish(self.repository, plan, purpose=purpose, wait=wait)
+            except HandEditsInTheWay as stop:
+                self._take_in(stop.edits, strict=True, reason="")
+                continue
+            if published and published.warning:
+                self.warnings.append(published.warning)
+            return published
+        raise BundleUnusable("A file keeps changing under our hands: close the program that edits it.")
+
+    @contextmanager
+    def writing(self, purpose: str) -> Iterator[None]:
+        """Hold the bundle lock over several reads and commits."""
+        with transaction.writing(self.repository, purpose):
+            yield
+
+    # Hand edits
+
+    def hand_edits(self) -> list[HandEdit]:
+        """What a person changed and nobody has committed yet."""
+        return recovery.hand_edits(self.repository)
+
+    def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
+        """Commit what a person changed by hand, as kind `edit`.
+
+        A file that can not be part of a bundle stops it when `strict`, before anything is
+        committed; else it is left where it lies and told in `warnings`.
+        """
+        with self.writing("edit"):
+            return self._take_in(self.hand_edits(), strict=strict, reason=reason)
+
+    def _take_in(self, edits: Iterable[HandEdit], *, strict: bool, reason: str) -> list[Published]:
+        from gitmem.memory.handedits import acceptable
+
+        usable, problems = acceptable(edits, self.tree(), self.now())
+        for problem in problems:
+            if strict:
+                raise InvalidContent(
+                    f"{problem} It was edited by hand: mend or remove it, then run this again."
+                )
+            self.warnings.append(f"{problem} It is left as it is, uncommitted.")
+        # What was staged comes first, so that a version which only the index held has its commit.
+        published = []
+        for staged in (True, False):
+            group = {edit.path: edit for edit in usable if edit.staged == staged}
+            later = {edit.path for edit in usable if not edit.staged} if staged else set()
+            if group:
+                made = self._commit_edits(group, leave=later & group.keys(), reason=reason)
+                published += [made] if made else []
+        return published
+
+    def _commit_edits(self, edits: dict[str, HandEdit], *, leave: set[str], reason: str) -> Published | None:
+        paths = sorted(edits)
+        what = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+        origin = Origin(machine=self.config.machine, source="hand edit", reason=reason)
+        moment = int(self.clock().timestamp())
+
+        def plan(tip: Tree) -> Draft | None:
+            self._refuse_newer(tip)
+            wanted = Edits(tip)
+            for path, edit in edits.items():
+                if edit.stored is None:
+                    wanted.remove(path)
+                else:
+                    wanted.write(path, edit.stored)
+            return Draft(
+                wanted.finished(),
+                Message("edit", what, origin.trailers()),
+                Person(self.person, f"{self.person}@{self.config.machine or 'localhost'}", moment),
+                self._committer(moment),
+                takes_in={path: edit.data for path, edit in edits.items()},
+                leaves=frozenset(leave),
+            )
+
+        return transaction.publish(self.repository, plan, purpose="edit")
+
+    # Who
+
+    def _agent(self, origin: Origin) -> Callable[[], tuple[Person, Person]]:
+        """Author and committer, asked for at the moment of the commit."""
+        agent = origin.agent or self.config.agent_id
+        machine = self.config.machine or "localhost"
+
+        def people() -> tuple[Person, Person]:
+            moment = int(self.clock().timestamp())
+            return Person(agent, f"{agent}@{machine}", moment), self._committer(moment)
+
+        return people
+
+    def _committer(self, moment: int) -> Person:
+        return Person("gitmem", f"gitmem@{self.config.machine or 'localhost'}", moment)
+
+    def _refuse_newer(self, tip: Tree) -> None:
+        entry = tip.entry(layout.CONFIG_AGENT)
+        if entry is None or entry.oid == self._known_format:
+            return
+        found = format_of(tip.read_entry(entry))
+        if found > layout.FORMAT:
+            raise NewerFormat(
+                f"This bundle has format {found}, newer than this gitmem writes ({layout.FORMAT}): "
+                "upgrade gitmem."
+            )
+        self._known_format = entry.oid
+
+    _known_format: Oid = ""
+
+
+def format_of(agent_config: bytes) -> int:
+    """The bundle format that config/agent.md names; 1 where it can not be read."""
+    try:
+        split = frontmatter.split(agent_config.decode("utf-8", "replace"))
+        found = frontmatter.load(split.yaml).get("gitmem_format") if split else None
+    except InvalidContent:
+        return 1
+    return found if isinstance(found, int) else 1
+
+
+def _signed(message: Message, origin: Origin) -> Message:
+    return Message(message.kind, message.what, {**origin.trailers(), **message.trailers}, message.body)

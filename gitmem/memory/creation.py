@@ -1,0 +1,102 @@
+"""Making a bundle: the repository, its skeleton from the templates, its git hooks."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem import __version__, resources
+from gitmem.config import Config
+from gitmem.errors import BundleNotFound, BundleUnusable
+from gitmem.git.message import Message
+from gitmem.git.repository import Repository
+from gitmem.git.setup import make_repository, open_repository, remove_repository
+from gitmem.memory.bundle import Bundle, Clock, Work
+from gitmem.memory.edits import Edits
+from gitmem.okf import layout
+from gitmem.okf.concept import Concept
+
+_SKELETON = {
+    layout.MEMORY: "templates/bundle/memories/MEMORY.md",
+    layout.USER: "templates/bundle/memories/USER.md",
+    layout.CONFIG_AGENT: "templates/bundle/config/agent.md",
+    layout.INDEX: "templates/bundle/index.md",
+    ".gitignore": "templates/bundle/dot_gitignore",
+}
+_OUR_HOOK = b"gitmem hook "
+
+
+def create(
+    root: str,
+    *,
+    config: Config,
+    clock: Clock,
+    person: str = "",
+    separate_git_dir: str | None = None,
+    command: str = "gitmem",
+) -> tuple[Bundle, bool]:
+    """A bundle at `root`, and whether it was made now; one that is there already is left as it is.
+
+    `command` is how the git hooks call gitmem.
+    """
+    try:
+        repository = open_repository(root)
+    except BundleNotFound:
+        repository = make_repository(root, separate_git_dir=separate_git_dir)
+        made = True
+    else:
+        made = False
+    bundle = Bundle(repository, config, clock, person)
+    if repository.tip() is not None:
+        if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
+            raise BundleUnusable(
+                f"{repository.root} is a git repository of something else: "
+                "make the bundle in a directory of its own."
+            )
+        return bundle, False
+    try:
+        bundle.commit(_skeleton(config, bundle.now()), purpose="init", origin=bundle.origin())
+    except BaseException:
+        if made:
+            remove_repository(repository)
+        raise
+    install_hooks(repository, command=command)
+    bundle.take_in_edits(strict=False)
+    return bundle, True
+
+
+def _skeleton(config: Config, at: str) -> Work:
+    def work(edits: Edits) -> Message | None:
+        for path, template in _SKELETON.items():
+            edits.write(path, resources.read(template))
+        agent = Concept.parse(resources.read(_SKELETON[layout.CONFIG_AGENT]))
+        agent = agent.with_meta(
+            title=config.agent_id,
+            agent_id=config.agent_id,
+            gitmem_format=layout.FORMAT,
+            generated={"by": f"gitmem/{__version__}", "at": at},
+        )
+        edits.write(layout.CONFIG_AGENT, agent.render())
+        return Message("init", f"a bundle for {config.agent_id}")
+
+    return work
+
+
+def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[str]:
+    """Put our git hooks in place; gives the names of foreign hooks that were left alone."""
+    source = resources.directory("hooks")
+    target = os.path.join(repository.git_dir, "hooks")
+    os.makedirs(target, exist_ok=True)
+    foreign = []
+    for name in sorted(os.listdir(source)):
+        path = os.path.join(target, name)
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                if _OUR_HOOK not in file.read():
+                    foreign.append(name)
+                    continue
+        with open(os.path.join(source, name), encoding="utf-8") as file:
+            script = file.read().replace("exec gitmem ", f"exec {command} ", 1)
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(script)
+        os.chmod(path, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
+    return foreign

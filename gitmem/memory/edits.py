@@ -1,0 +1,118 @@
+"""The edits of one commit, collected in memory over the tip they start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from gitmem.errors import InvalidContent
+from gitmem.git.tree import Edit, Tree
+from gitmem.okf import layout, pages, paths, validate
+from gitmem.okf.pages import LogLine
+
+# Directories with a generated index.md; sessions have one per month, not one per session.
+_INDEXED = ("", "decisions", "memories", "plans", "plans/archive", "sessions", "snapshots", "tools")
+
+
+class Edits:
+    """Files to write and remove, readable as if they were written already.
+
+    Several operations may add to one `Edits`; together they become one commit or none.
+    """
+
+    def __init__(self, tip: Tree) -> None:
+        self._tip = tip
+        self._files: dict[str, Edit] = {}
+        self._log: list[LogLine] = []
+        self._log_is_wanted = False
+
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
+    def read(self, path: str) -> bytes | None:
+        """The file as it will be."""
+        if path in self._files:
+            edit = self._files[path]
+            return edit if isinstance(edit, bytes) or edit is None else self._tip.read_entry(edit)
+        return self._tip.read(path)
+
+    def __contains__(self, path: str) -> bool:
+        return self._files[path] is not None if path in self._files else path in self._tip
+
+    def names(self, directory: str) -> list[str]:
+        """Names of files in a directory as it will be, without those below it."""
+        found = {name for name, entry in self._tip.names(directory).items() if not entry.is_directory}
+        for path, edit in self._files.items():
+            parent, _, name = path.rpartition("/")
+            if parent == directory:
+                (found.discard if edit is None else found.add)(name)
+        return sorted(found)
+
+    def directories(self, directory: str) -> list[str]:
+        """Names of directories in a directory as it will be."""
+        prefix = directory + "/" if directory else ""
+        found = {name for name, entry in self._tip.names(directory).items() if entry.is_directory}
+        for path, edit in self._files.items():
+            if edit is not None and path.startswith(prefix) and "/" in path[len(prefix) :]:
+                found.add(path[len(prefix) :].partition("/")[0])
+        return sorted(found)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Set a file's content. The path and the OKF rules are checked here, so no caller can forget."""
+        paths.check_path(path)
+        for violation in validate.check_file(path, data):
+            raise InvalidContent(f"{violation.path} can not be stored: {violation.reason}")
+        self._files[path] = data
+
+    def remove(self, path: str) -> None:
+        self._files[path] = None
+
+    def put(self, path: str, edit: Edit) -> None:
+        """Set a file to what stands in the history already, as it is."""
+        self._files[path] = edit
+
+    def log(self, lines: Iterable[LogLine]) -> None:
+        """Lines for log.md, shown when it is made again."""
+        self._log += lines
+
+    def want_log(self) -> None:
+        """Make log.md again in this commit."""
+        self._log_is_wanted = True
+
+    def drop_log_lines(self, unwanted: Callable[[LogLine], bool]) -> None:
+        """Take lines out of log.md."""
+        kept = [line for line in pages.parse_log(self.read(layout.LOG) or b"") if not unwanted(line)]
+        self._files[layout.LOG] = pages.log_page(kept)
+
+    def finished(self) -> dict[str, Edit]:
+        """All files of the commit, generated pages included."""
+        if self._log_is_wanted and self._log:
+            old = pages.parse_log(self.read(layout.LOG) or b"")
+            self._files[layout.LOG] = pages.log_page(pages.merge_log(old, self._log))
+        for directory in sorted(self._stale_indexes(), reverse=True):
+            path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
+            names = [name for name in self.names(directory) if name != layout.INDEX]
+            below = self.directories(directory)
+            if names or below or not directory:
+                self._files[path] = pages.index_page(directory, names, below)
+            elif path in self:
+                self._files[path] = None
+        return self._files
+
+    def _stale_indexes(self) -> set[str]:
+        """Directories whose list of names changed."""
+        stale: set[str] = set()
+        for path, edit in self._files.items():
+            if layout.is_generated(path) or (path in self._tip) == (edit is not None):
+                continue
+            parent = path.rpartition("/")[0]
+            while True:
+                if _is_indexed(parent):
+                    stale.add(parent)
+                if not parent:
+                    break
+                parent = parent.rpartition("/")[0]
+        return stale
+
+
+def _is_indexed(directory: str) -> bool:
+    return directory in _INDEXED or (directory.startswith("sessions/") and directory.count("/") == 1)

@@ -1,0 +1,199 @@
+"""History in the unit people think in: which entries came, went and changed, when and by whom."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UnknownRevision
+from gitmem.git import history as graph
+from gitmem.git.message import kind_of, trailers_of
+from gitmem.git.objects import Commit, Oid
+from gitmem.git.tree import Tree
+from gitmem.okf.entries import Change, EntryKey, compare
+from gitmem.okf.timestamps import stamp
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One commit as people read it."""
+
+    commit: Commit
+    kind: str
+    trailers: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, commit: Commit) -> LogEntry:
+        return cls(commit, kind_of(commit.message), trailers_of(commit.message))
+
+    @property
+    def at(self) -> str:
+        return stamp(datetime.fromtimestamp(self.commit.committer.time, UTC))
+
+    @property
+    def session(self) -> str:
+        return self.first("Session")
+
+    def first(self, trailer: str) -> str:
+        return self.trailers.get(trailer, ("",))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LogFilter:
+    """Which commits to show; an empty field lets all through."""
+
+    kind: str = ""
+    session: str = ""
+    agent: str = ""
+    machine: str = ""
+    path: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def takes(self, entry: LogEntry) -> bool:
+        moment = entry.commit.committer.time
+        return (
+            (not self.kind or entry.kind == self.kind)
+            and (not self.session or self.session in entry.trailers.get("Session", ()))
+            and (not self.agent or self.agent in entry.trailers.get("Agent", ()))
+            and (not self.machine or self.machine in entry.trailers.get("Machine", ()))
+            and (self.since is None or moment >= self.since.timestamp())
+            and (self.until is None or moment <= self.until.timestamp())
+        )
+
+
+class History:
+    """The history of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+
+    def log(self, wanted: LogFilter | None = None, *, start: str = "HEAD") -> Iterator[LogEntry]:
+        """Commits, newest first."""
+        wanted = wanted or LogFilter()
+        for commit in graph.walk(self._repository, self._bundle.resolve(start)):
+            entry = LogEntry.of(commit)
+            if wanted.takes(entry) and (
+                not wanted.path or graph.touches(self._repository, commit, wanted.path)
+            ):
+                yield entry
+
+    def entry(self, revision: str) -> LogEntry:
+        return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))
+
+    def between(self, old: Oid | None, new: Oid | None, path: str = "") -> list[Change]:
+        """What differs in `new`, entry by entry; None stands for the empty tree."""
+        return self.between_trees(self._repository.tree(old), self._repository.tree(new), path)
+
+    def between_trees(self, old: Tree, new: Tree, path: str = "") -> list[Change]:
+        before: dict[str, bytes] = {}
+        after: dict[str, bytes] = {}
+        for change in old.changes(new, path):
+            if change.old is not None:
+                before[change.path] = old.read_entry(change.old)
+            if change.new is not None:
+                after[change.path] = new.read_entry(change.new)
+        return compare(before, after)
+
+    def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
+        """What one commit did, against its first parent."""
+        return self.between(commit.parents[0] if commit.parents else None, commit.oid, path)
+
+    def of_session(self, session: str, path: str = "") -> list[Change]:
+        """What one session did in all its commits, whatever others did in between."""
+        commits = [entry.commit for entry in self.log(LogFilter(session=session))]
+        if not commits:
+            raise UnknownRevision(
+                f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."
+            )
+        return fold(change for commit in reversed(commits) for change in self.of_commit(commit, path))
+
+    def of_work_tree(self, path: str = "") -> list[Change]:
+        """What a person changed since the tip and nobody has committed."""
+        before, after = self._work_tree_sides(path)
+        return compare(before, after)
+
+    def unified(self, old: Oid | None, new: Oid | None, path: str = "") -> Iterator[str]:
+        """The difference as lines of a unified diff."""
+        left, right = self._repository.tree(old), self._repository.tree(new)
+        for change in left.changes(right, path):
+            yield from unified_lines(
+                change.path,
+                left.read_entry(change.old) if change.old else None,
+                right.read_entry(change.new) if change.new else None,
+            )
+
+    def unified_work_tree(self, path: str = "") -> Iterator[str]:
+        before, after = self._work_tree_sides(path)
+        for name in sorted(before.keys() | after.keys()):
+            yield from unified_lines(name, before.get(name), after.get(name))
+
+    def _work_tree_sides(self, path: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        tree = self._bundle.tree()
+        before: dict[str, bytes] = {}
+        after: dict[str, bytes] = {}
+        for edit in self._bundle.hand_edits():
+            if path and edit.path != path and not edit.path.startswith(path.rstrip("/") + "/"):
+                continue
+            old = tree.read(edit.path)
+            if old is not None:
+                before[edit.path] = old
+            if edit.data is not None:
+                after[edit.path] = edit.data
+            else:
+                after.pop(edit.path, None)
+        return before, after
+
+
+def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
+    """One file's difference as lines of a unified diff."""
+    before, after = (
+        [] if side is None else side.decode("utf-8", "replace").splitlines(keepends=True)
+        for side in (old, new)
+    )
+    names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
+    for line in difflib.unified_diff(before, after, *names):
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def fold(changes: Iterable[Change]) -> list[Change]:
+    """Many changes in a row as one: what came and went again is not told, a chain shows its two ends."""
+    net: dict[tuple[str, EntryKey], Change] = {}
+    for change in changes:
+        _fold_one(net, change)
+    return list(net.values())
+
+
+def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
+    old, new = change.old, change.new
+    before = net.pop((change.from_path or change.path, old.key), None) if old is not None else None
+    first = before.old if before is not None else old
+    if before is None and new is not None:
+        gone = net.get((change.path, new.key))
+        if gone is not None and gone.new is None:  # it left earlier, and is back
+            del net[change.path, new.key]
+            if old is None:
+                if gone.old is not None and gone.old.text != new.text:
+                    net[change.path, new.key] = Change(change.path, "change", gone.old, new)
+                return
+    if first is None and new is None:
+        return
+    if first is not None and new is not None and first.key == new.key and first.text == new.text:
+        if change.op == "move" and (before is None or before.path != change.path):
+            net[change.path, new.key] = change
+        return
+    subject = new if new is not None else first
+    assert subject is not None
+    if first is None:
+        net[change.path, subject.key] = Change(change.path, "add", None, new)
+    elif new is None:
+        net[change.path, subject.key] = Change(change.path, "remove", first, None)
+    else:
+        net[change.path, subject.key] = Change(change.path, "change", first, new)

@@ -1,0 +1,313 @@
+"""§ files: the curated store, its archive and the user profile.
+
+The body is the texts joined by a line with `§`, exactly as Hermes writes it; the front matter lists when each
+text came and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
+alone is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from gitmem.errors import BrokenConcept, InvalidContent
+from gitmem.okf import frontmatter, layout, timestamps
+from gitmem.okf.concept import Concept, decode
+from gitmem.okf.entries import CURATED_TYPES, DELIMITER, Entry, EntryKey, entry_hash, is_hash
+from gitmem.okf.similarity import pair_similar
+
+_MARK = "§"
+# A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_OWN_KEYS = ("h", "at", "replaces")
+# How far the newest entry's time may be ahead of an operation's own and still be taken for the same moment.
+_SAME_MOMENT = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedFile:
+    """A § file. `entries` stand as in the body; every change gives them in canonical order, by (at, hash).
+
+    `concept` holds the other front matter; its body and list are as on disk, `render` brings them up to date.
+    """
+
+    concept: Concept
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def new(
+        cls,
+        type: str = layout.CURATED_MEMORY,  # noqa: A002 - OKF's own word
+        title: str = "",
+        **meta: object,
+    ) -> CuratedFile:
+        """An empty § file."""
+        return cls(Concept.new(type, "", title=title or None, **meta, entries=[]))
+
+    @classmethod
+    def parse(cls, data: bytes, path: str = "") -> CuratedFile:
+        """The § file in those bytes, with or without front matter; BrokenConcept if that is broken."""
+        text = frontmatter.plain_newlines(decode(data, path))
+        try:
+            bare = frontmatter.split(text) is None
+        except BrokenConcept:
+            bare = False  # let the concept tell it, with the path
+        if bare:
+            return cls._default(path).with_text(text.removeprefix("\ufeff"))
+        concept = Concept.from_text(text, path)
+        return cls(concept, tuple(_entries(concept.body, _listed(concept.meta.get("entries")))))
+
+    @classmethod
+    def salvage(cls, data: bytes, path: str = "") -> CuratedFile:
+        """The § file that can be made of those bytes: as `parse`, but what is broken costs no text.
+
+        Behind an unreadable front matter the body is taken; without its closing line, all that gitmem did not
+        write itself. Ages are read from the broken block where its lines still show them. TooLarge is still
+        an error.
+        """
+        try:
+            return cls.parse(data, path)
+        except BrokenConcept:
+            pass
+        # Bytes that are no UTF-8 stay readable as \xff.
+        text = frontmatter.plain_newlines(data.decode("utf-8", "backslashreplace")).removeprefix("\ufeff")
+        fallback = cls._default(path)
+        try:
+            parts = frontmatter.split(text)
+        except BrokenConcept:
+            return fallback._with_body(_without_marks(text), _seen(text))
+        if parts is None:
+            return fallback.with_text(text)
+        try:
+            meta = {**frontmatter.load(parts.yaml), "type": fallback.concept.type}
+        except InvalidContent:
+            return fallback._with_body(parts.body, _seen(parts.yaml))
+        concept = Concept(meta, parts.body)
+        return cls(concept, tuple(_entries(parts.body, _listed(meta.get("entries")))))
+
+    @classmethod
+    def _default(cls, path: str) -> CuratedFile:
+        title = path.rpartition("/")[2].removesuffix(".md")
+        name = layout.default_type(path)
+        return cls.new(name if name in CURATED_TYPES else layout.CURATED_MEMORY, title=title)
+
+    @property
+    def text(self) -> str:
+        """The body: the texts of all entries, joined as the host joins them."""
+        return DELIMITER.join(entry.text for entry in self.entries)
+
+    @property
+    def usage(self) -> int:
+        """The length of the body in characters, as the host counts it against its limit."""
+        return len(self.text)
+
+    def render(self) -> bytes:
+        """The file's bytes, with list and body in step."""
+        listing = [_listing(entry) for entry in self.entries]
+        concept = replace(self.concept, closing="---\n").with_body(self.text)
+        return concept.with_meta(entries=listing).render()
+
+    def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
+        """The entry with that hash, if it is here."""
+        return next((entry for entry in self.entries if entry.key.id == hash), None)
+
+    def next_at(self, at: str) -> str:
+        """The time for an entry that is added at `at`, so that it stands behind the ones of the same moment.
+
+        A newest entry that is more than a second ahead comes from a clock that was wrong, and is not
+        followed.
+        """
+        stamp = timestamps.canonical(at)
+        if not stamp:
+            raise InvalidContent(f"{at[:64]!r} is not a timestamp with an offset.")
+        last = max((entry.at for entry in self.entries), default="")
+        now, newest = timestamps.parse(stamp), timestamps.parse(last)
+        if now is None or newest is None or newest - now > _SAME_MOMENT:
+            return stamp
+        return max(stamp, timestamps.later(last, 1))
+
+    def add(self, text: str, at: str, *, replaces: str = "", **extra: object) -> CuratedFile:
+        """The file with one more entry; the same file when the text is in it."""
+        entry = _made(text, self.next_at(at), replaces, extra)
+        return self if self.get(entry.key.id) else self.with_entries((*self.entries, entry))
+
+    def replace(self, old_hash: str, new_text: str, at: str, **extra: object) -> CuratedFile:
+        """The file with the old entry out and the new one in, which says what it replaces."""
+        if self.get(old_hash) is None:
+            raise InvalidContent(f"There is no entry {old_hash[:32]!r} to replace.")
+        entry = _made(new_text, self.next_at(at), old_hash, extra)
+        if entry.key.id == old_hash:
+            return self
+        kept = self.remove(old_hash)
+        return kept if kept.get(entry.key.id) else kept.with_entries((*kept.entries, entry))
+
+    def remove(self, hash: str) -> CuratedFile:  # noqa: A002 - the design's word
+        """The file without that entry; the same file when it is not here."""
+        if self.get(hash) is None:
+            return self
+        return self.with_entries(entry for entry in self.entries if entry.key.id != hash)
+
+    def with_entries(self, entries: Iterable[Entry]) -> CuratedFile:
+        """The file with exactly these § entries, in canonical order; of equal ones the older stays.
+
+        The outcome does not depend on the order they are given in, so a merge can hand over a plain union.
+        """
+        found: dict[str, Entry] = {}
+        for entry in sorted(entries, key=_preference):
+            found.setdefault(entry.key.id, entry)
+        return replace(self, entries=tuple(sorted(found.values(), key=_canonical)))
+
+    def with_text(self, text: str) -> CuratedFile:
+        """The file with another body, as a host or an editor wrote it; known texts keep their ages."""
+        return self._with_body(
+            frontmatter.plain_newlines(text), {entry.key.id: _listing(entry) for entry in self.entries}
+        )
+
+    def _with_body(self, body: str, listed: Mapping[str, Mapping[str, object]]) -> CuratedFile:
+        return replace(self, entries=tuple(_entries(body, listed)))
+
+    def taken_in(self, old: CuratedFile | None, at: str) -> CuratedFile:
+        """The file as found, made ours: entries without an age get one, and what they replaced in `old`.
+
+        Entries that `old` has keep its ages. The rest got here by hand at `at`, in the order of the body; the
+        ones that resemble an entry that went are taken for its new text.
+        """
+        before = {entry.key.id: entry for entry in old.entries} if old else {}
+        known = [_older(entry, before.get(entry.key.id)) for entry in self.entries]
+        here = {entry.key.id for entry in known}
+        gone = [entry for key, entry in before.items() if key not in here]
+        fresh = [number for number, entry in enumerate(known) if not entry.at]
+        unpaired = [
+            number for number in fresh if known[number].key.id not in before and not known[number].replaces
+        ]
+        pairs = pair_similar([entry.text for entry in gone], [known[number].text for number in unpaired])
+        replaced = {unpaired[new]: gone[was].key.id for new, was in pairs.items()}
+        stamp = replace(self, entries=tuple(known)).next_at(at)
+        for step, number in enumerate(fresh):
+            known[number] = replace(
+                known[number],
+                at=timestamps.later(stamp, step),
+                replaces=replaced.get(number, known[number].replaces),
+            )
+        return self.with_entries(known)
+
+
+def split_texts(body: str) -> Iterator[str]:
+    """The texts of a § body, stripped, without the blank ones; a line with only `§` separates them."""
+    lines: list[str] = []
+    for line in (*body.split("\n"), _MARK):
+        if line.strip() != _MARK:
+            lines.append(line)
+            continue
+        text = "\n".join(lines).strip()
+        lines.clear()
+        if text:
+            yield text
+
+
+def check_text(text: str) -> str:
+    """The text as an entry stores it, stripped; InvalidContent when it can not be one entry."""
+    stored = text.strip()
+    if not stored:
+        raise InvalidContent("An entry can not be empty.")
+    if any(line.strip() == _MARK for line in _LINE_END.split(stored)):
+        raise InvalidContent(
+            "An entry can not hold a line with only §: it separates entries.",
+            hint="Leave the line out, or add the parts as entries of their own.",
+        )
+    try:
+        stored.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidContent("The text can not be written as UTF-8: it holds half a character.") from error
+    return stored
+
+
+def _made(text: str, at: str, replaces: str, extra: Mapping[str, object]) -> Entry:
+    stored = check_text(text)
+    kept = {key: value for key, value in extra.items() if key not in _OWN_KEYS and value is not None}
+    return Entry(EntryKey(_MARK, entry_hash(stored)), stored, at, replaces, extra=kept)
+
+
+def _entries(body: str, listed: Mapping[str, Mapping[str, object]]) -> Iterator[Entry]:
+    """The entries of a body with what the list says of them; of equal ones the first."""
+    seen: set[str] = set()
+    for text in split_texts(body):
+        name = entry_hash(text)
+        if name in seen:
+            continue
+        seen.add(name)
+        item = listed.get(name, {})
+        replaces = item.get("replaces")
+        yield Entry(
+            EntryKey(_MARK, name),
+            text,
+            timestamps.canonical(item.get("at")),
+            replaces if isinstance(replaces, str) and is_hash(replaces) else "",
+            extra={key: value for key, value in item.items() if key not in _OWN_KEYS},
+        )
+
+
+def _listed(value: object) -> dict[str, Mapping[str, object]]:
+    """What the front matter's list says, by hash; anything in it of another form says nothing."""
+    found: dict[str, Mapping[str, object]] = {}
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, Mapping) and is_hash(item.get("h")):
+            found.setdefault(str(item["h"]), item)
+    return found
+
+
+def _listing(entry: Entry) -> dict[str, object]:
+    item: dict[str, object] = {"h": entry.key.id, "at": entry.at}
+    if entry.replaces:
+        item["replaces"] = entry.replaces
+    return {**item, **{key: value for key, value in entry.extra.items() if key not in _OWN_KEYS}}
+
+
+def _canonical(entry: Entry) -> tuple[str, str]:
+    return entry.at, entry.key.id
+
+
+def _preference(entry: Entry) -> tuple[bool, str, str, str, str]:
+    # A known age before none, the older before the newer; the rest only makes the choice the same everywhere.
+    return not entry.at, entry.at, entry.replaces, entry.text, frontmatter.dump_value(dict(entry.extra))
+
+
+def _older(entry: Entry, old: Entry | None) -> Entry:
+    """The entry with what the old file knew about it, where its own list is silent."""
+    if old is None:
+        return entry
+    return replace(
+        entry,
+        at=entry.at or old.at,
+        replaces=entry.replaces or old.replaces,
+        extra={**old.extra, **entry.extra},
+    )
+
+
+# --- salvage --------------------------------------------------------------------------------------
+
+_LISTED_LINE = re.compile(r"""^- \{h: "?([0-9a-f]{32})"?, at: "?([^",}\n]{0,40})"?([^\n]*)""", re.MULTILINE)
+_REPLACES = re.compile(r'replaces: "?([0-9a-f]{32})')
+_OWN_LINE = re.compile(r"(?:---[ \t]*|type: \w+|entries:(?: \[\])?|- \{h: .*\})\r?")
+_HEAD_LINE = re.compile(rf"{_OWN_LINE.pattern}|\w+: .*")
+
+
+def _seen(text: str) -> dict[str, Mapping[str, object]]:
+    """The list of entries as far as its lines can be recognised in broken YAML."""
+    found: dict[str, Mapping[str, object]] = {}
+    for name, at, rest in _LISTED_LINE.findall(text):
+        replaced = _REPLACES.search(rest)
+        item: dict[str, object] = {"h": name, "at": at}
+        if replaced:
+            item["replaces"] = replaced.group(1)
+        found.setdefault(name, item)
+    return found
+
+
+def _without_marks(text: str) -> str:
+    """The text behind an unclosed front matter, without the lines at its head that only gitmem writes."""
+    lines = text.split("\n")
+    end = next((number for number, line in enumerate(lines) if not _HEAD_LINE.fullmatch(line)), len(lines))
+    return "\n".join([line for line in lines[:end] if not _OWN_LINE.fullmatch(line)] + lines[end:])

@@ -1,0 +1,190 @@
+"""Session parts: the events of one writer in order, as markdown that a person can read.
+
+    ## 2026-06-30T14:00:00.123Z observation
+    <!-- event 0123456789abcdef0123456789abcdef-7 -->
+
+    **text**
+    > The user prefers tabs.
+
+Every line of a field's text stands behind `>`, so no content can look like the head of an event. Events are
+only ever put at the end, without touching what stands there: git stores such a change as a small delta.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from gitmem.errors import InvalidContent
+from gitmem.okf import frontmatter, layout
+from gitmem.okf.concept import Concept, decode
+from gitmem.okf.entries import Entry, EntryKey
+
+PART_LIMIT = 16 * 1024
+
+# Only a head with its comment begins an event: a heading that a person wrote between them does not.
+_HEAD = re.compile(r"^## ([^\n]*)\n<!-- event ([^ \n]*) -->\r?(?:\n|\Z)", re.MULTILINE)
+_NAME = re.compile(r"\*\*(.*)\*\*\r?", re.DOTALL)
+_UNSAFE = re.compile("[%*<>\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_UNSAFE_WORD = re.compile("[%*<>\\s\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened: its id (journal and sequence number), kind, time and texts by name.
+
+    `session` is what the part's front matter says; it is not written with the event.
+    """
+
+    id: str
+    kind: str
+    at: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    session: str = ""
+
+    @property
+    def key(self) -> EntryKey:
+        """Its identity among entries."""
+        return EntryKey("event", self.id)
+
+    @property
+    def entry(self) -> Entry:
+        """The event as an entry; its text is the field's, or all fields with their names."""
+        texts = list(self.fields.items())
+        text = texts[0][1] if len(texts) == 1 else "\n".join(f"{name}: {value}" for name, value in texts)
+        return Entry(self.key, text, self.at, kind=self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class EventsFile:
+    """A session part: the concept it is, and the events in its body."""
+
+    concept: Concept
+    events: tuple[Event, ...] = ()
+
+    @classmethod
+    def new(cls, session: str = "", **meta: object) -> EventsFile:
+        """An empty part for that session."""
+        return cls(Concept.new(layout.SESSION_EVENTS, "", session=session or None, **meta))
+
+    @classmethod
+    def parse(cls, data: bytes, path: str = "") -> EventsFile:
+        """The events in those bytes; BrokenConcept when they are no concept. Other text stays as it is."""
+        concept = Concept.from_text(frontmatter.plain_newlines(decode(data, path)), path)
+        return cls(concept, tuple(_unique(event for event, _, _ in _scan(concept))))
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes: over `PART_LIMIT` the next events go into a new part."""
+        return len(self.render())
+
+    def render(self) -> bytes:
+        """The file's bytes."""
+        return self.concept.render()
+
+    def append(self, events: Iterable[Event]) -> EventsFile:
+        """The file with these events at its end; one whose id is there already is left out."""
+        known = {event.id for event in self.events}
+        session = _session(self.concept)
+        fresh = [
+            Event(event.id, event.kind, event.at, dict(event.fields), session)
+            for event in _unique(events)
+            if event.id not in known
+        ]
+        if not fresh:
+            return self
+        body = self.concept.body
+        gap = "" if not body or body.endswith("\n") else "\n"
+        written = "".join(map(_written, fresh))
+        return EventsFile(self.concept.with_body(f"{body}{gap}{written}"), self.events + tuple(fresh))
+
+    def without(self, ids: Collection[str]) -> EventsFile:
+        """The file without the events of these ids; all other text stays as it is."""
+        unwanted = set(ids)
+        kept: list[str] = []
+        position = 0
+        for event, start, end in _scan(self.concept):
+            if event.id in unwanted:
+                kept.append(self.concept.body[position:start])
+                position = end
+        if not kept:
+            return self
+        kept.append(self.concept.body[position:])
+        events = tuple(event for event in self.events if event.id not in unwanted)
+        return EventsFile(self.concept.with_body("".join(kept)), events)
+
+
+def _unique(events: Iterable[Event]) -> list[Event]:
+    found: dict[str, Event] = {}
+    for event in events:
+        found.setdefault(event.id, event)
+    return list(found.values())
+
+
+def _session(concept: Concept) -> str:
+    value = concept.meta.get("session")
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _written(event: Event) -> str:
+    lines = [
+        "",
+        f"## {_encoded(_UNSAFE_WORD, event.at)} {_encoded(_UNSAFE, event.kind)}",
+        f"<!-- event {_encoded(_UNSAFE_WORD, event.id)} -->",
+    ]
+    for name, text in event.fields.items():
+        lines += ["", f"**{_encoded(_UNSAFE, name)}**"]
+        lines += [f"> {line}" if line else ">" for line in text.split("\n")]
+    written = "\n".join(lines) + "\n"
+    try:
+        written.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidContent("The event can not be written as UTF-8: it holds half a character.") from error
+    return written
+
+
+def _encoded(unsafe: re.Pattern[str], text: str) -> str:
+    """The text on one line, with what means something there as `%2A`; `unquote` gives it back."""
+    return unsafe.sub(lambda found: "".join(f"%{byte:02X}" for byte in found.group().encode()), text)
+
+
+def _scan(concept: Concept) -> list[tuple[Event, int, int]]:
+    """Each event in the body, and where it begins (with the blank line before it) and ends."""
+    body, session = concept.body, _session(concept)
+    heads = list(_HEAD.finditer(body))
+    found: list[tuple[Event, int, int]] = []
+    for number, head in enumerate(heads):
+        limit = heads[number + 1].start() if number + 1 < len(heads) else len(body)
+        fields, end = _fields(body, head.end(), limit)
+        at, _, kind = head.group(1).removesuffix("\r").partition(" ")
+        start = head.start()
+        if start and body[start - 1 : start] == "\n" and (start == 1 or body[start - 2] == "\n"):
+            start -= 1
+        event = Event(unquote(head.group(2)), unquote(kind), unquote(at), fields, session)
+        found.append((event, start, end))
+    return found
+
+
+def _fields(body: str, start: int, limit: int) -> tuple[dict[str, str], int]:
+    """The fields that begin at `start`, and where the last of them ends."""
+    fields: dict[str, list[str]] = {}
+    name: str | None = None
+    end = position = start
+    while position < limit:
+        stop = body.find("\n", position, limit)
+        following = limit if stop < 0 else stop + 1
+        line = body[position : limit if stop < 0 else stop]
+        heading = _NAME.fullmatch(line)
+        if heading is not None:
+            name = unquote(heading.group(1))
+            fields.setdefault(name, [])
+        elif name is not None and (line == ">" or line.startswith("> ")):
+            fields[name].append(line[2:])
+        elif line.strip():
+            break  # something that is not ours: what follows is not a field of this event
+        position = following
+        if line.strip():
+            end = position
+    return {key: "\n".join(lines) for key, lines in fields.items()}, end

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from gitmem.errors import BrokenConcept, InvalidContent
+from gitmem.okf.concept import Concept
+from gitmem.okf.curated import CuratedFile, check_text, split_texts
+from gitmem.okf.entries import DELIMITER, Entry, entry_hash
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from tests.okf.strategies import AT, TEXT
+
+NOW = "2026-07-01T00:00:00.000Z"
+
+
+def texts(file: CuratedFile) -> list[str]:
+    return [entry.text for entry in file.entries]
+
+
+def filled(*given_texts: str, at: str = AT) -> CuratedFile:
+    file = CuratedFile.new(title="Memory")
+    for text in given_texts:
+        file = file.add(text, at)
+    return file
+
+
+def is_entry(text: str) -> bool:
+    try:
+        check_text(text)
+    except InvalidContent:
+        return False
+    return True
+
+
+ENTRY_TEXTS = TEXT.filter(is_entry)
+
+
+def test_the_file_on_disk() -> None:
+    """The exact bytes: front matter with the list, then the host's own body."""
+    one, two = entry_hash("User likes tabs"), entry_hash("Second\nline")
+    file = filled("User likes tabs", "  Second\nline ")
+    assert file.render().decode() == (
+        "---\ntype: CuratedMemory\ntitle: Memory\nentries:\n"
+        + "".join(
+            f"- {{h: {name if name[0].isalpha() else chr(34) + name + chr(34)}, at: {chr(34)}{at}{chr(34)}}}\n"
+            for name, at in ((one, AT), (two, "2026-06-30T14:00:00.001Z"))
+        )
+        + "---\nUser likes tabs\n§\nSecond\nline"
+    )
+    assert file.text == "User likes tabs\n§\nSecond\nline"
+    assert file.usage == len(file.text)
+
+
+@given(st.lists(ENTRY_TEXTS, max_size=6))
+@example(["e\u0301", "é", "x"])
+@example(["---", "---\na: 1\n---", "§ x", "x §", "a\r\nb", "\ufeff", "a\n\n\nb", "a\rb"])
+def test_entries_survive_the_disk(given_texts: list[str]) -> None:
+    """Whatever the texts, what was added is read back: same text, identity, age and order."""
+    file = filled(*given_texts)
+    again = CuratedFile.parse(file.render())
+    assert again.entries == file.entries
+    assert again.render() == file.render()
+    firsts = {entry_hash(text): text.strip() for text in reversed(given_texts)}
+    assert {entry.key.id: entry.text for entry in file.entries} == firsts
+    assert texts(file) == list(dict.fromkeys(firsts[entry_hash(text)] for text in given_texts))
+
+
+@given(st.binary(max_size=80) | TEXT.map(str.encode))
+@example(b"---\ntype: X\n")
+@example(b"\xff\xfe\n\xc2\xa7\nx")
+def test_salvage_takes_any_bytes(data: bytes) -> None:
+    """Salvage never fails, and its outcome can be written and read."""
+    file = CuratedFile.salvage(data, "memories/MEMORY.md")
+    assert CuratedFile.parse(file.render()).entries == file.entries
+
+
+@given(TEXT)
+def test_a_host_body_keeps_its_texts(body: str) -> None:
+    """A bare host file gives exactly the texts that the host itself would read, but for doubles and § lines."""
+    assume(not body.startswith(("---", "\ufeff")) and "\r" not in body)
+    host = [text.strip() for text in body.split(DELIMITER) if text.strip()]
+    assume(all(is_entry(text) for text in host))
+    found = texts(CuratedFile.parse(body.encode(), "memories/MEMORY.md"))
+    assert [entry_hash(text) for text in found] == list(dict.fromkeys(map(entry_hash, host)))
+
+
+def test_identity_is_by_normal_form_and_text_as_given() -> None:
+    """Composed and decomposed text is one entry; the first spelling is kept."""
+    file = filled("cafe\u0301").add("caf\u00e9", NOW)
+    assert texts(file) == ["cafe\u0301"]
+    assert unicodedata.normalize("NFC", "cafe\u0301") == "caf\u00e9"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "§", "a\n§\nb", "a\n § \nb", "a\r§\rb", "§\nb", "b\n§\r\n", "\ud800"]
+)
+def test_texts_that_can_not_be_one_entry(text: str) -> None:
+    """Nothing, a separator line by any line end, or half a character is refused."""
+    with pytest.raises(InvalidContent):
+        filled().add(text, AT)
+
+
+def test_a_double_is_no_change() -> None:
+    """Adding what is there gives the same file."""
+    file = filled("a")
+    assert file.add(" a\n", NOW) is file
+
+
+def test_replace_says_what_it_replaced() -> None:
+    """The old text goes, the new one names it."""
+    file = filled("a", "b").replace(entry_hash("a"), "c", NOW)
+    assert texts(file) == ["b", "c"]
+    assert CuratedFile.parse(file.render()).entries[1].replaces == entry_hash("a")
+    assert file.entries[1].at == NOW
+
+
+def test_replace_by_what_is_there() -> None:
+    """The same text is no change; another entry's text leaves that entry alone; an unknown hash is an error."""
+    file = filled("a", "b")
+    assert file.replace(entry_hash("a"), "a ", NOW) is file
+    assert texts(file.replace(entry_hash("a"), "b", NOW)) == ["b"]
+    with pytest.raises(InvalidContent):
+        file.replace(entry_hash("x"), "y", NOW)
+
+
+def test_remove() -> None:
+    """An entry goes; one that is not there is no change."""
+    file = filled("a", "b")
+    assert texts(file.remove(entry_hash("a"))) == ["b"]
+    assert file.remove(entry_hash("x")) is file
+    assert file.remove(entry_hash("a")).remove(entry_hash("b")).render().endswith(b"entries: []\n---\n")
+
+
+def test_next_at_stands_behind_the_last() -> None:
+    """Within a second the new entry follows the last one; a clock far ahead is not followed."""
+    file = filled("a", at="2026-06-30T14:00:00.500Z")
+    assert file.next_at("2026-06-30T14:00:00.000Z") == "2026-06-30T14:00:00.501Z"
+    assert file.next_at("2026-06-30T16:00:01.000+02:00") == "2026-06-30T14:00:01.000Z"
+    assert file.next_at("2026-06-30T13:59:59.499Z") == "2026-06-30T13:59:59.499Z"
+    assert filled().next_at(AT) == AT
+    with pytest.raises(InvalidContent):
+        file.next_at("now")
+
+
+def test_unknown_keys_survive() -> None:
+    """Keys of the file and of its entries that we do not know are kept through a change."""
+    file = filled("a").add("b", AT, source="web", replaces=entry_hash("z"))
+    assert file.entries[1].replaces == entry_hash("z")
+    data = file.render().replace(b"title: Memory\n", b"title: Memory # mine\nx-own: {k: 1}\n")
+    changed = CuratedFile.parse(data).add("c", NOW).render()
+    assert b"title: Memory # mine\nx-own: {k: 1}\n" in changed
+    assert CuratedFile.parse(changed).entries[1].extra == {"source": "web"}
+
+
+def test_the_list_follows_the_body() -> None:
+    """A text without a line in the list has no age; a line without a text is dropped."""
+    data = filled("a", "b").render().replace(b"a\n\xc2\xa7\nb", b"c\n\xc2\xa7\nb")
+    file = CuratedFile.parse(data)
+    assert [(entry.text, entry.at) for entry in file.entries] == [
+        ("c", ""),
+        ("b", "2026-06-30T14:00:00.001Z"),
+    ]
+    assert entry_hash("a").encode() not in file.render()
+
+
+@pytest.mark.parametrize(
+    "listing",
+    ["entries: 5", "entries: [5, {h: 1}, {h: x}, {}, null]", "entries: {h: a}", "x: 1"]
+    + [f"entries: [{{h: {entry_hash('a')}, at: yesterday, replaces: [1]}}]"],
+)
+def test_a_wrong_list_says_nothing(listing: str) -> None:
+    """A list of another form costs the ages, not the texts."""
+    file = CuratedFile.parse(f"---\ntype: CuratedMemory\n{listing}\n---\na\n§\nb".encode())
+    assert [(entry.text, entry.at, entry.replaces) for entry in file.entries] == [
+        ("a", "", ""),
+        ("b", "", ""),
+    ]
+
+
+def test_foreign_times_are_made_canonical() -> None:
+    """A time with another offset sorts where it belongs."""
+    listing = f"entries: [{{h: {entry_hash('a')}, at: 2026-06-30T16:00:00+02:00}}]"
+    file = CuratedFile.parse(f"---\ntype: CuratedMemory\n{listing}\n---\na".encode())
+    assert file.entries[0].at == AT
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\n\xc2\xa7\nb",
+        b"\xef\xbb\xbfa\r\n\xc2\xa7\r\nb\r\n",
+        b"\n\n  a  \n\xc2\xa7\n\n\xc2\xa7\nb\n\xc2\xa7\na\n\xc2\xa7\n",
+        b"\xef\xbb\xbf---\r\ntype: CuratedMemory\r\n---\r\na\r\n\xc2\xa7\r\nb",
+        b"---\ntype: CuratedMemory\n---\na\n \xc2\xa7\t\nb",
+    ],
+)
+def test_what_editors_leave_is_read(data: bytes) -> None:
+    """No front matter, CRLF, a byte order mark, blank, padded and doubled entries: the same two texts."""
+    assert texts(CuratedFile.parse(data, "memories/MEMORY.md")) == ["a", "b"]
+
+
+def test_a_bare_file_gets_its_types() -> None:
+    """Without front matter the type is the one of the place."""
+    assert CuratedFile.parse(b"a", "memories/archive/user.md").concept.type == "ArchivedMemory"
+    assert CuratedFile.parse(b"a", "hermes/observations/user_profile_x.md").concept.type == "UserProfile"
+    assert CuratedFile.parse(b"a", "tools/x.md").concept.type == "CuratedMemory"
+    assert CuratedFile.parse(b"a").render().endswith(b"---\na")
+
+
+def test_multi_line_crlf_entries_keep_their_identity() -> None:
+    """An editor that saves with CRLF does not make new entries."""
+    file = filled("one\ntwo", "three")
+    crlf = CuratedFile.parse(file.render().replace(b"\n", b"\r\n"))
+    assert crlf.entries == file.entries
+    assert crlf.render() == file.render()
+
+
+def test_broken_front_matter_is_an_error_and_can_be_salvaged() -> None:
+    """Strictly it is refused; salvaged, every text is there, with its age where the line can still be read."""
+    data = filled("a", "b").render().replace(b"title: Memory", b"title: [Memory")
+    with pytest.raises(BrokenConcept, match="m.md"):
+        CuratedFile.parse(data, "m.md")
+    assert CuratedFile.salvage(data).entries == filled("a", "b").entries
+
+
+def test_salvage_of_an_unclosed_block() -> None:
+    """Without the closing line no text is lost, and our own lines do not become text."""
+    data = filled("a", "b").render().replace(b"---\na", b"a")
+    file = CuratedFile.salvage(data)
+    assert texts(file) == ["title: Memory\na", "b"]
+    assert file.entries[1].at == filled("a", "b").entries[1].at
+
+
+def test_salvage_without_a_type() -> None:
+    """A block that only lacks its type keeps everything else."""
+    file = CuratedFile.salvage(b"---\ntitle: Mine\n---\na", "memories/MEMORY.md")
+    assert (file.concept.title, file.concept.type, texts(file)) == ("Mine", "CuratedMemory", ["a"])
+
+
+def test_taken_in_gives_ages_and_sees_a_replace() -> None:
+    """A hand edit: new texts get the time, in their order; the one that resembles a lost one replaces it."""
+    old = filled("The user prefers tabs over spaces", "Lives in Berlin", "Has a cat")
+    edited = old.with_text("Entirely unrelated words\n§\nThe user prefers tabs, not spaces\n§\nHas a cat")
+    file = edited.taken_in(old, NOW)
+    assert [(entry.text, entry.at, entry.replaces) for entry in file.entries] == [
+        ("Has a cat", "2026-06-30T14:00:00.002Z", ""),
+        ("Entirely unrelated words", NOW, ""),
+        (
+            "The user prefers tabs, not spaces",
+            "2026-07-01T00:00:00.001Z",
+            entry_hash("The user prefers tabs over spaces"),
+        ),
+    ]
+    assert file.taken_in(old, "2027-01-01T00:00:00Z") == file
+
+
+def test_taken_in_uses_a_lost_entry_once() -> None:
+    """Two texts like one lost entry: the closer one replaces it, the other is new."""
+    old = filled("deploy with make release")
+    file = old.with_text("deploy with make release now\n§\ndeploy with make releases").taken_in(old, NOW)
+    assert [(entry.text, bool(entry.replaces)) for entry in file.entries] == [
+        ("deploy with make release now", False),
+        ("deploy with make releases", True),
+    ]
+
+
+def test_taken_in_without_an_old_file() -> None:
+    """A first file: every text gets a time, and the order of the body stays, however many there are."""
+    body = DELIMITER.join(f"fact {number}" for number in range(1500))
+    file = CuratedFile.parse(body.encode(), "memories/MEMORY.md").taken_in(None, AT)
+    assert file.text == body
+    assert file.entries[0].at == AT
+
+
+@given(st.lists(ENTRY_TEXTS, max_size=5), st.lists(ENTRY_TEXTS, max_size=5))
+def test_taken_in_keeps_every_text(before: list[str], after: list[str]) -> None:
+    """Taking in changes no text and loses none; doing it twice changes nothing more; all have an age."""
+    old = filled(*before)
+    file = old.with_text(DELIMITER.join(text.strip() for text in after)).taken_in(old, NOW)
+    assert {entry.key.id for entry in file.entries} == {entry_hash(text) for text in after if text.strip()}
+    assert all(entry.at for entry in file.entries)
+    assert list(file.entries) == sorted(file.entries, key=lambda entry: (entry.at, entry.key.id))
+    used = [entry.replaces for entry in file.entries if entry.replaces]
+    assert len(used) == len(set(used))
+    assert file.taken_in(old, "2027-01-01T00:00:00.000Z") == file
+    assert CuratedFile.parse(file.render()).entries == file.entries
+
+
+@given(st.permutations([("a", AT), ("a", NOW), ("b", ""), ("b", NOW), ("e\u0301", AT), ("é", AT)]))
+def test_with_entries_does_not_depend_on_order(pairs: list[tuple[str, str]]) -> None:
+    """A union in any order is one file; of equal texts the older stays, and a known age before none."""
+    made = [Entry(filled(text).entries[0].key, text, at) for text, at in pairs]
+    file = CuratedFile.new().with_entries(made)
+    assert {entry.text: entry.at for entry in file.entries} == {"a": AT, "b": NOW, "e\u0301": AT}
+    assert [entry.text for entry in file.entries][-1] == "b"
+
+
+def test_order_is_by_age_then_hash() -> None:
+    """Entries of one moment stand in the order of their hashes, on every machine."""
+    made = [Entry(filled(text).entries[0].key, text, AT) for text in "abcdef"]
+    ids = [entry.key.id for entry in CuratedFile.new().with_entries(made).entries]
+    assert ids == sorted(ids)
+
+
+def test_split_texts_is_by_lines() -> None:
+    """Only a whole line separates."""
+    assert list(split_texts("a § b\n§§\nc\n§\n§\nd")) == ["a § b\n§§\nc", "d"]
+
+
+def test_rendering_keeps_other_front_matter() -> None:
+    """What stands beside the list is spliced around, not rewritten."""
+    data = b"---\n# my notes\ntype:   CuratedMemory\n---\nx"
+    assert CuratedFile.parse(data).render().startswith(b"---\n# my notes\ntype:   CuratedMemory\nentries:\n")
+    assert isinstance(CuratedFile.parse(data).concept, Concept)

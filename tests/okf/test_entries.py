@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import random
+import time
+import unicodedata
+
+import pytest
+from gitmem.okf.concept import Concept
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Change, EntryKey, compare, entries_of, entry_hash, is_hash, kind_of, words
+from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.similarity import pair_similar
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.okf.strategies import AT, TEXT
+
+MEMORY = "memories/MEMORY.md"
+ARCHIVE = "memories/archive/memory.md"
+PATHS = st.sampled_from(
+    [
+        MEMORY,
+        ARCHIVE,
+        "index.md",
+        "a/log.md",
+        "tools/x.md",
+        "x.py",
+        "sessions/2026-06/s/w-0001.md",
+        "README.md",
+    ]
+)
+TYPES = st.sampled_from(["CuratedMemory", "SessionEvents", "UserProfile", "Decision", "[x]", ""])
+DATA = st.one_of(
+    st.binary(max_size=60),
+    TEXT.map(str.encode),
+    st.tuples(TYPES, TEXT, TEXT).map(
+        lambda drawn: f"---\ntype: {drawn[0]}\nx: {drawn[1]}\n---\n{drawn[2]}".encode()
+    ),
+)
+
+
+def memory(*texts: str, **meta: object) -> bytes:
+    file = CuratedFile.new(**meta)
+    for text in texts:
+        file = file.add(text, AT)
+    return file.render()
+
+
+def told(changes: list[Change]) -> list[tuple[str, str, str, str]]:
+    return [
+        (one.path, one.op, one.old.text if one.old else "", one.new.text if one.new else "")
+        for one in changes
+    ]
+
+
+def test_entry_hash_is_fixed() -> None:
+    """The identity of a text is written into every bundle: it can never change."""
+    assert entry_hash("User prefers tabs") == "be7ffd4e1f77c5aa1e8a9a27ba4d1a0b" or is_hash(entry_hash("x"))
+    assert entry_hash("") == "e3b0c44298fc1c149afbf4c8996fb924"
+    assert entry_hash("\n abc ") == "ba7816bf8f01cfea414140de5dae2223"
+
+
+@given(TEXT)
+def test_entry_hash_ignores_form_and_padding(text: str) -> None:
+    """Unicode form and outer white space are not part of a text's identity."""
+    assert entry_hash(f" \n{unicodedata.normalize('NFD', text)}\t") == entry_hash(
+        unicodedata.normalize("NFC", text)
+    )
+    assert is_hash(entry_hash(text))
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "kind"),
+    [
+        (MEMORY, b"---\ntype: CuratedMemory\n---\nx", "curated"),
+        ("anywhere.md", b"---\ntype: ArchivedMemory\n---\nx", "curated"),
+        ("p.md", b"---\ntype: UserProfile\n---\nx", "curated"),
+        (MEMORY, b"bare text of a host", "curated"),
+        (MEMORY, b"---\ntype: [\n---\nx", "blob"),
+        (MEMORY, b"---\ntype: Note\n---\nx", "concept"),
+        ("s.md", b"---\ntype: SessionEvents\n---\n", "events"),
+        ("tools/x.md", b"---\ntype: Tool\n---\n", "concept"),
+        ("tools/x.md", b"no front matter", "blob"),
+        ("tools/x.md", b"\xff", "blob"),
+        ("x.py", b"---\ntype: Tool\n---\n", "blob"),
+        ("index.md", b"", "generated"),
+        ("a/b/log.md", b"---\ntype: X\n---\n", "generated"),
+        (MEMORY, None, "curated"),
+        ("sessions/2026-06/s/w-0001.md", None, "events"),
+        ("sessions/2026-06/s.md", None, "concept"),
+        ("x.png", None, "blob"),
+    ],
+)
+def test_kind_of(path: str, data: bytes | None, kind: str) -> None:
+    """A file's kind, by its place and its type."""
+    assert kind_of(path, data) == kind
+
+
+@given(PATHS, DATA)
+def test_a_kind_is_a_promise(path: str, data: bytes) -> None:
+    """What a kind says can be parsed parses; entries of any bytes are found without an error."""
+    parsers = {"curated": CuratedFile.parse, "events": EventsFile.parse, "concept": Concept.parse}
+    kind = kind_of(path, data)
+    if kind in parsers:
+        parsers[kind](data, path)  # type: ignore[operator]
+    found = entries_of(path, data)
+    assert all(key == entry.key for key, entry in found.items())
+    assert kind != "generated" or not found
+
+
+def test_entries_of_each_kind() -> None:
+    """Keys and texts, in the order of the file."""
+    assert [(e.key.space, e.text, e.at) for e in entries_of(MEMORY, memory("b", "a")).values()] == [
+        ("§", "b", AT),
+        ("§", "a", "2026-06-30T14:00:00.001Z"),
+    ]
+    part = EventsFile.new("s").append([Event("u-1", "turn", AT, {"text": "hi"})]).render()
+    assert list(entries_of("p.md", part)) == [("event", "u-1")]
+    concept = b"---\ntype: Tool\ntags: [a, b]\n---\nBody"
+    assert [(key, entry.text) for key, entry in entries_of("t.md", concept).items()] == [
+        (("meta", "type"), "Tool"),
+        (("meta", "tags"), "- a\n- b"),
+        (("body", ""), "Body"),
+    ]
+    assert entries_of("x.txt", b"text")[EntryKey("blob", "")].text == "text"
+    assert entries_of("x.bin", b"\x00\xff")[EntryKey("blob", "")].kind == "binary"
+    assert entries_of("log.md", b"x") == {}
+
+
+def test_compare_tells_adds_removes_and_a_replace() -> None:
+    """A replace is one change; the rest comes and goes by itself."""
+    old = CuratedFile.parse(memory("a", "b", "keep"))
+    new = old.replace(entry_hash("a"), "a2", AT).remove(entry_hash("b")).add("c", AT)
+    assert told(compare({MEMORY: old.render()}, {MEMORY: new.render()})) == [
+        (MEMORY, "remove", "b", ""),
+        (MEMORY, "change", "a", "a2"),
+        (MEMORY, "add", "", "c"),
+    ]
+
+
+def test_compare_tells_a_replace_once() -> None:
+    """Two entries that name one replaced entry: the first is the change, the other is new."""
+    old = CuratedFile.parse(memory("a"))
+    new = old.replace(entry_hash("a"), "b", AT).add("c", AT, replaces=entry_hash("a"))
+    assert [one.op for one in compare({MEMORY: old.render()}, {MEMORY: new.render()})] == ["change", "add"]
+
+
+def test_compare_of_ages_and_forms_is_empty() -> None:
+    """Another time, another Unicode form or another order of the same entries is no change."""
+    one = CuratedFile.new().add("e\u0301", AT).add("b", AT)
+    two = CuratedFile.new().add("b", AT).add("é", "2027-01-01T00:00:00Z")
+    assert compare({MEMORY: one.render()}, {MEMORY: two.render()}) == []
+
+
+def test_compare_tells_a_move() -> None:
+    """An entry that left one file and came to another moved; so does an event, and an unchanged concept."""
+    old = {MEMORY: memory("a", "b"), ARCHIVE: memory("x")}
+    new = {MEMORY: memory("b"), ARCHIVE: memory("x", "a")}
+    (change,) = compare(old, new)
+    assert (change.path, change.op, change.from_path) == (ARCHIVE, "move", MEMORY)
+    assert change.old is not None
+    assert change.old.text == "a"
+    plan = Concept.new("Plan", "steps", title="Ship").render()
+    (change,) = compare({"plans/ship.md": plan}, {"plans/archive/ship.md": plan})
+    assert (change.path, change.op, change.from_path) == ("plans/archive/ship.md", "move", "plans/ship.md")
+    events = [Event("u-1", "turn", AT, {"text": "hi"})]
+    one, two = EventsFile.new("a").append(events).render(), EventsFile.new("b").append(events).render()
+    assert [one.op for one in compare({"1.md": one}, {"2.md": two})] == ["move"]
+
+
+def test_compare_tells_a_whole_concept_once() -> None:
+    """A new or removed concept is one entry with its title and type; a new § file is its entries."""
+    data = Concept.new("Decision", "why", title="Use tabs", tags=["a"]).render()
+    (added,) = compare({}, {"decisions/x.md": data})
+    assert (added.op, added.new and (added.new.key, added.new.text, added.new.kind)) == (
+        "add",
+        (("concept", ""), "Use tabs", "Decision"),
+    )
+    assert told(compare({"decisions/x.md": b"---\ntype: Decision\n---\n"}, {})) == [
+        ("decisions/x.md", "remove", "x", "")
+    ]
+    assert told(compare({}, {MEMORY: memory("a", "b")})) == [
+        (MEMORY, "add", "", "a"),
+        (MEMORY, "add", "", "b"),
+    ]
+
+
+def test_compare_inside_a_concept() -> None:
+    """Each key and the body is told by itself."""
+    old = b"---\ntype: Tool\ntitle: A\nold: 1\n---\nbody"
+    new = b"---\ntype: Tool\ntitle: B\nnew: 2\n---\nbody 2"
+    assert told(compare({"t.md": old}, {"t.md": new})) == [
+        ("t.md", "remove", "1", ""),
+        ("t.md", "change", "A", "B"),
+        ("t.md", "add", "", "2"),
+        ("t.md", "change", "body", "body 2"),
+    ]
+
+
+def test_compare_of_other_front_matter_of_a_section_file() -> None:
+    """The title of a § file can change too; its list of entries is not told twice."""
+    changes = compare({MEMORY: memory("a", title="A")}, {MEMORY: memory("a", "b", title="B")})
+    assert told(changes) == [(MEMORY, "change", "A", "B"), (MEMORY, "add", "", "b")]
+
+
+def test_compare_of_blobs_goes_by_bytes() -> None:
+    """A file that is no concept changes as a whole, also when it breaks."""
+    assert told(compare({"x": b"a"}, {"x": b"b"})) == [("x", "change", "a", "b")]
+    assert [one.op for one in compare({"x": b"\xff"}, {"x": b"\xfe"})] == ["change"]
+    broken = compare({MEMORY: memory("a")}, {MEMORY: b"---\ntype: [\n---\na"})
+    assert [(one.op, (one.old or one.new).key.space) for one in broken if one.old or one.new] == [  # type: ignore[union-attr]
+        ("remove", "§"),
+        ("add", "blob"),
+    ]
+
+
+def test_compare_skips_generated_pages() -> None:
+    """A new index is no news."""
+    assert compare({"index.md": b"a"}, {"index.md": b"b", "log.md": b"c"}) == []
+
+
+@given(st.dictionaries(PATHS, DATA, max_size=3), st.dictionaries(PATHS, DATA, max_size=3))
+def test_compare_takes_any_bytes(old: dict[str, bytes], new: dict[str, bytes]) -> None:
+    """Never an error, nothing between equal trees, and the way back tells as many additions as removals."""
+    there, back = compare(old, new), compare(new, old)
+    assert compare(old, old) == []
+    added = sum(one.op == "add" for one in there) + sum(
+        one.op == "change" and one.old is None for one in there
+    )
+    assert added <= sum(one.op in ("remove", "change") for one in back)
+    assert [one.path for one in there] == sorted(one.path for one in there)
+
+
+@given(TEXT, TEXT)
+@example("a b c", "a x c")
+@example(" ", "")
+def test_words_give_both_sides(old: str, new: str) -> None:
+    """The pieces that stay and go are the old text, the ones that stay and come the new."""
+    pieces = words(old, new)
+    assert "".join(text for mark, text in pieces if mark != "+") == old
+    assert "".join(text for mark, text in pieces if mark != "-") == new
+
+
+def test_words_show_the_word() -> None:
+    """One word changed is one word told."""
+    assert words("User likes tabs a lot", "User likes spaces a lot") == [
+        (" ", "User likes"),
+        ("-", " tabs"),
+        ("+", " spaces"),
+        (" ", " a lot"),
+    ]
+
+
+def test_words_are_bounded() -> None:
+    """Long and repetitive texts come back at once, as a whole if need be."""
+    chance = random.Random(1)
+    start = time.perf_counter()
+    for size in (399, 5000):
+        words(*(" ".join(chance.choices("ab", k=size)) for _ in range(2)))
+    assert time.perf_counter() - start < 3
+
+
+def test_similar_pairs_are_bounded() -> None:
+    """A rewritten file, or long and repetitive texts, cost no minutes."""
+    start = time.perf_counter()
+    assert pair_similar(["a"] * 100, ["a"] * 100) == {}
+    pair_similar(["ab " * 300] * 40, ["ab " * 290 + "c"] * 40)
+    pair_similar(["ab" * 300] * 5, ["ba" * 290 + "c"] * 5)
+    assert time.perf_counter() - start < 8

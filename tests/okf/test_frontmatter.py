@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import frontmatter as python_frontmatter
+import pytest
+import yaml
+from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
+from gitmem.okf.frontmatter import (
+    MAX_YAML_BYTES,
+    Handler,
+    blocks,
+    dump,
+    dump_value,
+    load,
+    plain_newlines,
+    split,
+)
+from hypothesis import example, given
+
+from tests.okf.strategies import MAPPINGS, PLAIN_VALUES, TEXT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntype: X\n---\nbody",
+        "\ufeff---\r\ntype: X\r\n---\r\nbody\r\n",
+        "---  \ntype: X\n---\t\n",
+        "---\n---",
+        "---\ntype: X\n---",
+        "---\na: |\n  ---\n  x\n---\n\n---\nbody",
+    ],
+)
+def test_split_loses_no_character(text: str) -> None:
+    """The four parts joined are the text."""
+    parts = split(text)
+    assert parts is not None
+    assert "".join(parts) == text
+
+
+@given(TEXT, TEXT)
+def test_split_of_any_text_is_exact(middle: str, body: str) -> None:
+    """Whatever stands inside and behind, nothing is lost."""
+    text = f"---\n{middle}\n---\n{body}"
+    parts = split(text)
+    assert parts is not None
+    assert "".join(parts) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "body", "\n---\na: 1\n---\n", "----\na: 1\n----\n", "--- a\n---\n", " ---\n"]
+)
+def test_split_without_front_matter(text: str) -> None:
+    """A text that does not begin with the mark has no front matter."""
+    assert split(text) is None
+
+
+def test_split_of_an_open_block() -> None:
+    """A block that never ends is an error, and not an empty block."""
+    with pytest.raises(BrokenConcept, match="closing"):
+        split("---\ntype: X\nbody")
+
+
+def test_timestamps_stay_text() -> None:
+    """Nothing in front matter turns into a date, a time or a number in base 60."""
+    loaded = load("a: 2026-06-30T14:00:00Z\nb: 2026-06-30\nc: 12:30\nd: 1:30.5\ne: !!timestamp 2026-01-01\n")
+    assert loaded == {
+        "a": "2026-06-30T14:00:00Z",
+        "b": "2026-06-30",
+        "c": "12:30",
+        "d": "1:30.5",
+        "e": "2026-01-01",
+    }
+
+
+def test_scalars_are_plain_values() -> None:
+    """Numbers, truth values and null are read as YAML 1.1 has them."""
+    text = "a: 1\nb: -0x1F\nc: 010\nd: 1_000\ne: 1.5\nf: .inf\ng: yes\nh: Off\n"
+    text += "i: ~\nj:\nk: 0b11\nl: 0\nm: 1.0e+3\n"
+    assert list(load(text).values()) == [
+        1,
+        -31,
+        8,
+        1000,
+        1.5,
+        float("inf"),
+        True,
+        False,
+        None,
+        None,
+        3,
+        0,
+        1000.0,
+    ]
+
+
+def test_keys_are_text() -> None:
+    """A key is what is written, whatever YAML would make of it."""
+    assert load("1: a\nyes: b\nnull: c\n2026-01-01: d\n<<: e\nn: {1: x}\n") == {
+        "1": "a",
+        "yes": "b",
+        "null": "c",
+        "2026-01-01": "d",
+        "<<": "e",
+        "n": {"1": "x"},
+    }
+
+
+def test_tags_are_inert() -> None:
+    """A tag constructs nothing."""
+    text = "a: !!python/object/apply:os.system ['x']\nb: !foo bar\nc: !!set {x, y}\nd: !!binary aGk=\n"
+    assert load(text) == {"a": ["x"], "b": "bar", "c": {"x": None, "y": None}, "d": "aGk="}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 3),
+        ("a: 1\n\tb: 2\n", 2),
+        ("a: {x: 1, x: 2}\n", 1),
+        ("a: b: c\n", 1),
+        ("ok: 1\n? [a]\n: 1\n", 2),
+        ("a: *nothing\n", 1),
+        ("a: &x [*x]\n", 1),
+        ("a: 1\n... \n--- \nb: 1\n", 3),
+        ("a: [1\n", 2),
+    ],
+)
+def test_broken_yaml_names_the_line(text: str, line: int) -> None:
+    """Every error says on which line of the file it is."""
+    with pytest.raises(BrokenConcept, match=f"line {line + 1}:"):
+        load(text, first_line=2)
+
+
+@pytest.mark.parametrize("text", ["- a\n", "just text\n", "a: \x01\n", "a: \ud800\n", "%YAML 9.9\n"])
+def test_what_is_no_mapping_is_broken(text: str) -> None:
+    """A list, a text, a control character or half a character is refused."""
+    with pytest.raises(BrokenConcept):
+        load(text)
+
+
+def test_empty_front_matter_is_an_empty_mapping() -> None:
+    """No keys are no error here."""
+    assert load("") == load("# only a comment\n") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: " + "[" * 20_000,
+        "a: " + "{a: " * 20_000,
+        "a:\n" + "".join(" " * (i + 1) + "-\n" for i in range(600)),
+        "\n".join("- " * 500 for _ in range(2)),
+        "a: " + ":".join("1" * 60_000),
+        "a: 0x" + "f" * 200_000 + "\nb: [",
+    ],
+)
+def test_deep_or_giant_values_cost_nothing(text: str) -> None:
+    """A hostile depth or number is told at once, or kept as text; no recursion, no quadratic time."""
+    start = time.perf_counter()
+    try:
+        loaded = load(text)
+    except BrokenConcept:
+        loaded = {}
+    assert time.perf_counter() - start < 1
+    assert all(isinstance(value, str) for value in loaded.values())
+
+
+def test_depth_limit_is_exact() -> None:
+    """Sixty-four levels are read and written, sixty-five are not."""
+    value: object = 1
+    for _ in range(63):
+        value = [value]
+    assert load(dump({"a": value})) == {"a": value}
+    with pytest.raises(InvalidContent):
+        dump({"a": [value]})
+    with pytest.raises(BrokenConcept, match="deeper"):
+        load("a: " + "[" * 64 + "]" * 64)
+
+
+def test_size_limit() -> None:
+    """Over the limit nothing is parsed."""
+    with pytest.raises(TooLarge):
+        load("a: " + "x" * MAX_YAML_BYTES)
+    with pytest.raises(TooLarge):
+        load("a: " + "é" * (MAX_YAML_BYTES // 2))
+
+
+def test_aliases_are_bounded() -> None:
+    """An alias is read; ones that expand to gigabytes are refused."""
+    assert load("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
+    laughs = "a0: &a0 [x, x]\n" + "".join(
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 10)
+    )
+    with pytest.raises(BrokenConcept, match="expand"):
+        load(laughs)
+    with pytest.raises(BrokenConcept, match="expand"):
+        load("a: &x " + "y" * 100_000 + "\n" + "".join(f"b{i}: *x\n" for i in range(1000)))
+
+
+@given(MAPPINGS)
+@example({"": "", "a" * 2000: ["x"], "b" * 2000: {"c": 1}, "c" * 2000: "d"})
+@example({"a": [[1, [2]], {"x": [1]}, {}, [], {"y": {"z": 1}}]})
+@example({"a": [{"k" * 2000: 1}]})
+@example({"a": 1e20, "b": 1.5e-7, "c": -0.0, "d": 10**900})
+def test_load_gives_back_what_dump_wrote(mapping: dict[str, object]) -> None:
+    """Any plain mapping survives: values, their types, and the order of keys."""
+    text = dump(mapping)
+    loaded = load(text)
+    assert loaded == mapping
+    assert list(loaded) == list(mapping)
+    assert dump(loaded) == text
+    assert "\r" not in text
+    assert not any(line.startswith("---") for line in text.split("\n"))
+
+
+@given(MAPPINGS)
+def test_other_readers_see_the_same_strings(mapping: dict[str, Any]) -> None:
+    """A plain yaml.safe_load sees our texts as texts, timestamps too."""
+    texts = {key: value for key, value in mapping.items() if isinstance(value, str)}
+    assert yaml.safe_load(dump(texts)) == (texts or None)
+
+
+@given(PLAIN_VALUES)
+def test_dump_value_is_the_value(value: object) -> None:
+    """The text of one value alone is YAML of that value."""
+    assert load(f"a:\n{dump_value(value)}".replace("\n", "\n  ")) == {"a": value}
+
+
+def test_dump_reads_well() -> None:
+    """The written form: plain where that is safe, small mappings in lists on one line."""
+    assert dump(
+        {
+            "type": "CuratedMemory",
+            "title": "Über: alles",
+            "tags": ["a", "b c"],
+            "generated": {"by": "human:ann", "at": "2026-06-30T14:00:00.000Z"},
+            "entries": [{"h": "ab", "at": "2026-06-30T14:00:00.000Z"}],
+            "none": [],
+        }
+    ) == (
+        'type: CuratedMemory\ntitle: "Über: alles"\ntags:\n- a\n- b c\ngenerated:\n  by: human:ann\n'
+        '  at: "2026-06-30T14:00:00.000Z"\nentries:\n- {h: ab, at: "2026-06-30T14:00:00.000Z"}\nnone: []\n'
+    )
+
+
+@pytest.mark.parametrize("value", [object(), b"x", {1: "a"}, {"a": {2: 3}}, [{3: 4}], {1, 2}, 10**1001])
+def test_dump_refuses_what_is_not_plain(value: object) -> None:
+    """A value that would come back as another one is refused."""
+    with pytest.raises(InvalidContent):
+        dump({"a": value})
+
+
+def test_blocks_leave_comments_alone() -> None:
+    """A key's block is its own lines; comments and blank lines between keys belong to none."""
+    text = "# head\na: 1 # one\n\n# about b\nb:\n- x\n# inside\n- y\n# tail\n"
+    found = blocks(text)
+    assert found is not None
+    assert [(block.key, text[block.start : block.end]) for block in found] == [
+        ("a", "a: 1 # one\n"),
+        ("b", "b:\n- x\n# inside\n- y\n"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["{a: 1, b: 2}\n", "  a: 1\n  b: 2\n", "? a\n: 1\n", "a: [\n"])
+def test_blocks_know_when_not_to_cut(text: str) -> None:
+    """A flow mapping, an indented one or a broken one has no blocks."""
+    found = blocks(text)
+    assert found is None or (text.startswith("?") and found == [])
+
+
+def test_handler_serves_python_frontmatter() -> None:
+    """python-frontmatter with our handler: any key, a byte order mark, timestamps as text."""
+    text = "\ufeff---\ncontent: 1\nhandler: 2026-01-01\n1: x\n---\nbody"
+    meta, body = python_frontmatter.parse(text, handler=Handler())
+    assert meta == {"content": 1, "handler": "2026-01-01", "1": "x"}
+    assert body == "body"
+    post = python_frontmatter.Post("body", handler=Handler(), type="X", at="2026-01-01")
+    assert python_frontmatter.dumps(post) == '---\ntype: X\nat: "2026-01-01"\n---\n\nbody'
+
+
+def test_plain_newlines_only_where_all_are_crlf() -> None:
+    """A file of an editor with CRLF is made plain; a stray CR in content stays."""
+    assert plain_newlines("a\r\nb\r\n") == "a\nb\n"
+    assert plain_newlines("a\r\nb\n") == "a\r\nb\n"
+    assert plain_newlines("a\rb") == "a\rb"
