@@ -20,7 +20,7 @@ from gitmem.errors import ConfigError
 
 ENV_PREFIX = "GITMEM_"
 # Variables of the command line that name a thing to work on and set nothing.
-NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION"})
+NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION", "GITMEM_DEBUG"})
 
 GIT_DIR_CONFIG = "<git dir>/gitmem/config"
 HERMES_YAML = "$HERMES_HOME/gitmem.yaml"

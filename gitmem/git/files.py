@@ -6,9 +6,14 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import ClassVar
 
 from gitmem.errors import BundleUnusable
+
+# Files that a crash may leave in the work tree have this name, which the bundle's exclude file covers.
+TEMPORARY = ".gitmem-tmp-"
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -18,34 +23,111 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def durable_file(path: str, data: bytes, *, mode: int = 0o644) -> None:
-    """A new file whose bytes are on disk when this returns."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
-    try:
+class DiskGroup:
+    """Files that go to disk together.
+
+    The system is told to write all of them before any is waited for, and then they are waited for
+    side by side: their fsyncs share one commit of the file system's journal.
+    """
+
+    def __init__(self) -> None:
+        self._ours: list[int] = []
+        self._waiting: list[int] = []
+
+    def __enter__(self) -> DiskGroup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._ours:
+            os.close(descriptor)
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o644, in_place: bool = False) -> None:
+        """Write a file; `in_place` leaves what stands behind `data` in an older, longer file."""
+        flags = os.O_WRONLY | os.O_CREAT | _BINARY | (0 if in_place else os.O_TRUNC)
+        descriptor = os.open(path, flags, mode)
+        self._ours.append(descriptor)
         write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        self.add(descriptor)
+
+    def add(self, descriptor: int) -> None:
+        """Take in a file that was written already; whoever opened it closes it."""
+        self._waiting.append(descriptor)
+        _start_writing(descriptor)
+
+    def flush(self) -> None:
+        """Every byte of the group is on disk when this returns."""
+        waiting, self._waiting = self._waiting, []
+        wait_for_disk(waiting)
 
 
-def together(*steps: Callable[[], None]) -> None:
-    """Run steps side by side: their fsyncs then share one commit of the file system's journal."""
-    failures: list[OSError] = []
+def _start_writing(descriptor: int) -> None:
+    """Let the system begin to write a file without waiting for it, where it knows how to."""
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):  # only a hint
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
-    def run(step: Callable[[], None]) -> None:
-        try:
-            step()
-        except OSError as error:
-            failures.append(error)
 
-    threads = [threading.Thread(target=run, args=(step,)) for step in steps[1:]]
-    for thread in threads:
-        thread.start()
-    run(steps[0])
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+def wait_for_disk(descriptors: Sequence[int]) -> None:
+    """Flush files side by side; everything written to them is on disk when this returns."""
+    waiters = _DiskWaiters.shared()
+    if waiters is None:
+        for descriptor in descriptors:
+            os.fsync(descriptor)
+    else:
+        waiters.flush(descriptors)
+
+
+class _DiskWaiters:
+    """Threads that wait for the disk in the caller's stead, kept because starting one costs more than an fsync.
+
+    On a busy machine a thread that computes and then waits for the disk gets its processor back
+    only when the others' time is up, some milliseconds later; one that only waits gets it at once.
+    So even a single fsync is faster by way of these (measured: 0.5 against 4 ms).
+    """
+
+    _COUNT = 4
+    _shared: ClassVar[_DiskWaiters | None] = None
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[tuple[int, SimpleQueue[OSError | None]]] = SimpleQueue()
+        for _ in range(self._COUNT):
+            threading.Thread(target=self._work, name="gitmem-disk", daemon=True).start()
+
+    @classmethod
+    def shared(cls) -> _DiskWaiters | None:
+        """The threads of this process; None where it can start none (it is about to end)."""
+        if cls._shared is None:
+            with contextlib.suppress(RuntimeError):
+                cls._shared = cls()
+        return cls._shared
+
+    @classmethod
+    def forget(cls) -> None:
+        """A forked child has none of its parent's threads."""
+        cls._shared = None
+
+    def flush(self, descriptors: Sequence[int]) -> None:
+        answers: SimpleQueue[OSError | None] = SimpleQueue()
+        for descriptor in descriptors:
+            self._jobs.put((descriptor, answers))
+        # All are waited for before a failure is told: the caller closes its files then.
+        for error in [answers.get() for _ in descriptors]:
+            if error is not None:
+                raise error
+
+    def _work(self) -> None:
+        while True:
+            descriptor, answers = self._jobs.get()
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                answers.put(error)
+            else:
+                answers.put(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_DiskWaiters.forget)
 
 
 def disk_error(error: OSError) -> BundleUnusable:
@@ -72,44 +154,61 @@ def durable_directory(path: str) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False) -> None:
-    """Put `data` at `path` at once: a reader sees the old file or the new one, never a part."""
-    temporary = os.path.join(scratch, f"{os.getpid()}-{threading.get_ident()}-{os.path.basename(path)}"[:200])
+def replace_file(
+    path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False
+) -> os.stat_result:
+    """Put `data` at `path` at once: a reader sees the old file or the new one, never a part.
+
+    Gives the stat of what was written, taken before anybody else could change it.
+    """
+    temporary = os.path.join(scratch, f"{os.getpid()}-{threading.get_ident()}-file")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
     try:
-        write_all(descriptor, data)
-        if durable:
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    try:
-        move(temporary, path)
+        try:
+            write_all(descriptor, data)
+            if durable:
+                os.fsync(descriptor)
+            written = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        return move(temporary, path) or written
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def move(source: str, target: str) -> None:
-    """Rename, and where the two lie on different file systems copy beside the target first."""
+def move(source: str, target: str) -> os.stat_result | None:
+    """Rename, and where the two lie on different file systems copy beside the target first.
+
+    Gives the stat of the copy where one was made.
+    """
     try:
         os.replace(source, target)
+        return None
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         with open(source, "rb") as file:
             data = file.read()
         # The name is one that the bundle's exclude file covers, should we die here.
-        beside = os.path.join(os.path.dirname(target), f".gitmem-tmp-{os.getpid()}")
+        beside = os.path.join(os.path.dirname(target), f"{TEMPORARY}{os.getpid()}")
         descriptor = os.open(
             beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, os.stat(source).st_mode & 0o777
         )
         try:
-            write_all(descriptor, data)
-        finally:
-            os.close(descriptor)
-        os.replace(beside, target)
+            try:
+                write_all(descriptor, data)
+                written = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(beside, target)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
         os.unlink(source)
+        return written
 
 
 def read_file(path: str) -> bytes | None:

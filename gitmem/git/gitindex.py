@@ -13,13 +13,16 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitmem.errors import BundleBusy
+from gitmem.errors import BundleBusy, BundleUnusable
 from gitmem.git.objects import FILE, Oid
 
 _HEADER = struct.Struct(">4sLL")
 _FIXED = struct.Struct(">10L20sH")
 _U32 = 0xFFFFFFFF
 _STAGE = 0x3000
+_EXTENDED = 0x4000
+_SKIP_WORKTREE = 0x4000
+_INTENT_TO_ADD = 0x2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +120,10 @@ class GitIndex:
     def untouched(self, place: int, stat: os.stat_result) -> bool:
         """The file is for certain what the record says: same stat, and not written in the index's second."""
         start = self._starts[place]
-        _, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self._raw, start)
+        changed, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self._raw, start)
         return (
             (seconds, nanos) == _split(stat.st_mtime_ns)
+            and changed == stat.st_ctime_ns // 1_000_000_000 & _U32  # a program may set the other time back
             and 0 < size == stat.st_size & _U32
             and inode == stat.st_ino & _U32
             and (mode == FILE) == (not stat.st_mode & 0o100)
@@ -161,15 +165,62 @@ def load(path: str) -> GitIndex | None:
             mtime = int(os.fstat(file.fileno()).st_mtime)
     except FileNotFoundError:
         return None
-    if len(raw) < 32 or raw[:8] != b"DIRC\0\0\0\2":
+    if len(raw) < 32 or raw[:7] != b"DIRC\0\0\0" or raw[7] not in (2, 3, 4):
         return None
     if raw[-20:] != b"\0" * 20 and hashlib.sha1(raw[:-20], usedforsecurity=False).digest() != raw[-20:]:
         return None
     try:
-        index = GitIndex(raw, mtime)
+        index = GitIndex(raw if raw[7] == 2 else _as_version_2(raw), mtime)
     except (struct.error, IndexError, ValueError):
         return None
-    return None if _has_foreign_extension(raw, index._starts[-1]) else index
+    return None if _has_foreign_extension(index._raw, index._starts[-1]) else index
+
+
+def _as_version_2(raw: bytes) -> bytes:
+    """An index of version 3 or 4 as one of version 2: what a person staged is in it.
+
+    Files that were only announced (`git add -N`) are left out: they are untracked then, as they
+    are to a commit.
+    """
+    _, version, count = _HEADER.unpack_from(raw)
+    position, name = _HEADER.size, b""
+    records: list[bytes] = []
+    for _ in range(count):
+        start, position = position, position + 62
+        flags = (raw[start + 60] << 8) | raw[start + 61]
+        extended = 0
+        if flags & _EXTENDED:
+            extended = (raw[position] << 8) | raw[position + 1]
+            position += 2
+        if extended & _SKIP_WORKTREE:
+            raise BundleUnusable(
+                "Some files are left out of the work tree: run `git sparse-checkout disable` first."
+            )
+        if version == 4:
+            dropped, position = _varint(raw, position)
+            end = raw.index(b"\0", position)
+            name = name[: len(name) - dropped] + raw[position:end]
+            position = end + 1
+        else:
+            end = raw.index(b"\0", position)
+            name = raw[position:end]
+            position = start + ((end - start + 8) & ~7)
+        if not extended & _INTENT_TO_ADD:
+            kept = flags & ~(_EXTENDED | 0xFFF) | min(len(name), 0xFFF)
+            records.append(
+                raw[start : start + 60] + struct.pack(">H", kept) + name + b"\0" * (8 - (62 + len(name)) % 8)
+            )
+    data = _HEADER.pack(b"DIRC", 2, len(records)) + b"".join(records) + raw[position:-20]
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def _varint(raw: bytes, position: int) -> tuple[int, int]:
+    """A number in the form that version 4 uses, and where the next thing begins."""
+    value = raw[position] & 0x7F
+    while raw[position] & 0x80:
+        position += 1
+        value = ((value + 1) << 7) | (raw[position] & 0x7F)
+    return value, position + 1
 
 
 def build(records: Mapping[bytes, Record]) -> bytes:

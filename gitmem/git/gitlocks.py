@@ -1,7 +1,8 @@
 """Git's own locks, taken so that a crash at any moment leaves none that only a person could clear.
 
 Each lock file is first made under another name, so that its inode is known and noted in
-`pending` before it appears under the name that git respects.
+`pending` before it appears under the name that git respects. That other name stays until the note
+is settled: while it is there, nobody else's lock file can get the same inode number.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import BundleBusy
-from gitmem.git.files import move, write_all
+from gitmem.git.files import DiskGroup, move, write_all
 
 
 class PreparedLock:
@@ -22,19 +23,34 @@ class PreparedLock:
         self.target = target
         self.lock_path = target + ".lock"
         self._aside = aside
-        self._descriptor = os.open(
-            aside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644
-        )
+        self._descriptor = _new_file(aside)
         self._held = False
+
+    @classmethod
+    def adopt(cls, target: str, inode: int) -> PreparedLock | None:
+        """The lock that a dead writer left on `target`, if it is the one it noted."""
+        try:
+            descriptor = os.open(target + ".lock", os.O_RDWR | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError:
+            return None
+        if os.fstat(descriptor).st_ino != inode:
+            os.close(descriptor)
+            return None
+        lock = cls.__new__(cls)
+        lock.target, lock.lock_path, lock._aside = target, target + ".lock", ""
+        lock._descriptor, lock._held = descriptor, True
+        os.ftruncate(descriptor, 0)
+        return lock
 
     @property
     def inode(self) -> int:
         return os.fstat(self._descriptor).st_ino
 
-    def write(self, data: bytes, *, durable: bool) -> None:
+    def write(self, data: bytes, disk: DiskGroup | None = None) -> None:
+        """Set the target's next content; it is on disk when `disk` was flushed."""
         write_all(self._descriptor, data)
-        if durable:
-            os.fsync(self._descriptor)
+        if disk is not None:
+            disk.add(self._descriptor)
 
     def wait_for_foreign(self, deadline: float) -> None:
         """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""
@@ -50,7 +66,6 @@ class PreparedLock:
                 self._wait(deadline)
             else:
                 self._held = True
-                os.unlink(self._aside)
                 return
 
     def _wait(self, deadline: float) -> None:
@@ -64,8 +79,8 @@ class PreparedLock:
     def commit(self) -> None:
         """Put the prepared file in the target's place, which also gives the lock back."""
         self._close()
-        self._held = False
         move(self.lock_path, self.target)
+        self._held = False
 
     def leave(self) -> None:
         """Keep the lock file in place: what it protects is not yet right, and `pending` names it."""
@@ -74,10 +89,16 @@ class PreparedLock:
     def release(self) -> None:
         """Give the lock back without a change."""
         self._close()
-        for path in (self.lock_path,) if self._held else (self._aside,):
+        if self._held:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+                os.unlink(self.lock_path)
         self._held = False
+
+    def forget(self) -> None:
+        """Remove the other name, once no note names the lock any more."""
+        self._close()
+        with contextlib.suppress(OSError):  # the next writer sweeps it up
+            os.unlink(self._aside)
 
     def _close(self) -> None:
         if self._descriptor >= 0:
@@ -85,9 +106,23 @@ class PreparedLock:
             self._descriptor = -1
 
 
-def break_stale(locks: Mapping[str, int]) -> None:
-    """Remove lock files that a dead writer left: only those whose inode it noted."""
-    for path, inode in locks.items():
-        with contextlib.suppress(FileNotFoundError):
+def break_stale(git_dir: str, locks: Mapping[str, int]) -> None:
+    """Remove lock files that a dead writer left: only those whose inode it noted.
+
+    Their names are relative to the git directory: a bundle may be moved or copied after a crash.
+    """
+    for name, inode in locks.items():
+        path = os.path.join(git_dir, *name.split("/"))
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if os.stat(path).st_ino == inode:
                 os.unlink(path)
+
+
+def _new_file(path: str) -> int:
+    """A file made anew: one that a dead writer left may be another name of a file in use."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(path, flags, 0o644)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, flags, 0o644)

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gitmem.git.files import durable_directory, durable_file, together
+from gitmem.git.files import DiskGroup, durable_directory
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
@@ -71,11 +71,20 @@ class StagedPack:
         self._data = body + checksum
         self._index = _render_index(ordered, offsets, checksum)
 
-    def write_data(self) -> None:
-        durable_file(self._stem + ".pack", self._data, mode=0o444)
+    def write(self, disk: DiskGroup) -> None:
+        """Write both files aside; they may be published when `disk` was flushed."""
+        disk.write(self._stem + ".pack", self._data, mode=0o444)
+        disk.write(self._stem + ".idx", self._index, mode=0o444)
 
-    def write_index(self) -> None:
-        durable_file(self._stem + ".idx", self._index, mode=0o444)
+    def place(self) -> None:
+        """Write and publish in one go, for objects that wait for nothing else."""
+        try:
+            with DiskGroup() as disk:
+                self.write(disk)
+                disk.flush()
+            self.publish()
+        finally:
+            self.discard()
 
     def publish(self) -> None:
         """Give both files their names; they survive a power cut when this returns."""
@@ -151,11 +160,7 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) 
     if len(done) < 2:
         return 0
     pack = StagedPack(directory, joined.values(), stem=stem)
-    try:
-        together(pack.write_data, pack.write_index)
-        pack.publish()
-    finally:
-        pack.discard()
+    pack.place()
     for name in done:
         if name != pack.name:
             # The index goes first: git takes a pack without one for unfinished.

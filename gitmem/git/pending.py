@@ -13,7 +13,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 
-from gitmem.git.files import read_file, write_all
+from gitmem.git.files import DiskGroup, read_file
 from gitmem.git.objects import Oid
 
 _MARK = b"pending "
@@ -28,22 +28,20 @@ class Pending:
     new: Oid
     paths: tuple[str, ...]
     locks: dict[str, int] = field(default_factory=dict)
+    """By name relative to the git directory."""
+    leaves: tuple[str, ...] = ()
+    """Those of the paths whose work tree file the commit did not mean to write."""
 
 
 class PendingFile:
     def __init__(self, state_dir: str) -> None:
         self.path = os.path.join(state_dir, "pending")
 
-    def write(self, pending: Pending) -> None:
-        """Put the note on disk."""
+    def write(self, pending: Pending, disk: DiskGroup) -> None:
+        """Write the note; it counts when `disk` was flushed."""
         body = json.dumps(asdict(pending)).encode()
         digest = hashlib.sha256(body).hexdigest().encode()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
-        try:
-            write_all(descriptor, _MARK + digest + b" %d\n" % len(body) + body + b"\n")
-            getattr(os, "fdatasync", os.fsync)(descriptor)
-        finally:
-            os.close(descriptor)
+        disk.write(self.path, _MARK + digest + b" %d\n" % len(body) + body + b"\n", in_place=True)
 
     def read(self) -> Pending | None:
         """The note of a commit that was not finished, or None."""
@@ -57,7 +55,13 @@ class PendingFile:
             if hashlib.sha256(body).hexdigest().encode() != digest:
                 return None
             values = json.loads(body)
-            return Pending(values["old"], values["new"], tuple(values["paths"]), dict(values["locks"]))
+            return Pending(
+                values["old"],
+                values["new"],
+                tuple(values["paths"]),
+                dict(values["locks"]),
+                tuple(values["leaves"]),
+            )
         except (ValueError, KeyError, TypeError):
             return None
 

@@ -66,7 +66,7 @@ def _mend_index(repository: Repository, note: Pending, target: Tree) -> None:
     lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, "mend-index"))
     try:
         lock.take(time.monotonic() + 5.0)
-        lock.write(worktree.mended_index(note.paths, repository.tree(note.old), target), durable=False)
+        lock.write(worktree.mended_index(note.paths, repository.tree(note.old), target))
         lock.commit()
     finally:
         lock.release()

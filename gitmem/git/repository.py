@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, BundleUnusable
-from gitmem.git.lock import BundleLock
 from gitmem.git.objects import Oid
-from gitmem.git.pending import PendingFile
 from gitmem.git.refs import BRANCH, Refs
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import WorkTree
+
+if TYPE_CHECKING:
+    from gitmem.git.lock import BundleLock
+    from gitmem.git.pending import PendingFile
+    from gitmem.git.worktree import WorkTree
 
 _UNDER_WAY = {
     "MERGE_HEAD": "A merge",
@@ -38,10 +42,27 @@ class Repository:
         self.scratch = os.path.join(self.state_dir, "tmp")
         self.refs = Refs(git_dir)
         self.store = ObjectStore(git_dir, self.scratch)
-        self.worktree = WorkTree(root, git_dir, self.store, self.scratch)
-        self.lock = BundleLock(self.state_dir)
-        self.pending = PendingFile(self.state_dir)
         self.on_stage: Callable[[str], None] = _ignore
+
+    # Imported when they are asked for: reading the history needs none of them.
+
+    @cached_property
+    def worktree(self) -> WorkTree:
+        from gitmem.git.worktree import WorkTree
+
+        return WorkTree(self.root, self.git_dir, self.store, self.scratch)
+
+    @cached_property
+    def lock(self) -> BundleLock:
+        from gitmem.git.lock import BundleLock
+
+        return BundleLock(self.state_dir)
+
+    @cached_property
+    def pending(self) -> PendingFile:
+        from gitmem.git.pending import PendingFile
+
+        return PendingFile(self.state_dir)
 
     def tip(self) -> Oid | None:
         return self.refs.read(BRANCH)

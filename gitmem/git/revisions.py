@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import datetime, timedelta
 
@@ -51,7 +50,7 @@ def before_session(repository: Repository, session: str) -> Oid:
             if found == session:
                 earliest = commit
     if earliest is None:
-        near = difflib.get_close_matches(session, list(known), n=3, cutoff=0.4)
+        near = _near(session, list(known))
         raise UnknownRevision(
             f"No commit belongs to a session {session!r}.",
             hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem session list`.",
@@ -150,8 +149,14 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
     snapshots = [ref.removeprefix(SNAPSHOTS) for ref in repository.refs.under(SNAPSHOTS)]
-    near = difflib.get_close_matches(name.removeprefix("snapshot/"), snapshots, n=3, cutoff=0.4)
+    near = _near(name.removeprefix("snapshot/"), snapshots)
     hint = f"Did you mean {', '.join(near)}?" if near else ""
     return UnknownRevision(
         f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.", hint=hint
     )
+
+
+def _near(name: str, known: list[str]) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(name, known, n=3, cutoff=0.4)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 
 from gitmem.errors import BundleNotFound, BundleUnusable
-from gitmem.git.files import disk_error, read_file
+from gitmem.git.files import TEMPORARY, disk_error, read_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.worktree import TEMPORARY
 
 
 def git_dir_of(root: str) -> str | None:
@@ -117,6 +115,8 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
 
 def remove_repository(repository: Repository) -> None:
     """Take back a repository whose making failed before its first commit."""
+    import shutil
+
     shutil.rmtree(repository.git_dir, ignore_errors=True)
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(repository.root, ".git"))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable
-from gitmem.git.files import together
 from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
@@ -24,7 +23,6 @@ from gitmem.git.objects import (
     parse_tag,
     parse_tree,
 )
-from gitmem.git.packs import StagedPack, join_small_packs
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
@@ -120,15 +118,14 @@ class ObjectStore:
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Write objects so that they survive a power cut, outside a transaction (a tag, say)."""
-        pack = StagedPack(self.pack_directory, objects, stem=self._stem())
-        try:
-            together(pack.write_data, pack.write_index)
-            pack.publish()
-        finally:
-            pack.discard()
+        from gitmem.git.packs import StagedPack
+
+        StagedPack(self.pack_directory, objects, stem=self._stem()).place()
 
     def tidy(self) -> int:
         """Join small packs when there are many; cheap enough to follow every commit."""
+        from gitmem.git.packs import join_small_packs
+
         return join_small_packs(
             self.pack_directory,
             stem=self._stem() + "-join",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
-from gitmem.git.files import disk_error, durable_directory, together
+from gitmem.git.files import DiskGroup, disk_error, durable_directory
 from gitmem.git.gitlocks import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
@@ -142,6 +142,8 @@ def _refuse_hand_edits(
         and not _is_already(edit, tree.entry(edit.path))
     ]
     if in_the_way:
+        if repository.tip() != tip:
+            raise _TipMoved  # the files are those of a commit that came in between
         raise HandEditsInTheWay(in_the_way)
 
 
@@ -195,12 +197,11 @@ class _Steps:
         note = Pending(
             self._tip, self._commit.oid, tuple(self._edits), {lock.lock_path: lock.inode for lock in locks}
         )
-        together(
-            self._pack.write_data,
-            self._pack.write_index,
-            lambda: self._ref_lock.write(self._commit.oid.encode() + b"\n", durable=True),
-            lambda: repository.pending.write(note),
-        )
+        with DiskGroup() as disk:
+            self._pack.write(disk)
+            self._ref_lock.write(self._commit.oid.encode() + b"\n", disk)
+            repository.pending.write(note, disk)
+            disk.flush()
         for lock in locks:
             lock.take(time.monotonic() + _LOCK_WAIT)
         repository.refuse_if_busy()
@@ -229,7 +230,7 @@ class _Steps:
                 else:
                     worktree.bring(path, entry)
             repository.on_stage("work tree")
-            self._index_lock.write(worktree.spliced_index(entries, self._tree, leaves), durable=False)
+            self._index_lock.write(worktree.spliced_index(entries, self._tree, leaves))
             self._index_lock.commit()
             if nothing_staged:
                 worktree.note_index(self._commit.oid)

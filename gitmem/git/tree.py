@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gitmem.errors import InvalidContent
+from gitmem.errors import InvalidContent, UnsafePath
 from gitmem.git.objects import (
     DIRECTORY,
     EMPTY_TREE,
@@ -20,6 +21,9 @@ from gitmem.git.store import ObjectStore
 
 Edit = bytes | TreeEntry | None
 """What a file becomes: new content, an object that the store has already, or nothing."""
+
+# The last wall: whatever the rooms above let through, nothing leaves the work tree or enters git's own directory.
+_OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,7 @@ class Tree:
         objects: list[GitObject] = []
         plan: dict[str, object] = {}
         for path, edit in edits.items():
+            _refuse_unsafe(path, edit)
             entry = edit
             if isinstance(edit, bytes):
                 blob = GitObject.of(b"blob", edit)
@@ -143,6 +148,8 @@ class Tree:
                 raise InvalidContent(f"{path} can not be a file: it is a directory in the same change.")
             node[name] = entry
         root = self._lay(plan, TreeEntry(DIRECTORY, self.oid), "", objects)
+        if root is None and self.oid != EMPTY_TREE:
+            objects.append(GitObject.of(b"tree", b""))
         return Tree(self._store, root.oid if root else EMPTY_TREE), objects
 
     def _lay(
@@ -150,7 +157,7 @@ class Tree:
     ) -> TreeEntry | None:
         entries = dict(self._store.tree(old.oid)) if old and old.is_directory else {}
         for part, wanted in plan.items():
-            name = part.encode()
+            name = part.encode("utf-8", "surrogateescape")
             path = f"{where}{part}"
             if isinstance(wanted, dict):
                 below = entries.get(name)
@@ -187,6 +194,19 @@ def mode_for(path: str) -> int:
     """Only scripts of skills are executable."""
     parts = path.split("/")
     return EXECUTABLE if parts[0] == "skills" and "scripts" in parts[1:-1] else FILE
+
+
+def _refuse_unsafe(path: str, edit: Edit) -> None:
+    if _OUTSIDE.search(path):
+        raise UnsafePath(f"The path {ascii(path[:80])} leads outside the bundle.")
+    if edit is None:  # whatever came in can be removed
+        return
+    if isinstance(edit, TreeEntry) and edit.mode not in (FILE, EXECUTABLE):
+        raise InvalidContent(f"{path} is a link or a repository of its own, which a bundle never holds.")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise UnsafePath(f"The path {ascii(path[:80])} can not be written as UTF-8.") from None
 
 
 def _writes(plan: dict[str, object]) -> Iterator[bool]:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable, TooLarge
 from gitmem.git import gitindex
-from gitmem.git.files import read_file, replace_file
+from gitmem.git.files import TEMPORARY, read_file, replace_file
 from gitmem.git.gitindex import GitIndex, Record
 from gitmem.git.objects import EXECUTABLE, Oid, TreeEntry, blob_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
-TEMPORARY = ".gitmem-tmp-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class WorkTree:
         for path in paths:
             known = _file_id(tip.entry(path))
             if index is not None:
-                place = index.place(path.encode())
+                place = index.place(path.encode("utf-8", "surrogateescape"))
                 staged = index.oid(place) if place >= 0 else None
                 if staged != known:
                     data = self._store.blob(staged) if staged else None
@@ -259,7 +258,7 @@ class WorkTree:
     ) -> bytes:
         """The bytes of git's index after these files were written or removed, but for those left alone."""
         records = {
-            path.encode(): self._record(path, entry, written=path not in leaves)
+            path.encode("utf-8", "surrogateescape"): self._record(path, entry, written=path not in leaves)
             for path, entry in entries.items()
         }
         index = gitindex.load(self.index_path)
@@ -284,7 +283,6 @@ class WorkTree:
                 return Record.of(entry.mode, entry.oid, os.lstat(self.path(path)))
         return Record(entry.mode, entry.oid)
 
-
     def mended_index(self, paths: Iterable[str], old: Tree, target: Tree) -> bytes:
         """The index after a crash: records that still are the old tip's follow the target."""
         index = gitindex.load(self.index_path)
@@ -292,7 +290,7 @@ class WorkTree:
             return self._whole_index(target, {})
         changes = {}
         for path in paths:
-            place = index.place(path.encode())
+            place = index.place(path.encode("utf-8", "surrogateescape"))
             if (index.oid(place) if place >= 0 else None) == _file_id(old.entry(path)):
                 changes[path] = target.entry(path)
         return self.spliced_index(changes, target)

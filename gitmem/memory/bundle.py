@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.config import Config
-from gitmem.errors import BundleNotFound, BundleUnusable, InvalidContent, NewerFormat
-from gitmem.git import recovery, revisions, transaction
+from gitmem.errors import BundleNotFound, BundleUnusable, InvalidContent, NewerFormat, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
-from gitmem.git.transaction import Draft, HandEditsInTheWay, Published
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import HandEdit
-from gitmem.memory.edits import Edits
-from gitmem.memory.origin import Origin
-from gitmem.okf import frontmatter, layout, timestamps
-from gitmem.okf.concept import Concept
+from gitmem.okf import layout, timestamps
 
 if TYPE_CHECKING:
+    from gitmem.git.transaction import Published
+    from gitmem.git.worktree import HandEdit
+    from gitmem.memory.curated import CuratedStore
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.gate import Gate
     from gitmem.memory.history import History
+    from gitmem.memory.origin import Origin
+    from gitmem.memory.plans import Plans
+    from gitmem.memory.quarantine import Quarantine
+    from gitmem.memory.sessions import Session, Sessions
+    from gitmem.okf.concept import Concept
 
 Clock = Callable[[], datetime]
-Work = Callable[[Edits], Message | None]
+Work = Callable[["Edits"], Message | None]
 """Adds to the edits and says what the commit is about; None where there is nothing to commit."""
+
+
+# What writing needs is imported where something is written: start-up is a feature.
 
 
 class Bundle:
@@ -61,11 +69,53 @@ class Bundle:
         """Where this machine's own state lives, beside the objects and never committed."""
         return self.repository.state_dir
 
+    @property
+    def journal_dir(self) -> str:
+        return os.path.join(self.state_dir, "journal")
+
+    # What is asked of a bundle, one noun each
+
     @cached_property
     def history(self) -> History:
         from gitmem.memory.history import History
 
         return History(self)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        from gitmem.memory.sessions import Sessions
+
+        return Sessions(self)
+
+    @cached_property
+    def plans(self) -> Plans:
+        from gitmem.memory.plans import Plans
+
+        return Plans(self)
+
+    @cached_property
+    def curated(self) -> CuratedStore:
+        from gitmem.memory.curated import CuratedStore
+
+        return CuratedStore(self)
+
+    @cached_property
+    def gate(self) -> Gate:
+        from gitmem.memory.gate import Gate
+
+        return Gate(self)
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        from gitmem.memory.quarantine import Quarantine
+
+        return Quarantine(self)
+
+    def session(self, session: str = "", **known: str) -> AbstractContextManager[Session]:
+        """A session to record in, as a context manager; leaving it ends the session."""
+        from gitmem.memory.sessions import open_session
+
+        return open_session(self, session, **known)
 
     # Reading
 
@@ -78,7 +128,21 @@ class Bundle:
 
     def resolve(self, name: str) -> Oid:
         """The commit that a name, date or session stands for."""
+        from gitmem.git import revisions
+
         return revisions.resolve(self.repository, name, now=self.clock().astimezone())
+
+    def moment(self, text: str, *, start: bool = False) -> datetime:
+        """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
+        from gitmem.git.revisions import parse_date
+
+        found = parse_date(text, now=self.clock().astimezone())
+        if found is None:
+            raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
+        # A bare day is told from a time by what it reads as.
+        if start and (found.hour, found.minute, found.second) == (23, 59, 59) and ":" not in text:
+            return found.replace(hour=0, minute=0, second=0)
+        return found
 
     def tree(self, revision: str = "HEAD") -> Tree:
         return self.repository.tree(self.resolve(revision))
@@ -88,6 +152,8 @@ class Bundle:
         return self.tree(revision).read(path)
 
     def concept(self, path: str, revision: str = "HEAD") -> Concept | None:
+        from gitmem.okf.concept import Concept
+
         data = self.read(path, revision)
         return None if data is None else Concept.parse(data, path)
 
@@ -107,10 +173,68 @@ class Bundle:
         """The present moment as bundles write it."""
         return timestamps.stamp(self.clock())
 
+    # Recording without a session of one's own: written through at once
+
+    def record_observation(self, content: str, category: str = "Observation", *, session: str = "") -> str:
+        return self.record_event("observation", session=session, content=content, category=category)
+
+    def record_decision(
+        self, decision: str, rationale: str = "", tags: Iterable[str] = (), *, session: str = ""
+    ) -> str:
+        return self.record_event(
+            "decision", session=session, decision=decision, rationale=rationale, tags=list(tags)
+        )
+
+    def record_tool_call(
+        self, tool_name: str, args: object = None, result: str = "", *, session: str = ""
+    ) -> str:
+        return self.record_event("tool_call", session=session, tool_name=tool_name, args=args, result=result)
+
+    def record_event(self, kind: str, *, session: str = "", **fields: object) -> str:
+        """One event, committed before this returns; without a session it goes to today's. Gives its id."""
+        from gitmem.memory.buffer import HotMemoryBuffer
+
+        buffer = HotMemoryBuffer(self, self.sessions.info(session))
+        try:
+            event_id = buffer.append(kind, **fields)
+        finally:
+            buffer.close("explicit")
+        return event_id
+
+    def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
+        """Make a tool known before its first use; gives the path of its concept."""
+        from gitmem.memory.recorder import ensure_tool
+
+        path = layout.tool(name)
+        at = self.now()
+
+        def work(edits: Edits) -> Message | None:
+            ensure_tool(edits, name, at, description, schema)
+            return Message("flush", f"tool {name}")
+
+        self.commit(work, purpose="tool", origin=self.origin())
+        return path
+
+    def recover_journals(self) -> list[str]:
+        """Commit what processes that died left in their journals; told in `warnings` too."""
+        from gitmem.memory.buffer import recover
+
+        told = recover(self)
+        self.warnings += told
+        return told
+
+    def redact(self, text: str) -> str:
+        """Text without secrets: what is journaled, committed or sent is never the secret itself."""
+        from gitmem.safety.secrets import redact
+
+        return redact(text)
+
     # Writing
 
     def origin(self, **known: object) -> Origin:
         """An origin with this agent and machine filled in."""
+        from gitmem.memory.origin import Origin
+
         values: dict[str, object] = {"agent": self.config.agent_id, "machine": self.config.machine, **known}
         return Origin(**values)  # type: ignore[arg-type]
 
@@ -120,6 +244,9 @@ class Bundle:
         `work` runs again on the new tip when someone else was faster. Files that a person edited
         meanwhile are taken in first, in a commit of their own.
         """
+        from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
+        from gitmem.memory.edits import Edits
+
         who = self._agent(origin)
 
         def plan(tip: Tree) -> Draft | None:
@@ -132,7 +259,7 @@ class Bundle:
 
         for _ in range(20):
             try:
-                published = transaction.publish(self.repository, plan, purpose=purpose, wait=wait)
+                published = publish(self.repository, plan, purpose=purpose, wait=wait)
             except HandEditsInTheWay as stop:
                 self._take_in(stop.edits, strict=True, reason="")
                 continue
@@ -144,13 +271,29 @@ class Bundle:
     @contextmanager
     def writing(self, purpose: str) -> Iterator[None]:
         """Hold the bundle lock over several reads and commits."""
+        from gitmem.git import transaction
+
         with transaction.writing(self.repository, purpose):
             yield
+
+    def mend(self) -> bool:
+        """Finish what a dead writer began, if anything; False where a live one is at work or the disk refuses."""
+        if self.repository.pending.read() is None:
+            return True
+        from gitmem.git import transaction
+
+        try:
+            with transaction.writing(self.repository, "mend", wait=0):
+                return True
+        except BundleUnusable:
+            return False
 
     # Hand edits
 
     def hand_edits(self) -> list[HandEdit]:
         """What a person changed and nobody has committed yet."""
+        from gitmem.git import recovery
+
         return recovery.hand_edits(self.repository)
 
     def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
@@ -165,7 +308,7 @@ class Bundle:
     def _take_in(self, edits: Iterable[HandEdit], *, strict: bool, reason: str) -> list[Published]:
         from gitmem.memory.handedits import acceptable
 
-        usable, problems = acceptable(edits, self.tree(), self.now())
+        usable, problems = acceptable(self, edits)
         for problem in problems:
             if strict:
                 raise InvalidContent(
@@ -183,6 +326,10 @@ class Bundle:
         return published
 
     def _commit_edits(self, edits: dict[str, HandEdit], *, leave: set[str], reason: str) -> Published | None:
+        from gitmem.git.transaction import Draft, publish
+        from gitmem.memory.edits import Edits
+        from gitmem.memory.origin import Origin
+
         paths = sorted(edits)
         what = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         origin = Origin(machine=self.config.machine, source="hand edit", reason=reason)
@@ -205,7 +352,7 @@ class Bundle:
                 leaves=frozenset(leave),
             )
 
-        return transaction.publish(self.repository, plan, purpose="edit")
+        return publish(self.repository, plan, purpose="edit")
 
     # Who
 
@@ -240,6 +387,8 @@ class Bundle:
 
 def format_of(agent_config: bytes) -> int:
     """The bundle format that config/agent.md names; 1 where it can not be read."""
+    from gitmem.okf import frontmatter
+
     try:
         split = frontmatter.split(agent_config.decode("utf-8", "replace"))
         found = frontmatter.load(split.yaml).get("gitmem_format") if split else None

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from gitmem.errors import GitMemError
-from gitmem.memory.endpoint import Endpoint, ToolCall
 
 Target = Literal["memory", "user"]
 Action = Literal["add", "replace", "remove"]
@@ -83,7 +82,7 @@ def handback(facts: Sequence[Fact], limit: int = HANDBACK_LIMIT) -> str:
 # --- messages --------------------------------------------------------------------------------------------
 
 _HEAD, _TAIL = 4000, 2000  # of one message; longer ones are mostly pasted
-_TOTAL = 400_000  # of all the user's messages, the newest first; of the assistant's a quarter
+_TOTAL = 200_000  # of all the user's messages, the newest first; of the assistant's a quarter
 _OPEN, _CLOSE = "<memory-context", "</memory-context>"
 _FENCE = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.S | re.I)
 _LATE_CLOSE = re.compile(r"\A.*</memory-context>", re.S | re.I)
@@ -631,12 +630,37 @@ _MAX_TRANSCRIPT = 40_000
 _MAX_ENTRY = 600
 
 
+class _Call(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def arguments(self) -> str: ...
+
+
+class _Reply(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def tool_calls(self) -> Sequence[_Call]: ...
+
+
+class Model(Protocol):
+    """What is needed of `endpoint.Endpoint`; whatever it raises on purpose is a GitMemError."""
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str | None = None,
+    ) -> _Reply: ...
+
+
 class EndpointDistiller:
     """Asks a model once, with nothing but the memory tool; when that gives nothing usable, the rules."""
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: Model,
         fallback: Distiller | None = None,
         *,
         entries: Callable[[], Mapping[str, Sequence[str]]] | None = None,
@@ -687,7 +711,7 @@ class EndpointDistiller:
         ]
         return "Saved already:\n" + "\n".join(lines)[:8000] + "\n\n" if lines else ""
 
-    def _facts(self, call: ToolCall) -> Iterator[Fact]:
+    def _facts(self, call: _Call) -> Iterator[Fact]:
         if call.name != "memory":
             self._report("The model called a tool that it was not given.")
             return

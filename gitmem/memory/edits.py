@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from gitmem.errors import InvalidContent
 from gitmem.git.tree import Edit, Tree
-from gitmem.okf import layout, pages, paths, validate
+from gitmem.okf import layout, pages, paths
 from gitmem.okf.pages import LogLine
 
 # Directories with a generated index.md; sessions have one per month, not one per session.
@@ -58,6 +58,8 @@ class Edits:
 
     def write(self, path: str, data: bytes) -> None:
         """Set a file's content. The path and the OKF rules are checked here, so no caller can forget."""
+        from gitmem.okf import validate  # brings YAML, which a command that only reads does without
+
         paths.check_path(path)
         for violation in validate.check_file(path, data):
             raise InvalidContent(f"{violation.path} can not be stored: {violation.reason}")

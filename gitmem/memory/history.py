@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,11 +12,11 @@ from gitmem.git import history as graph
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.tree import Tree
-from gitmem.okf.entries import Change, EntryKey, compare
 from gitmem.okf.timestamps import stamp
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.okf.entries import Change, EntryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class History:
                 before[change.path] = old.read_entry(change.old)
             if change.new is not None:
                 after[change.path] = new.read_entry(change.new)
-        return compare(before, after)
+        return _compare(before, after)
 
     def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
         """What one commit did, against its first parent."""
@@ -118,7 +117,7 @@ class History:
     def of_work_tree(self, path: str = "") -> list[Change]:
         """What a person changed since the tip and nobody has committed."""
         before, after = self._work_tree_sides(path)
-        return compare(before, after)
+        return _compare(before, after)
 
     def unified(self, old: Oid | None, new: Oid | None, path: str = "") -> Iterator[str]:
         """The difference as lines of a unified diff."""
@@ -152,8 +151,16 @@ class History:
         return before, after
 
 
+def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
+    from gitmem.okf.entries import compare  # brings YAML, which `log` does without
+
+    return compare(before, after)
+
+
 def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
     """One file's difference as lines of a unified diff."""
+    import difflib
+
     before, after = (
         [] if side is None else side.decode("utf-8", "replace").splitlines(keepends=True)
         for side in (old, new)
@@ -172,7 +179,14 @@ def fold(changes: Iterable[Change]) -> list[Change]:
 
 
 def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
+    from gitmem.okf.entries import Change as Told
+
     old, new = change.old, change.new
+    subject = new if new is not None else old
+    assert subject is not None
+    whole = net.get((change.path, EntryKey("concept", "")))
+    if subject.key.space in ("meta", "body") and whole is not None and whole.op == "add":
+        return  # part of a concept that came in this very stretch
     before = net.pop((change.from_path or change.path, old.key), None) if old is not None else None
     first = before.old if before is not None else old
     if before is None and new is not None:
@@ -181,7 +195,7 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
             del net[change.path, new.key]
             if old is None:
                 if gone.old is not None and gone.old.text != new.text:
-                    net[change.path, new.key] = Change(change.path, "change", gone.old, new)
+                    net[change.path, new.key] = Told(change.path, "change", gone.old, new)
                 return
     if first is None and new is None:
         return
@@ -192,8 +206,8 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
     subject = new if new is not None else first
     assert subject is not None
     if first is None:
-        net[change.path, subject.key] = Change(change.path, "add", None, new)
+        net[change.path, subject.key] = Told(change.path, "add", None, new)
     elif new is None:
-        net[change.path, subject.key] = Change(change.path, "remove", first, None)
+        net[change.path, subject.key] = Told(change.path, "remove", first, None)
     else:
-        net[change.path, subject.key] = Change(change.path, "change", first, new)
+        net[change.path, subject.key] = Told(change.path, "change", first, new)

@@ -161,9 +161,10 @@ class CuratedFile:
 
     def with_text(self, text: str) -> CuratedFile:
         """The file with another body, as a host or an editor wrote it; known texts keep their ages."""
-        return self._with_body(
-            frontmatter.plain_newlines(text), {entry.key.id: _listing(entry) for entry in self.entries}
-        )
+        listed = {entry.key.id: _listing(entry) for entry in self.entries}
+        # One entry alone that holds \r\n looks like the file of an editor; if it is known, it is not.
+        known = entry_hash(text) in listed
+        return self._with_body(text if known else frontmatter.plain_newlines(text), listed)
 
     def _with_body(self, body: str, listed: Mapping[str, Mapping[str, object]]) -> CuratedFile:
         return replace(self, entries=tuple(_entries(body, listed)))

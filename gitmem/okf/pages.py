@@ -50,10 +50,10 @@ def index_page(directory: str, names: Iterable[str], subdirectories: Iterable[st
     folders = sorted(
         (_listed(name) for name in set(subdirectories)), key=lambda item: (_backwards(item.date), item.name)
     )
-    lines = [f"* [{item.title}]({quote(item.name)}/) - directory" for item in folders]
+    lines = [f"* [{item.title}]({_link(item.name)}/) - directory" for item in folders]
     split = min(len(lines), MAX_INDEX_LINES)
     lines += [
-        f"* [{item.title}]({quote(item.name)}) - {f'{noun} of {item.date}' if item.date else noun}"
+        f"* [{item.title}]({_link(item.name)}) - {f'{noun} of {item.date}' if item.date else noun}"
         for item in files
     ]
     shown = lines[:MAX_INDEX_LINES]
@@ -80,7 +80,7 @@ def _listed(name: str) -> _Item:
     month = re.fullmatch(r"\d{4}-\d{2}", stem, re.ASCII)
     if dated and day(dated.group(2)) == dated.group(2):
         return _Item(name, _title(dated.group(1)) or dated.group(2), dated.group(2))
-    return _Item(name, stem if month else _title(stem), stem if month else "")
+    return _Item(name, stem if month else _title(stem) or "Untitled", stem if month else "")
 
 
 def _title(stem: str) -> str:
@@ -88,6 +88,10 @@ def _title(stem: str) -> str:
     hashed = _HASHED.fullmatch(stem)
     words = (hashed.group(1) if hashed else stem).replace("_", " ").replace("-", " ").split()
     return _escaped(_one_line(" ".join([words[0][:1].upper() + words[0][1:], *words[1:]]))) if words else ""
+
+
+def _link(name: str) -> str:
+    return quote(name, errors="replace")
 
 
 def _backwards(date: str) -> tuple[int, ...]:

@@ -10,20 +10,23 @@ from difflib import SequenceMatcher
 SIMILAR = 0.6
 # Beyond this many pairs a file was rewritten, and no pairing would be one that a person means.
 MAX_PAIRS = 2_500
-# Longer texts are compared by words, because the cost grows with the square.
-_LONG = 600
+# The full comparison costs the square of the length and more. So it is made for the few that may be the one,
+# by words for what is longer than this many characters, and up to this many words.
+_LONG = 400
+_CANDIDATES = 3
 
 
 def pair_similar(old: list[str], new: list[str]) -> dict[int, int]:
     """For positions in `new` the one in `old` whose text it most likely replaces; each at most once."""
     if len(old) * len(new) > MAX_PAIRS:
         return {}
-    scored = [
-        (-score, i, k)
-        for i, before in enumerate(old)
-        for k, after in enumerate(new)
-        if (score := ratio(before, after)) >= SIMILAR
-    ]
+    scored = []
+    for k, after in enumerate(new):
+        matchers = [_matcher(before, after) for before in old]
+        likely = sorted((-matcher.quick_ratio(), i) for i, matcher in enumerate(matchers))
+        for bound, i in likely[:_CANDIDATES]:
+            if -bound >= SIMILAR and (score := matchers[i].ratio()) >= SIMILAR:
+                scored.append((-score, i, k))
     pairs: dict[int, int] = {}
     used: set[int] = set()
     for _, i, k in sorted(scored):
@@ -33,13 +36,7 @@ def pair_similar(old: list[str], new: list[str]) -> dict[int, int]:
     return pairs
 
 
-def ratio(old: str, new: str) -> float:
-    """How alike two texts are, from 0 to 1; 0 for all that is below the threshold."""
-    matcher: SequenceMatcher[str]
+def _matcher(old: str, new: str) -> SequenceMatcher[str]:
     if max(len(old), len(new)) <= _LONG:
-        matcher = SequenceMatcher(None, old, new, autojunk=False)
-    else:
-        matcher = SequenceMatcher(None, old.split()[:_LONG], new.split()[:_LONG], autojunk=False)
-    if matcher.real_quick_ratio() < SIMILAR or matcher.quick_ratio() < SIMILAR:
-        return 0.0
-    return matcher.ratio()
+        return SequenceMatcher(None, old, new, autojunk=False)
+    return SequenceMatcher(None, old.split()[:_LONG], new.split()[:_LONG], autojunk=False)

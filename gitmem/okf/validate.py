@@ -21,7 +21,7 @@ class Violation(NamedTuple):
 
 
 _BULLET = re.compile(r"[*+-] +(\S.*)")
-_LINK = re.compile(r"\[[^\]]*\]\([^)]*\)|\[[^\]]*\]\(<[^>]*>\)")
+_LINK = re.compile(r"\[(?:\\.|[^\]\\])*\]\((?:<[^>]*>|[^)]*)\)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 

@@ -9,7 +9,10 @@ In a pattern
   `ignore, previous` and a line break match too);
 - `{w3}` stands for up to three words and the blanks behind them;
 - `{gap60}` stands for up to sixty characters of any kind, as few as possible;
-- `@` at the beginning stands for any of the anchors.
+- `{told}` matches nothing, but only where the next words are said to the reader: not after
+  `never`, `to` (`attempts to ignore …`) or `can`, though after `you to`, `need to` and the like;
+- `{name}` stands for the alternatives of that name in the file's `[sets]`;
+- `@` stands for any of the anchors.
 Patterns see folded text: lower case, no marks on letters, no invisible characters.
 """
 
@@ -42,11 +45,12 @@ class Rule:
     severity: Verdict
     reason: str
     anchors: tuple[str, ...]
-    pattern: str
+    pattern: str  # with the file's sets put in
     scopes: frozenset[Scope] = frozenset(SCOPES)
     quotable: bool = True  # a conversation may quote it: one step milder there
     dense: bool = False  # for words run together (`i g n o r e p r e v i o u s`)
     back: int = 0  # characters before the anchor in which the pattern may begin
+    note: bool = False  # only in texts short enough to be a note: in long documents it is ordinary
     match: tuple[str, ...] = ()
     no_match: tuple[str, ...] = ()
     origin: str = field(default="shipped", compare=False)
@@ -76,6 +80,7 @@ def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return [], [f"{origin} is not TOML and was ignored: {error}"]
+    sets = {name: value for name, value in data.get("sets", {}).items() if isinstance(value, str)}
     tables = data.get("rule", [])
     if not isinstance(tables, list) or any(not isinstance(table, dict) for table in tables):
         return [], [f"{origin} has no [[rule]] tables and was ignored"]
@@ -88,7 +93,7 @@ def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[
             problems.append(f"{origin} has more than {MAX_BUNDLE_RULES} rules; those from {name} on were ignored")
             break
         try:
-            rule = _rule(table, origin, shipped=shipped)
+            rule = _rule(table, sets, origin, shipped=shipped)
             if rule.id in seen:
                 raise ValueError("another rule has the same id")
         except ValueError as error:
@@ -101,11 +106,15 @@ def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[
 
 def expand(pattern: str, anchors: Iterable[str] = ()) -> str:
     """The regular expression that a rule's pattern stands for."""
-    if pattern.startswith("@"):
-        pattern = f"(?:{'|'.join(re.escape(anchor.rstrip('*')) for anchor in anchors)}){pattern[1:]}"
+    pattern = pattern.replace("@", _anchor_group(anchors)) if "@" in pattern else pattern
     pattern = _WORDS.sub(lambda m: rf"(?:[^\W_]{{1,20}}[\W_]{{1,4}}){{0,{m.group(1)}}}", pattern)
     pattern = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}?", pattern)
-    return pattern.replace("\\ ", "\0").replace(" ", r"[\W_]{1,4}").replace("\0", " ")
+    pattern = _BLANK.sub(lambda m: r"[\W_]{1,4}" if m.group() == " " else m.group(), pattern)
+    return pattern.replace("{told}", _TOLD)
+
+
+def _anchor_group(anchors: Iterable[str]) -> str:
+    return f"(?:{'|'.join(re.escape(anchor.rstrip('*')) for anchor in anchors)})"
 
 
 def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
@@ -113,9 +122,8 @@ def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
     if len(pattern) > MAX_PATTERN:
         return f"its pattern is longer than {MAX_PATTERN} characters"
     # The macros are known to be safe: for the check each is a plain character.
-    plain = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}", _WORDS.sub("\x01", pattern))
-    if plain.startswith("@"):
-        plain = f"(?:{'|'.join(re.escape(anchor.rstrip('*')) for anchor in anchors)}){plain[1:]}"
+    plain = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}", _WORDS.sub("\x01", pattern.replace("{told}", "")))
+    plain = plain.replace("@", _anchor_group(anchors))
     try:
         tree = import_module("re._parser").parse(plain)
         compiled = re.compile(expand(pattern, anchors), re.DOTALL)
@@ -137,7 +145,7 @@ def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
     return None
 
 
-def _rule(table: dict[str, Any], origin: str, *, shipped: bool) -> Rule:
+def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: bool) -> Rule:
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         raise ValueError(f"it has an unknown key {unknown[0]!r}")
@@ -147,14 +155,14 @@ def _rule(table: dict[str, Any], origin: str, *, shipped: bool) -> Rule:
     severity = table.get("severity")
     if severity not in ("hold", "block"):
         raise ValueError("its severity is neither hold nor block")
-    pattern = _text(table, "pattern")
+    pattern = _SET.sub(lambda m: f"(?:{sets[m.group(1)]})" if m.group(1) in sets else m.group(), _text(table, "pattern"))
     anchors = tuple(fold(anchor) for anchor in _texts(table, "anchors"))
     if not shipped:
         # A shipped rule is checked when the tests run, not at every start.
         anchors = anchors or _leading_words(pattern)
         if not anchors:
             raise ValueError("its pattern does not begin with a word of three letters or more; name its anchors")
-    if any(len(anchor.rstrip("*")) < 3 and anchor.isascii() for anchor in anchors):
+    if not shipped and any(len(anchor.rstrip("*")) < 3 and anchor.isascii() for anchor in anchors):
         raise ValueError("an anchor is a word of at least three letters")
     if not shipped and (wrong := problem_with(pattern, anchors)):
         raise ValueError(wrong)
@@ -162,8 +170,8 @@ def _rule(table: dict[str, Any], origin: str, *, shipped: bool) -> Rule:
     if set(scopes) - set(SCOPES):
         raise ValueError(f"its scope is none of {', '.join(SCOPES)}")
     back = table.get("back", 0)
-    if not isinstance(back, int) or not 0 <= back <= 80:
-        raise ValueError("back is a number from 0 to 80")
+    if not isinstance(back, int) or not 0 <= back <= 160:
+        raise ValueError("back is a number from 0 to 160")
     return Rule(
         id=name if shipped else f"bundle.{name}",
         category=_text(table, "category"),
@@ -175,6 +183,7 @@ def _rule(table: dict[str, Any], origin: str, *, shipped: bool) -> Rule:
         quotable=table.get("quotable", True) is True,
         dense=table.get("dense", False) is True,
         back=back,
+        note=table.get("note", False) is True,
         match=_texts(table, "match"),
         no_match=_texts(table, "no_match"),
         origin=origin,
@@ -228,7 +237,7 @@ def _paths(tree: Any, *, repeated: bool = False) -> int:
         elif name == "SUBPATTERN":
             total *= _paths(argument[-1], repeated=repeated)
         elif name == "BRANCH":
-            total *= sum(_paths(branch, repeated=repeated) for branch in argument[1])
+            total *= max(_paths(branch, repeated=repeated) for branch in argument[1])
         elif name in ("ASSERT", "ASSERT_NOT"):
             total *= _paths(argument[1], repeated=repeated)
         elif name.startswith("GROUPREF"):
@@ -239,11 +248,20 @@ def _paths(tree: Any, *, repeated: bool = False) -> int:
 
 
 _KEYS = frozenset(
-    "id category severity reason anchors pattern scope quotable dense back match no_match".split()  # noqa: SIM905
+    "id category severity reason anchors pattern scope quotable dense back note match no_match".split()  # noqa: SIM905
 )
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
+_SET = re.compile(r"\{([a-z]{3,20})\}")
+# A reader is told to do something, and not told about someone who does it.
+_TOLD = (
+    r"(?<!\bnot\s)(?<!n't\s)(?<!\bnever\s)(?<!\bcan\s)(?<!\bcould\s)(?<!\bmay\s)(?<!\bmight\s)(?<!\bwould\s)"
+    r"(?<!\bwho\s)(?<!\bthat\s)(?<!\bwhich\s)(?<!\bby\s)(?<!\bavoid\s)(?<!\bwithout\s)(?<!\bcannot\s)(?<!\bthey\s)"
+    r"(?:(?<!\bto\s)|(?<=you\sto\s)|(?<=need\sto\s)|(?<=have\sto\s)|(?<=want\sto\s)|(?<=is\sto\s)|(?<=going\sto\s)"
+    r"|(?<=command\sto\s))"
+)
 _WORDS = re.compile(r"\{w(\d)\}")
 _GAP = re.compile(r"\{gap(\d{1,3})\}")
+_BLANK = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)  # a blank, unless escaped or in a set
 _FIRST_WORD = re.compile(r"[^\W_]+")
 # A rule that finds something here would find something in every memory.
 _ORDINARY = ("a", "e", "the", "user", "user likes tea.", " ", "\n", ".", "1", "- note", "the user prefers short answers")

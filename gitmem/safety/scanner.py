@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.safety.model import Model
     from gitmem.safety.rules import Rule
 
+NOTE = 4000  # characters up to which a text can be a note
 MAX_SCAN = 1_048_576  # characters; longer texts are refused, never cut
 MAX_FINDINGS = 12
 _WINDOW = 240  # characters behind an anchor that tell two places apart
@@ -97,7 +98,9 @@ class Scanner:
     ) -> Iterator[Finding]:
         found: set[str] = set()
         for rule, start in self._places(view, dense=layer is not None and layer.dense):
-            if scope not in rule.scopes or rule.id in found or not tries.worth(rule, view, start):
+            if scope not in rule.scopes or rule.id in found or (rule.note and len(text) > NOTE):
+                continue
+            if not tries.worth(rule, view, start):
                 continue
             if rule.back:
                 hit = rule.regex.search(view, max(0, start - rule.back), start + _WINDOW)

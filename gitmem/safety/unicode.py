@@ -252,12 +252,10 @@ def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
         )
     if text.isascii():
         return findings
-    present: dict[int, int] = {}
+    present: set[int] = set()
     table = _kind_table()
     for char in set(text):
-        kind = table.get(ord(char))
-        if kind is not None:
-            present[kind] = present.get(kind, 0) + 1
+        present.update(table.get(ord(char), ()))
     for number in sorted(present):
         kind_ = _KINDS[number]
         hit = _mixed_word(text) if not kind_.wrong else _wrong(number).search(text)
@@ -326,13 +324,13 @@ def _wrong(number: int) -> re.Pattern[str]:
 
 
 @cache
-def _kind_table() -> dict[int, int]:
-    return {
-        point: number
-        for number, kind in enumerate(_KINDS)
-        for low, high in kind.ranges
-        for point in range(low, high + 1)
-    }
+def _kind_table() -> dict[int, tuple[int, ...]]:
+    table: dict[int, tuple[int, ...]] = {}
+    for number, kind in enumerate(_KINDS):
+        for low, high in kind.ranges:
+            for point in range(low, high + 1):
+                table[point] = (*table.get(point, ()), number)
+    return table
 
 
 @cache

@@ -7,6 +7,7 @@ from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile, check_text, split_texts
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash
+from gitmem.okf.frontmatter import plain_newlines
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -37,17 +38,18 @@ def is_entry(text: str) -> bool:
 ENTRY_TEXTS = TEXT.filter(is_entry)
 
 
+def quoted(name: str) -> str:
+    return name if name[0].isalpha() else f'"{name}"'
+
+
 def test_the_file_on_disk() -> None:
     """The exact bytes: front matter with the list, then the host's own body."""
     one, two = entry_hash("User likes tabs"), entry_hash("Second\nline")
     file = filled("User likes tabs", "  Second\nline ")
     assert file.render().decode() == (
         "---\ntype: CuratedMemory\ntitle: Memory\nentries:\n"
-        + "".join(
-            f"- {{h: {name if name[0].isalpha() else chr(34) + name + chr(34)}, at: {chr(34)}{at}{chr(34)}}}\n"
-            for name, at in ((one, AT), (two, "2026-06-30T14:00:00.001Z"))
-        )
-        + "---\nUser likes tabs\n§\nSecond\nline"
+        f'- {{h: {quoted(one)}, at: "{AT}"}}\n- {{h: {quoted(two)}, at: "2026-06-30T14:00:00.001Z"}}\n'
+        "---\nUser likes tabs\n§\nSecond\nline"
     )
     assert file.text == "User likes tabs\n§\nSecond\nline"
     assert file.usage == len(file.text)
@@ -78,7 +80,7 @@ def test_salvage_takes_any_bytes(data: bytes) -> None:
 
 @given(TEXT)
 def test_a_host_body_keeps_its_texts(body: str) -> None:
-    """A bare host file gives exactly the texts that the host itself would read, but for doubles and § lines."""
+    """A bare host file gives exactly the texts that the host itself would read, but for doubles."""
     assume(not body.startswith(("---", "\ufeff")) and "\r" not in body)
     host = [text.strip() for text in body.split(DELIMITER) if text.strip()]
     assume(all(is_entry(text) for text in host))
@@ -117,7 +119,7 @@ def test_replace_says_what_it_replaced() -> None:
 
 
 def test_replace_by_what_is_there() -> None:
-    """The same text is no change; another entry's text leaves that entry alone; an unknown hash is an error."""
+    """The same text is no change, another entry's text leaves it alone, an unknown hash is refused."""
     file = filled("a", "b")
     assert file.replace(entry_hash("a"), "a ", NOW) is file
     assert texts(file.replace(entry_hash("a"), "b", NOW)) == ["b"]
@@ -167,8 +169,10 @@ def test_the_list_follows_the_body() -> None:
 
 @pytest.mark.parametrize(
     "listing",
-    ["entries: 5", "entries: [5, {h: 1}, {h: x}, {}, null]", "entries: {h: a}", "x: 1"]
-    + [f"entries: [{{h: {entry_hash('a')}, at: yesterday, replaces: [1]}}]"],
+    [
+        *("entries: 5", "entries: [5, {h: 1}, {h: x}, {}, null]", "entries: {h: a}", "x: 1"),
+        f"entries: [{{h: {entry_hash('a')}, at: yesterday, replaces: [1]}}]",
+    ],
 )
 def test_a_wrong_list_says_nothing(listing: str) -> None:
     """A list of another form costs the ages, not the texts."""
@@ -218,9 +222,9 @@ def test_multi_line_crlf_entries_keep_their_identity() -> None:
 
 
 def test_broken_front_matter_is_an_error_and_can_be_salvaged() -> None:
-    """Strictly it is refused; salvaged, every text is there, with its age where the line can still be read."""
+    """Strictly it is refused; salvaged, every text is there, with its age where that can be read."""
     data = filled("a", "b").render().replace(b"title: Memory", b"title: [Memory")
-    with pytest.raises(BrokenConcept, match="m.md"):
+    with pytest.raises(BrokenConcept, match=r"m\.md"):
         CuratedFile.parse(data, "m.md")
     assert CuratedFile.salvage(data).entries == filled("a", "b").entries
 
@@ -274,11 +278,20 @@ def test_taken_in_without_an_old_file() -> None:
     assert file.entries[0].at == AT
 
 
+def test_carriage_returns_of_content_stay() -> None:
+    """A text that holds CRLF is no editor's file: a body that did not change is no change."""
+    file = filled("a\r\nb")
+    assert file.with_text(file.text) == file
+    assert filled("a\r\nb", "c").with_text("a\r\nb").entries == file.entries
+
+
 @given(st.lists(ENTRY_TEXTS, max_size=5), st.lists(ENTRY_TEXTS, max_size=5))
 def test_taken_in_keeps_every_text(before: list[str], after: list[str]) -> None:
     """Taking in changes no text and loses none; doing it twice changes nothing more; all have an age."""
+    body = DELIMITER.join(text.strip() for text in after)
+    assume(plain_newlines(body) == body)
     old = filled(*before)
-    file = old.with_text(DELIMITER.join(text.strip() for text in after)).taken_in(old, NOW)
+    file = old.with_text(body).taken_in(old, NOW)
     assert {entry.key.id for entry in file.entries} == {entry_hash(text) for text in after if text.strip()}
     assert all(entry.at for entry in file.entries)
     assert list(file.entries) == sorted(file.entries, key=lambda entry: (entry.at, entry.key.id))

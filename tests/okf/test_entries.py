@@ -39,8 +39,8 @@ DATA = st.one_of(
 )
 
 
-def memory(*texts: str, **meta: object) -> bytes:
-    file = CuratedFile.new(**meta)
+def memory(*texts: str, title: str = "") -> bytes:
+    file = CuratedFile.new(title=title)
     for text in texts:
         file = file.add(text, AT)
     return file.render()
@@ -55,7 +55,6 @@ def told(changes: list[Change]) -> list[tuple[str, str, str, str]]:
 
 def test_entry_hash_is_fixed() -> None:
     """The identity of a text is written into every bundle: it can never change."""
-    assert entry_hash("User prefers tabs") == "be7ffd4e1f77c5aa1e8a9a27ba4d1a0b" or is_hash(entry_hash("x"))
     assert entry_hash("") == "e3b0c44298fc1c149afbf4c8996fb924"
     assert entry_hash("\n abc ") == "ba7816bf8f01cfea414140de5dae2223"
 
@@ -102,7 +101,7 @@ def test_a_kind_is_a_promise(path: str, data: bytes) -> None:
     parsers = {"curated": CuratedFile.parse, "events": EventsFile.parse, "concept": Concept.parse}
     kind = kind_of(path, data)
     if kind in parsers:
-        parsers[kind](data, path)  # type: ignore[operator]
+        parsers[kind](data, path)
     found = entries_of(path, data)
     assert all(key == entry.key for key, entry in found.items())
     assert kind != "generated" or not found

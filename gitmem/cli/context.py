@@ -1,0 +1,261 @@
+"""What a command works with: the world outside handed in once, the bundle it is about, its output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gitmem.cli.output import Output, complain
+from gitmem.errors import BundleNotFound, BundleUnusable, ConfigError, GitMemError, UnsafePath
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
+    from gitmem.git.repository import Repository
+    from gitmem.memory.bundle import Bundle
+
+_HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+
+
+@dataclass(frozen=True)
+class World:
+    """Environment, home, working directory, clock and names: all that gitmem takes from outside."""
+
+    env: Mapping[str, str]
+    home: str
+    cwd: str
+    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    person: str = ""
+    hostname: str = ""
+    zone: tzinfo | None = None
+    """The time zone that dates are shown in; None is the system's."""
+
+    @classmethod
+    def real(cls) -> World:
+        env = dict(os.environ)
+        try:
+            cwd = os.getcwd()
+        except OSError:
+            raise GitMemError("The current directory is gone: change to one that exists.") from None
+        return cls(
+            env, os.path.expanduser("~"), cwd, person=_login_name(env), hostname=_host_name(env)
+        )
+
+    @property
+    def hermes_home(self) -> str:
+        return self.env.get("HERMES_HOME") or os.path.join(self.home, ".hermes")
+
+    def local(self, seconds: float) -> datetime:
+        """A moment (seconds since the epoch) in the time zone that dates are shown in."""
+        try:
+            return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone)
+        except (OverflowError, ValueError, OSError):  # a date that no calendar has
+            return datetime.fromtimestamp(0, UTC)
+
+
+def _login_name(env: Mapping[str, str]) -> str:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        if env.get(name):
+            return env[name]
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return ""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (KeyError, OSError):  # a container may run as a user without a name
+        return ""
+
+
+def _host_name(env: Mapping[str, str]) -> str:
+    uname = getattr(os, "uname", None)
+    name = uname().nodename if uname else env.get("COMPUTERNAME", "")
+    return str(name).partition(".")[0]
+
+
+class App:
+    """One run of the command line. Commands get it as their context object."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.chosen = ""
+        """The bundle that -C names."""
+        self.out = Output(world.env)
+        self._told: set[str] = set()
+
+    # The bundle
+
+    @cached_property
+    def bundle(self) -> Bundle:
+        """The bundle that this command is about, opened; what a crash left undone is finished first."""
+        from gitmem.memory.bundle import Bundle
+        from gitmem.okf.layout import CONFIG_AGENT
+
+        repository = self.repository
+        bundle = Bundle.open(
+            repository.root,
+            config=self.config_of(repository),
+            clock=self.world.clock,
+            person=self.world.person,
+        )
+        if not os.path.isdir(repository.state_dir) and CONFIG_AGENT not in bundle.tree():
+            raise BundleUnusable(
+                f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE
+            )
+        bundle.mend()
+        return bundle
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository of the bundle, also where it can not be opened as one."""
+        from gitmem.git.setup import open_repository
+
+        return open_repository(self._find())
+
+    def _find(self) -> str:
+        chosen = self.chosen or self.world.env.get("GITMEM_BUNDLE", "")
+        if chosen:
+            path = self._from_here(chosen)
+            if not os.path.isdir(path):
+                raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
+            if _holds_files(path) and not os.path.lexists(os.path.join(path, ".git")):
+                raise _no_repository(path)
+            return path
+        here = self.world.cwd
+        some_repository = ""
+        for directory in _upwards(here):
+            if _is_bundle(directory):
+                return directory
+            if not some_repository and _is_repository(directory):
+                some_repository = directory
+        for path in (os.path.join(self.world.hermes_home, "gitmem", "bundle"), self._configured()):
+            if path and _is_bundle(path):
+                return path
+        if _holds_files(here):
+            raise _no_repository(here)
+        if some_repository:  # opening it says what is wrong with it
+            return some_repository
+        raise BundleNotFound(f"There is no bundle in {here} or above it.", hint=_HOW_TO_MAKE)
+
+    def _configured(self) -> str:
+        path = self.config_of(None).bundle_path
+        return self._from_here(os.path.expanduser(path)) if path else ""
+
+    def _from_here(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.world.cwd, path))
+
+    # Settings
+
+    def config_of(self, repository: Repository | None) -> Config:
+        """The settings that hold for a repository, or without one."""
+        from gitmem import config
+
+        home = self.world.hermes_home
+        texts = [
+            _text(os.path.join(repository.state_dir, "config"), config.GIT_DIR_CONFIG) if repository else "",
+            _text(os.path.join(home, "gitmem.yaml"), config.HERMES_YAML),
+            _text(os.path.join(home, "config.yaml"), config.HERMES_CONFIG),
+        ]
+        return config.resolve(self.world.env, config.sources(*texts), hostname=self.world.hostname)
+
+    # Paths
+
+    def path(self, given: str) -> str:
+        """A path in the bundle from what a person typed.
+
+        It counts from the bundle's root; `./x`, `../x` and absolute paths count from where they stand.
+        """
+        from_here = given.startswith(("./", "../")) or given in (".", "..") or os.path.isabs(given)
+        if not from_here:
+            inside = os.path.normpath(given).replace(os.sep, "/")
+        else:
+            full = os.path.realpath(self._from_here(given))
+            try:
+                inside = os.path.relpath(full, os.path.realpath(self.repository.root)).replace(os.sep, "/")
+            except ValueError:  # another drive
+                inside = ".."
+        if inside == ".." or inside.startswith("../"):
+            raise UnsafePath(f"{given} is outside the bundle {self.repository.root}.")
+        return "" if inside == "." else inside
+
+    # The end
+
+    def close(self) -> None:
+        """Flush the output and tell, once, what the bundle had to warn about."""
+        try:
+            self.out.close()
+            sys.stdout.flush()
+        finally:
+            bundle = self.__dict__.get("bundle")
+            for warning in bundle.warnings if bundle is not None else ():
+                self.warn(warning)
+
+    def warn(self, warning: str) -> None:
+        if warning not in self._told:
+            self._told.add(warning)
+            complain(f"warning: {warning}", env=self.world.env)
+
+    # Dates
+
+    def date(self, seconds: float) -> str:
+        """A moment for people: local time, to the minute."""
+        return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
+
+    def long_date(self, seconds: float) -> str:
+        return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"
+
+
+def _upwards(path: str) -> list[str]:
+    found = [path]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    return found
+
+
+def _holds_files(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, "config", "agent.md"))
+
+
+def _is_bundle(path: str) -> bool:
+    """Whether a directory is the work tree of a bundle, by the cheapest signs."""
+    if not os.path.lexists(os.path.join(path, ".git")):
+        return False
+    if _holds_files(path):
+        return True
+    from gitmem.git.setup import git_dir_of
+
+    try:
+        git_dir = git_dir_of(path)
+    except GitMemError:
+        return False
+    return git_dir is not None and os.path.isdir(os.path.join(git_dir, "gitmem"))
+
+
+def _is_repository(path: str) -> bool:
+    """Whether a directory is any git repository, a bare one too."""
+    if os.path.lexists(os.path.join(path, ".git")):
+        return True
+    return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
+
+
+def _no_repository(path: str) -> BundleNotFound:
+    return BundleNotFound(
+        f"{path} holds the files of a bundle, but it is no git repository.",
+        hint="Restore its git directory from a backup, or begin a new history with `gitmem init`.",
+    )
+
+
+def _text(path: str, name: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
+    except OSError as error:
+        raise ConfigError(f"{name} can not be read ({error.strerror}).") from error

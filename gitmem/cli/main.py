@@ -1,0 +1,164 @@
+"""The command `gitmem`: its table of commands, and the boundary where every error becomes one line.
+
+`gitmem --help` imports click and nothing else of weight; each command's module is imported when it runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from gitmem.cli.context import App, World
+from gitmem.cli.output import complain, prepare_streams
+from gitmem.errors import GitMemError
+
+_INTERRUPTED = 130
+
+
+class Row(NamedTuple):
+    """A command: where it is, and its one line in `gitmem --help`."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+SECTIONS: dict[str, dict[str, Row]] = {
+    "Start and look": {
+        "init": Row("gitmem.cli.start", "init", "Make a bundle."),
+        "status": Row("gitmem.cli.look", "status", "Show what the bundle holds and what waits to be committed."),
+        "commit": Row("gitmem.cli.look", "commit", "Commit what was edited by hand."),
+        "demo": Row("gitmem.cli.demo", "demo", "Tell a short real story in a temporary bundle."),
+    },
+    "History": {
+        "log": Row("gitmem.cli.history", "log", "List commits, newest first."),
+        "show": Row("gitmem.cli.history", "show", "Show a commit, or a file as it was."),
+        "diff": Row("gitmem.cli.history", "diff", "Show what changed, entry by entry."),
+    },
+    "Upkeep": {
+        "verify": Row("gitmem.cli.upkeep", "verify", "Prove that the bundle is whole."),
+        "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to mend each."),
+        "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
+        "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
+        "completion": Row("gitmem.cli.upkeep", "completion", "Print a completion script for a shell."),
+    },
+}
+COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        command = getattr(importlib.import_module(row.module), row.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, rows in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, row.help) for name, row in rows.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            guess = f" Did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"There is no command `{args[0]}`.{guess}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from gitmem import __version__
+
+        click.echo(f"gitmem {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("-C", "bundle", metavar="BUNDLE", help="The bundle to work on.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
+)
+@click.pass_context
+def cli(ctx: click.Context, bundle: str | None) -> None:
+    """An AI agent's memory in git: read it, diff it, undo it.
+
+    The bundle is the one that -C or $GITMEM_BUNDLE names, else the nearest parent directory that is
+    one, else the bundle of $HERMES_HOME (~/.hermes).
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something (verify, doctor).
+    """
+    app = ctx.obj
+    assert isinstance(app, App)
+    app.chosen = bundle or ""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
+    """Run one command and give its exit code; whatever goes wrong becomes one line on standard error."""
+    prepare_streams()
+    env = world.env if world is not None else dict(os.environ)
+    app: App | None = None
+    try:
+        try:
+            app = App(world or World.real())
+            code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=app)
+            return code if isinstance(code, int) else 0
+        finally:
+            if app is not None:
+                app.close()
+    except GitMemError as error:
+        complain(f"{error} {error.hint}", env=env)
+        return error.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else "gitmem"
+        complain(f"{error.format_message()} See `{path} --help`.", env=env)
+        return 2
+    except click.ClickException as error:
+        complain(error.format_message(), env=env)
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted.", env=env)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; what is still buffered has nowhere to go.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
+        return 0
+    except Exception as error:  # noqa: BLE001 (the last boundary: people get a line, not a traceback)
+        if env.get("GITMEM_DEBUG"):
+            raise
+        if isinstance(error, OSError):
+            complain(f"{_plain(error)} Mend that and try again.", env=env)
+        else:
+            complain(
+                f"{type(error).__name__}: {error}. This is a bug in gitmem; "
+                "run it again with GITMEM_DEBUG=1 to see where.",
+                env=env,
+            )
+        return 1
+
+
+def _plain(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    return f"The system refused: {error.strerror or error}{where}."

@@ -1,0 +1,266 @@
+"""Everything that reaches a terminal: made safe, coloured, paged, or as one JSON document.
+
+Text goes in as plain strings and `Styled` pieces. Only this module makes escape sequences, after what
+came in was made safe; so nothing from a file, a path or an author can act on a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+# Control characters, surrogates, line separators, variation selectors and every format character of
+# Unicode, spelled out so that the answer does not depend on the Unicode version of the running Python.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+# Where an invisible character is part of a picture or a letter, it is left alone: one that chooses the
+# coloured form of an emoji, one that joins two of them, one that parts two Persian letters.
+_PICTURE = "[\u00a9\u00ae\u2190-\u2bff\u3030-\u329f\U0001f000-\U0001faff]"
+_HARMLESS = re.compile(
+    f"(?<={_PICTURE})[\ufe0e\ufe0f]|(?:(?<={_PICTURE})|(?<=\ufe0f))\u200d(?={_PICTURE})"
+    "|(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])"
+)
+_PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "cyan": "36",
+}
+
+
+class Styled(NamedTuple):
+    """A piece of text in a style; the text is made safe like any other."""
+
+    text: str
+    style: str
+
+
+Piece = str | Styled
+
+
+def bold(text: str) -> Styled:
+    return Styled(text, "bold")
+
+
+def dim(text: str) -> Styled:
+    return Styled(text, "dim")
+
+
+def red(text: str) -> Styled:
+    return Styled(text, "red")
+
+
+def green(text: str) -> Styled:
+    return Styled(text, "green")
+
+
+def yellow(text: str) -> Styled:
+    return Styled(text, "yellow")
+
+
+def cyan(text: str) -> Styled:
+    return Styled(text, "cyan")
+
+
+def safe(text: str, *, keep: str = "") -> str:
+    """The text with every character that could act unseen shown instead; those in `keep` stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    harmless = {match.start() for match in _HARMLESS.finditer(text)}
+
+    def shown(match: re.Match[str]) -> str:
+        char = match[0]
+        return char if char in keep or match.start() in harmless else _shown(ord(char))
+
+    return _UNSAFE.sub(shown, text)
+
+
+def _shown(code: int) -> str:
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def to_json(value: object) -> str:
+    """One JSON document, readable, without a character that could act on a terminal."""
+    import json
+
+    # Such characters can only stand inside strings, where their escape means the same.
+    return _UNSAFE.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\0"))
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code == 0:
+        return "\n"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def wants_colour(env: Mapping[str, str], stream: IO[str]) -> bool:
+    """Colours are for terminals, and not for those who said no."""
+    return stream.isatty() and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+class Output:
+    """Standard output of one command."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._pager: Popen[str] | None = None
+        self._held: list[str] = []
+        self._held_lines = 0
+        self._paged = False
+        self.colour = wants_colour(env, sys.stdout)
+
+    def line(self, *pieces: Piece) -> None:
+        """One line; a line end inside a piece is shown, not obeyed."""
+        self._write("".join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+
+    def text(self, *pieces: Piece) -> None:
+        """Text of several lines, as it stands; ended with a line end where it has none."""
+        whole = "".join(self._rendered(piece, "\t\n") for piece in pieces)
+        self._write(whole if whole.endswith("\n") or not whole else whole + "\n")
+
+    def json(self, value: object) -> None:
+        """The one document of a command with `--json`."""
+        self._write(to_json(value) + "\n")
+
+    def bytes(self, data: bytes) -> None:
+        """Bytes exactly as they are, for a file or another program, never for a terminal."""
+        self.close()
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    def paged(self) -> None:
+        """From here on, output that is longer than the screen goes through a pager."""
+        self._paged = sys.stdout.isatty() and os.name == "posix" and self._env.get("TERM") != "dumb"
+
+    def close(self) -> None:
+        """Everything is out, and the pager, if any, was left by its reader."""
+        if self._pager is not None:
+            pager, self._pager = self._pager, None
+            assert pager.stdin is not None
+            try:
+                pager.stdin.close()
+            except BrokenPipeError:
+                pass  # the reader has seen enough
+            while True:
+                try:
+                    pager.wait()
+                except KeyboardInterrupt:
+                    continue  # for the pager to act on
+                break
+        elif self._held:
+            held, self._held = "".join(self._held), []
+            _echo(held, colour=self.colour)
+        self._paged = False
+
+    def _rendered(self, piece: Piece, keep: str) -> str:
+        if isinstance(piece, str):
+            return safe(piece, keep=keep)
+        text = safe(piece.text, keep=keep)
+        if not self.colour or not text:
+            return text
+        start = f"\x1b[{_CODES[piece.style]}m"
+        # Line by line: a pager forgets a colour at the end of a line.
+        return "\n".join(f"{start}{part}\x1b[0m" if part else "" for part in text.split("\n"))
+
+    def _write(self, text: str) -> None:
+        if self._pager is not None:
+            assert self._pager.stdin is not None
+            self._pager.stdin.write(text)
+        elif not self._paged:
+            _echo(text, colour=self.colour)
+        else:
+            self._held.append(text)
+            self._held_lines += text.count("\n")
+            if self._held_lines >= os.get_terminal_size(sys.stdout.fileno()).lines - 1:
+                self._start_pager()
+
+    def _start_pager(self) -> None:
+        import shlex
+        import shutil
+        import subprocess
+
+        held, self._held = "".join(self._held), []
+        wanted = self._env.get("PAGER")
+        try:
+            command = shlex.split("less" if wanted is None else wanted)
+        except ValueError:
+            command = []
+        self._paged = False
+        if command and command != ["cat"] and shutil.which(command[0]):
+            env = {**_PAGER_DEFAULTS, **self._env}
+            self._pager = subprocess.Popen(
+                command, stdin=subprocess.PIPE, env=env, encoding="utf-8", errors="backslashreplace"
+            )
+        self._write(held)
+
+
+def _echo(text: str, *, colour: bool) -> None:
+    import click
+
+    click.echo(text, nl=False, color=colour)
+
+
+def complain(message: str, *, env: Mapping[str, str], prefix: str = "gitmem: ") -> None:
+    """One line on standard error, however many the message has."""
+    import click
+
+    line = safe(" ".join(message.split()))
+    colour = wants_colour(env, sys.stderr)
+    click.echo(f"\x1b[1m{prefix}\x1b[0m{line}" if colour else prefix + line, err=True, color=colour)
+
+
+def prepare_streams() -> None:
+    """Output never fails for a character that the terminal's encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., Any] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `3 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def size(number: int) -> str:
+    """A number of bytes as people say it."""
+    value = float(number)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if value < 1024 or unit == "GB":
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
+
+
+def table(rows: Iterable[tuple[str, str]], *, width: int = 0) -> list[tuple[str, str]]:
+    """Rows whose first column is as wide as its widest text."""
+    listed = list(rows)
+    width = max([width, *(len(name) for name, _ in listed)])
+    return [(name.ljust(width), text) for name, text in listed]

@@ -1,0 +1,91 @@
+"""The gate: every text passes it on the way into the memory and on the way out to an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError, InvalidContent
+from gitmem.git.files import read_file, replace_file
+from gitmem.okf import layout
+from gitmem.okf.concept import Concept
+from gitmem.okf.entries import entry_hash
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.safety.scanner import Scanner
+    from gitmem.safety.verdict import Result, Scope
+
+
+class BlockedContent(InvalidContent):
+    """A text that the scanner blocks; nothing was changed."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"This can not be stored: {result.explain()}.")
+        self.result = result
+
+
+class Gate:
+    """The scanner with this bundle's own rules, and what people here have released."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._path = os.path.join(bundle.state_dir, "releases")
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        """The shipped rules and those that this bundle adds; its own can tighten and never loosen."""
+        from gitmem.safety.rules import parse_rules
+        from gitmem.safety.scanner import Scanner
+
+        data = self._bundle.read(layout.CONFIG_SCANNER)
+        if data is None:
+            return Scanner.shipped()
+        try:
+            rules, problems = parse_rules(_toml_of(Concept.parse(data).body), layout.CONFIG_SCANNER)
+        except GitMemError as error:
+            rules, problems = [], [str(error)]
+        self._bundle.warnings += [
+            f"A rule in {layout.CONFIG_SCANNER} is ignored: {problem}" for problem in problems
+        ]
+        return Scanner.shipped().with_rules(rules)
+
+    def judge(self, text: str, scope: Scope) -> Result:
+        """The verdict on a text; what a person released on this machine is let through."""
+        from gitmem.safety.verdict import Result, Verdict
+
+        result = self.scanner.scan(text, scope)
+        if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
+            return Result(Verdict.ALLOW, result.findings)
+        return result
+
+    def is_released(self, text_hash: str) -> bool:
+        return text_hash in self._releases()
+
+    def release(self, text_hash: str, by: str) -> None:
+        """A person says that this text is fine here. It holds on this machine only."""
+        released = self._releases()
+        released[text_hash] = {"by": by, "at": self._bundle.now()}
+        data = json.dumps(released, indent=1, sort_keys=True).encode()
+        replace_file(self._path, data, scratch=self._bundle.repository.scratch, durable=True)
+
+    def _releases(self) -> dict[str, object]:
+        try:
+            found = json.loads(read_file(self._path) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def _toml_of(body: str) -> str:
+    """The rules in the body of config/scanner.md: its fenced TOML blocks, or all of it without any."""
+    blocks: list[str] = []
+    inside = False
+    for line in body.splitlines():
+        if line.strip().startswith("```"):
+            inside = not inside
+        elif inside:
+            blocks.append(line)
+    return "\n".join(blocks) if blocks else body

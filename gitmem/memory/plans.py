@@ -1,0 +1,198 @@
+"""Plans: steps to do, each completed with a result; a finished plan goes to the archive."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem import __version__
+from gitmem.errors import InvalidContent, UnknownRevision, UsageError
+from gitmem.git.message import Message
+from gitmem.memory.edits import Edits
+from gitmem.memory.origin import Origin
+from gitmem.okf import layout, paths
+from gitmem.okf.concept import Concept
+from gitmem.okf.pages import LogLine
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    text: str
+    done: bool = False
+    result: str = ""
+    at: str = ""
+
+    def listed(self) -> dict[str, object]:
+        known = {"text": self.text, "done": self.done, "result": self.result, "at": self.at}
+        return {key: value for key, value in known.items() if value not in ("", None)}
+
+    def line(self) -> str:
+        box = "x" if self.done else " "
+        text = " ".join(self.text.split())
+        return f"- [{box}] {text}" + (f": {' '.join(self.result.split())}" if self.result else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan as the bundle has it. Progress is what its steps say, not a counter."""
+
+    path: str
+    concept: Concept
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2].removesuffix(".md")
+
+    @property
+    def title(self) -> str:
+        return self.concept.title
+
+    @property
+    def is_archived(self) -> bool:
+        return self.path.startswith("plans/archive/")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        listed = self.concept.meta.get("steps")
+        return tuple(_step(item) for item in listed) if isinstance(listed, list) else ()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Steps done, and steps in all."""
+        return sum(step.done for step in self.steps), len(self.steps)
+
+    def with_steps(self, steps: Iterable[Step]) -> Concept:
+        steps = list(steps)
+        body = "".join(step.line() + "\n" for step in steps)
+        return self.concept.with_meta(steps=[step.listed() for step in steps]).with_body(body)
+
+
+class Plans:
+    """The plans of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def all(self, *, archived: bool = False) -> list[Plan]:
+        """Plans under way, or also those in the archive."""
+        tree = self._bundle.tree()
+        found = []
+        for directory in ("plans", "plans/archive") if archived else ("plans",):
+            for name, entry in tree.names(directory).items():
+                path = f"{directory}/{name}"
+                if not entry.is_directory and name.endswith(".md") and not layout.is_generated(path):
+                    with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
+                        found.append(Plan(path, Concept.parse(tree.read_entry(entry), path)))
+        return found
+
+    def get(self, name: str) -> Plan:
+        """A plan by its name, or by the beginning of it where only one fits."""
+        plans = self.all(archived=True)
+        exact = [plan for plan in plans if name in (plan.name, plan.path)]
+        wanted = paths.slug(name)
+        near = exact or [plan for plan in plans if plan.name.startswith((name, wanted))]
+        if len(near) != 1:
+            names = ", ".join(plan.name for plan in (near or plans)[:5])
+            raise UnknownRevision(
+                f"{len(near)} plans are called {name!r}." if near else f"There is no plan {name!r}.",
+                hint=f"Name one of: {names}." if names else "Make one with `gitmem plan create`.",
+            )
+        return near[0]
+
+    def create(self, title: str, steps: Iterable[str], *, origin: Origin | None = None) -> Plan:
+        """A new plan with its steps."""
+        title = self._bundle.redact(" ".join(title.split()))
+        listed = [Step(self._bundle.redact(text)) for text in steps if text.strip()]
+        if not title or not listed:
+            raise UsageError("A plan needs a title and at least one step.")
+        origin = origin or self._bundle.origin()
+        at = self._bundle.now()
+        path = ""
+
+        def work(edits: Edits) -> Message | None:
+            nonlocal path
+            path = layout.plan(title, at, lambda candidate: candidate in edits, f"{origin.session} {at}")
+            concept = Concept.new(
+                layout.PLAN,
+                title=title,
+                status="draft",
+                session=origin.session or None,
+                generated={"by": f"gitmem/{__version__}", "at": at},
+            )
+            edits.write(path, Plan(path, concept).with_steps(listed).render())
+            _log(edits, at, f"created: {title} ({len(listed)} steps)")
+            return Message("plan", f"create {title}")
+
+        self._bundle.commit(work, purpose="plan", origin=origin)
+        return self.get(path)
+
+    def complete_step(
+        self, name: str, number: int, result: str = "", *, origin: Origin | None = None
+    ) -> Plan:
+        """Mark a step done (counted from 1), with what came of it."""
+        plan = self.get(name)
+        result = self._bundle.redact(result)
+        at = self._bundle.now()
+
+        def work(edits: Edits) -> Message | None:
+            current = _current(edits, plan)
+            steps = list(current.steps)
+            if not 1 <= number <= len(steps):
+                raise UsageError(f"The plan {plan.name} has steps 1 to {len(steps)}, not {number}.")
+            steps[number - 1] = Step(steps[number - 1].text, True, result, at)
+            edits.write(plan.path, current.with_steps(steps).render())
+            _log(edits, at, f"{plan.title}: step {number} done")
+            return Message("plan", f"step {number} of {plan.title}")
+
+        self._bundle.commit(work, purpose="plan", origin=origin or self._bundle.origin())
+        return self.get(plan.path)
+
+    def complete(self, name: str, *, origin: Origin | None = None) -> Plan:
+        """Finish a plan: it moves to the archive as it stands, open steps included."""
+        plan = self.get(name)
+        if plan.is_archived:
+            return plan
+        at = self._bundle.now()
+        target = layout.plan_archive(plan.path)
+
+        def work(edits: Edits) -> Message | None:
+            current = _current(edits, plan)
+            done, total = current.progress
+            edits.remove(plan.path)
+            concept = current.concept.with_meta(status="stable", completed=at)
+            edits.write(target, concept.render())
+            _log(edits, at, f"completed: {plan.title} ({done} of {total} steps)")
+            return Message("plan", f"complete {plan.title}")
+
+        origin = (origin or self._bundle.origin()).because("plan-complete")
+        self._bundle.commit(work, purpose="plan", origin=origin)
+        return self.get(target)
+
+
+def _current(edits: Edits, plan: Plan) -> Plan:
+    """The plan as it stands on the tip that is being changed."""
+    data = edits.read(plan.path)
+    if data is None:
+        raise UnknownRevision(f"The plan {plan.name} is gone from where it was: list plans again.")
+    return Plan(plan.path, Concept.parse(data, plan.path))
+
+
+def _log(edits: Edits, at: str, text: str) -> None:
+    edits.log([LogLine(at, "Plan", text, f"plan:{at}:{paths.slug(text)}")])
+    edits.want_log()
+
+
+def _step(item: object) -> Step:
+    if not isinstance(item, Mapping):
+        return Step(str(item))
+    return Step(
+        str(item.get("text", "")),
+        item.get("done") is True,
+        str(item.get("result") or ""),
+        str(item.get("at") or ""),
+    )

@@ -1,0 +1,663 @@
+"""Finds secrets in text: keys and tokens by their shape, passwords by what is said about them.
+
+One detector for three uses: to redact before anything is written down, to refuse at a commit, to gate a
+push. Tokens with a prefix of their own are looked for by that prefix; the rest by a word in front of them
+(`password is`, `api_key =`, `Authorization:`) and by how random they look. Hashes, UUIDs, placeholders,
+public keys and references to variables are no secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What was found, and where: `text[start:end]` is the secret itself."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find(text: str) -> list[Secret]:
+    """The secrets in `text`, in order and apart."""
+    found = _Found(text)
+    for search in (
+        _private_keys,
+        _shaped,
+        _prefixed,
+        _in_urls,
+        _in_headers,
+        _told,
+        _told_backwards,
+        _of_vendors,
+    ):
+        search(text, found)
+    return sorted(found.secrets, key=lambda secret: secret.start)
+
+
+def redact(text: str) -> str:
+    """`text` with each secret replaced by its kind and last four characters: `[redacted jwt …1a2b]`.
+
+    Of a secret under twelve characters nothing is kept: four would give away too much of it. What is
+    redacted already stays as it is.
+    """
+    pieces = []
+    position = 0
+    for secret in find(text):
+        pieces += text[position : secret.start], _marker(secret.kind, text[secret.start : secret.end])
+        position = secret.end
+    return "".join(pieces) + text[position:] if pieces else text
+
+
+def redact_value(value: object) -> object:
+    """`value` with every string in it redacted, through dicts, lists and tuples; keys count as what is said.
+
+    What is nested deeper than `MAX_DEPTH` is left out as a whole.
+    """
+    return _redact_value(value, "", MAX_DEPTH)
+
+
+def _redact_value(value: object, key: str, depth: int) -> object:
+    if isinstance(value, str):
+        return _redact_under(key, value)
+    if not isinstance(value, (dict, list, tuple)):
+        return value
+    if depth == 0:
+        return "[redacted nested-value]"
+    if isinstance(value, dict):
+        result: dict[object, object] = {}
+        for name, item in value.items():
+            new = redact(name) if isinstance(name, str) else name
+            while new in result:
+                new = f"{new}'"
+            result[new] = _redact_value(item, name if isinstance(name, str) else "", depth - 1)
+        return result
+    items = [_redact_value(item, key, depth - 1) for item in value]
+    return items if isinstance(value, list) else tuple(items)
+
+
+def _redact_under(key: str, value: str) -> str:
+    """`value`, in which `{"password": value}` is as telling as `password: value`."""
+    value = redact(value)
+    if not key or len(key) > 64 or len(value) > 512 or value.startswith("[redacted "):
+        return value
+    said = f"{key}: "
+    for secret in find(f"{said}{value}"):
+        start, end = secret.start - len(said), secret.end - len(said)
+        if start >= 0:
+            return value[:start] + _marker(secret.kind, value[start:end]) + value[end:]
+    return value
+
+
+def _marker(kind: str, secret: str) -> str:
+    if kind in _BLOCKS:
+        secret = _pattern(_BLOCK_END).sub("", secret)
+    tail = "".join(each if each.isalnum() or each in "_-+/=.~" else "*" for each in secret[-4:])
+    return f"[redacted {kind} …{tail}]" if len(secret) >= 12 else f"[redacted {kind}]"
+
+
+_BLOCKS = ("private-key", "pgp-private-key")
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """The compiled pattern: compiled when first needed, as most never are."""
+    return re.compile(source)
+
+
+class _Found:
+    """What was found so far. What is taken is not taken twice, and a marker of an earlier redaction is taken.
+
+    Touching counts as taken: a find beside a marker would otherwise depend on what the marker replaced, and
+    redacting twice would differ from redacting once.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.secrets: list[Secret] = []
+        self.taken = bytearray()
+        self.length = len(text)
+        self.low = text.replace("\u0130", "I").lower()  # of all letters the only one that would grow
+        self.long = " ".join(chunk for chunk in text.split() if len(chunk) >= 16)
+        if "[redacted " in text:
+            for marker in _pattern(_MARKER).finditer(text):
+                self._take(*marker.span())
+
+    def add(self, kind: str, begin: int, start: int, end: int) -> bool:
+        """Whether `start` to `end` is now a find; it was read from `begin` on."""
+        if self.taken and self.taken.find(1, max(begin - 1, 0), end + 1) >= 0:
+            return False
+        self.secrets.append(Secret(kind, start, end))
+        self._take(start, end)
+        return True
+
+    def _take(self, start: int, end: int) -> None:
+        if not self.taken:
+            self.taken = bytearray(self.length)
+        self.taken[start:end] = b"\1" * (end - start)
+
+
+_MARKER = r"\[redacted [a-z0-9-]{2,40}(?: …[\w+/=.~*-]{1,4})?\]"
+_BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"
+
+
+# --- Private keys: the whole block, or what there is of it.
+
+
+def _private_keys(text: str, found: _Found) -> None:
+    if "PRIVATE KEY" not in text:
+        return
+    end_of_block = -1
+    for begin in _pattern(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text):
+        if end_of_block < begin.end():
+            end_of_block = text.find("-----END ", begin.end()) % (len(text) + 1)  # none: the text's end
+        # Headers such as `Proc-Type:` may come first; what is no key material ends an unfinished block.
+        body = _pattern(_KEY_BODY).match(text, begin.end(), end_of_block)
+        closing = _pattern(r"-----END [A-Z0-9 ]{1,40}-----").match(text, body.end()) if body else None
+        if body and len(body[0]) >= 40 and len(set(body[0])) >= 16:
+            kind = "pgp-private-key" if "PGP" in begin[0] else "private-key"
+            found.add(kind, begin.start(), begin.start(), (closing or body).end())
+
+
+_KEY_BODY = (
+    r"(?:\s|\\[nr])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,100}+(?:\s|\\[nr])*+)*+"
+    r"(?:[A-Za-z0-9+/=]{4,}+(?:\s|\\[nr])*+)*+"
+)
+
+
+# --- Tokens with a prefix. A token begins where no word runs on, so each run of letters is read once.
+
+_PREFIXES: tuple[tuple[str, str, str], ...] = (
+    # clouds
+    ("aws-access-key", "AKIA ASIA ABIA ACCA", "[A-Z0-9]{16}"),
+    ("aws-session-token", "FwoGZXIvYXdz IQoJb3JpZ2lu", "[A-Za-z0-9/+=]{80,2000}"),
+    ("aws-bedrock-key", "ABSK bedrock-api-key-", "[A-Za-z0-9+/=]{80,400}"),
+    ("google-api-key", "AIza", "[A-Za-z0-9_-]{35}"),
+    ("google-oauth-secret", "GOCSPX-", "[A-Za-z0-9_-]{20,40}"),
+    ("google-oauth-token", "ya29. 1//0", "[A-Za-z0-9_.-]{30,1000}"),
+    ("azure-key", "AccountKey= SharedAccessKey=", "(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})"),
+    ("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", "[a-f0-9]{64}"),
+    ("cloudflare-token", "cfut_ cfat_ cfk_", "[A-Za-z0-9_-]{40,80}"),
+    ("cloudflare-ca-key", "v1.0-", "[a-f0-9]{24}-[a-f0-9]{100,200}"),
+    ("alibaba-key", "LTAI", "[A-Za-z0-9]{16,24}"),
+    ("tencent-key", "AKID", "[A-Za-z0-9]{32}"),
+    ("flyio-token", "fm1_ fm2_ fm1r_ fm1a_ fo1_", "[A-Za-z0-9_+/=-]{40,1000}"),
+    ("vercel-token", "vcp_ vci_ vca_ vcr_ vck_", "[A-Za-z0-9]{24,100}"),
+    ("netlify-token", "nfp_ nfc_ nfo_ nfb_ nfu_", "[A-Za-z0-9]{36,60}"),
+    ("supabase-key", "sbp_ sb_secret_", "[A-Za-z0-9_-]{24,100}"),
+    ("planetscale-token", "pscale_tkn_ pscale_pw_ pscale_oauth_", "[A-Za-z0-9_.=-]{30,80}"),
+    ("render-key", "rnd_", "[A-Za-z0-9]{28,50}"),
+    # code hosts, builds, packages
+    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", "[A-Za-z0-9]{30,255}"),
+    ("github-token", "github_pat_", "[A-Za-z0-9_]{40,255}"),
+    (
+        "gitlab-token",
+        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- glffct- gloas- glwt- GR1348941",
+        "[A-Za-z0-9_.-]{18,300}",
+    ),
+    ("bitbucket-token", "ATBB ATCTT3xFfG", "[A-Za-z0-9_=-]{24,300}"),
+    ("atlassian-token", "ATATT3xFfG", "[A-Za-z0-9_=-]{40,300}"),
+    ("circleci-token", "CCIPAT_ CCIPRJ_", "[A-Za-z0-9_]{30,100}"),
+    ("buildkite-token", "bkua_ bkaj_ bkap_ bkpat_", "[a-z0-9]{40}"),
+    ("sonar-token", "sqp_ squ_ sqa_", "[a-f0-9]{40}"),
+    ("jfrog-token", "AKCp cmVmdGtuOj", "[A-Za-z0-9]{50,80}"),
+    ("npm-token", "npm_", "[A-Za-z0-9]{30,80}"),
+    ("pypi-token", "pypi-", "[A-Za-z0-9_-]{50,300}"),
+    ("rubygems-key", "rubygems_", "[a-f0-9]{48}"),
+    ("docker-token", "dckr_pat_ dckr_oat_", "[A-Za-z0-9_-]{20,80}"),
+    ("nuget-key", "oy2", "[a-z0-9]{43}"),
+    ("cargo-token", "cio", "[A-Za-z0-9]{32}"),
+    ("clojars-token", "CLOJARS_", "[a-z0-9]{60}"),
+    # operations
+    ("vault-token", "hvs. hvb. hvr.", "[A-Za-z0-9_-]{24,300}"),
+    ("pulumi-token", "pul-", "[a-f0-9]{40}"),
+    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", "[A-Za-z0-9._-]{40,80}"),
+    ("databricks-token", "dapi dose", "[a-f0-9]{32}(?:-[0-9])?"),
+    ("dynatrace-token", "dt0c01. dt0s01. dt0s16.", "[A-Z0-9]{8,24}\\.[A-Z0-9]{64}"),
+    ("grafana-token", "glsa_ glc_", "[A-Za-z0-9_+/=]{32,400}"),
+    ("newrelic-key", "NRAK- NRAA- NRII- NRJS- NRRA- NRIQ-", "[A-Za-z0-9_-]{19,50}"),
+    ("sentry-token", "sntrys_ sntryu_", "[A-Za-z0-9_+/=.-]{40,400}"),
+    ("tailscale-key", "tskey-", "[a-z]{2,10}-[A-Za-z0-9-]{16,100}"),
+    ("heroku-key", "HRKU-", "[A-Za-z0-9_-]{30,80}"),
+    ("prefect-key", "pnu_ pnb_", "[A-Za-z0-9]{36}"),
+    ("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{100,2000}"),
+    ("1password-key", "A3-", "[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}"),
+    # messages and mail
+    (
+        "slack-token",
+        "xoxb- xoxp- xoxa- xoxs- xoxr- xoxo- xoxe- xoxc- xoxd- xoxe.xox",
+        "[A-Za-z0-9%.-]{20,400}",
+    ),
+    ("slack-token", "xapp-", "[0-9]-[A-Za-z0-9-]{20,200}"),
+    (
+        "slack-webhook",
+        "hooks.slack.com/",
+        "(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{30,120})",
+    ),
+    (
+        "discord-webhook",
+        "discord.com/api/ discordapp.com/api/",
+        "(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,21}/(?P<secret>[A-Za-z0-9_-]{50,90})",
+    ),
+    ("twilio-key", "SK", "[a-f0-9]{32}"),
+    ("sendgrid-key", "SG.", "[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{30,64}"),
+    ("mailgun-key", "key- pubkey-", "[a-f0-9]{32}"),
+    ("brevo-key", "xkeysib- xsmtpsib-", "[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("resend-key", "re_", "[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}"),
+    ("matrix-token", "syt_", "[A-Za-z0-9+/=]{4,80}_[A-Za-z0-9]{16,30}_[A-Za-z0-9]{6}"),
+    # money and shops
+    ("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", "[A-Za-z0-9]{16,255}"),
+    ("webhook-secret", "whsec_", "[A-Za-z0-9+/=_-]{24,100}"),
+    ("square-token", "sq0atp- sq0csp- sq0idp- EAAA", "[A-Za-z0-9_-]{22,90}"),
+    ("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", "[A-Fa-f0-9]{32}"),
+    ("paypal-token", "access_token$production$ access_token$sandbox$", "[a-z0-9]{16}\\$[a-f0-9]{32}"),
+    (
+        "plaid-token",
+        "access-production- access-sandbox- access-development-",
+        "[a-f0-9]{8}(?:-[a-f0-9]{4,12}){4}",
+    ),
+    ("easypost-key", "EZAK EZTK", "[A-Za-z0-9]{54}"),
+    # models and agents
+    ("anthropic-key", "sk-ant-", "[A-Za-z0-9_-]{24,250}"),
+    ("openrouter-key", "sk-or-", "[A-Za-z0-9_-]{24,120}"),
+    ("langfuse-key", "sk-lf-", "[a-f0-9]{8}(?:-[a-f0-9]{4,12}){4}"),
+    ("openai-key", "sk-", "[A-Za-z0-9_-]{20,250}"),
+    ("huggingface-token", "hf_ api_org_", "[A-Za-z0-9]{28,60}"),
+    ("groq-key", "gsk_", "[A-Za-z0-9]{40,80}"),
+    ("replicate-token", "r8_", "[A-Za-z0-9]{30,60}"),
+    ("xai-key", "xai-", "[A-Za-z0-9]{40,120}"),
+    ("perplexity-key", "pplx-", "[A-Za-z0-9]{32,80}"),
+    ("nvidia-key", "nvapi-", "[A-Za-z0-9_-]{40,100}"),
+    ("fireworks-key", "fw_ fpk_", "[A-Za-z0-9]{20,60}"),
+    ("together-key", "tgp_v1_", "[A-Za-z0-9_-]{30,80}"),
+    ("cerebras-key", "csk-", "[a-z0-9]{40,80}"),
+    ("elevenlabs-key", "sk_", "[a-f0-9]{48}"),
+    ("langsmith-key", "lsv2_pt_ lsv2_sk_", "[a-f0-9]{32}_[a-f0-9]{10}"),
+    ("pinecone-key", "pcsk_", "[A-Za-z0-9_-]{40,100}"),
+    ("tavily-key", "tvly-", "[A-Za-z0-9-]{20,60}"),
+    ("firecrawl-key", "fc-", "[a-f0-9]{32}"),
+    ("e2b-key", "e2b_", "[a-f0-9]{40}"),
+    ("browserbase-key", "bb_live_", "[A-Za-z0-9_-]{20,60}"),
+    ("mem0-key", "m0-", "[A-Za-z0-9]{30,60}"),
+    # other services
+    ("linear-key", "lin_api_ lin_oauth_", "[A-Za-z0-9]{32,64}"),
+    ("notion-token", "secret_ ntn_", "[A-Za-z0-9]{40,50}"),
+    ("figma-token", "figd_ figo_ figu_ figoh_", "[A-Za-z0-9_-]{36,60}"),
+    ("postman-key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+    ("airtable-token", "pat", "[A-Za-z0-9]{14}\\.[a-f0-9]{64}"),
+    ("hubspot-token", "pat-na1- pat-na2- pat-eu1-", "[a-f0-9]{8}(?:-[a-f0-9]{4,12}){4}"),
+    ("launchdarkly-key", "sdk- api-", "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"),
+    ("contentful-token", "CFPAT-", "[A-Za-z0-9_-]{40,50}"),
+    ("typeform-token", "tfp_", "[A-Za-z0-9_-]{40,80}"),
+    ("adafruit-key", "aio_", "[A-Za-z0-9]{28}"),
+    ("mapbox-token", "sk.eyJ", "[A-Za-z0-9_-]{20,200}\\.[A-Za-z0-9_-]{20,40}"),
+    ("facebook-token", "EAA", "[A-Za-z0-9]{80,400}"),
+    ("dropbox-token", "sl.", "[A-Za-z0-9_-]{100,1500}"),
+    # kinds of their own
+    ("jwt", "eyJ", "[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,8000}\\.[A-Za-z0-9_-]{10,2000}"),
+    ("age-secret-key", "AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1", "[A-Z0-9]{50,120}"),
+    ("nostr-key", "nsec1", "[a-z0-9]{58}"),
+    ("wallet-key", "xprv zprv yprv", "[A-Za-z0-9]{100,112}"),
+    ("fernet-token", "gAAAAA", "[A-Za-z0-9_=-]{60,4000}"),
+)
+
+
+def _prefixed(text: str, found: _Found) -> None:
+    long = found.long
+    if not long:
+        return
+    for kind, prefixes, rest in _split_prefixes():
+        for prefix in prefixes:
+            if prefix in long:
+                for match in _matches(text, _prefix_pattern(prefix, rest)):
+                    group = "secret" if "secret" in match.re.groupindex else 0
+                    if _plausible(match[group] if group else match[0][len(prefix) :]):
+                        found.add(kind, match.start(), *match.span(group))
+
+
+@cache
+def _split_prefixes() -> list[tuple[str, list[str], str]]:
+    return [(kind, prefixes.split(), rest) for kind, prefixes, rest in _PREFIXES]
+
+
+@cache
+def _prefix_pattern(prefix: str, rest: str) -> re.Pattern[str]:
+    """The prefix first, so that the engine searches for it; only then what must not stand before it."""
+    escaped = re.escape(prefix)
+    starts = rf"(?:(?<![\w-]{escaped})|(?<=\\[nrt]{escaped})|(?<=%[0-9A-F]{{2}}{escaped}))"
+    return re.compile(rf"{escaped}{starts}{rest}(?<!\.)(?![A-Za-z0-9])")
+
+
+def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Matches, also those that begin inside one that came to nothing."""
+    position = 0
+    while match := pattern.search(text, position):
+        position = match.start() + 1
+        yield match
+
+
+# --- Tokens without a prefix: what is in the middle of them, or their whole layout, gives them away.
+
+_SHAPES: tuple[tuple[str, str, str], ...] = (
+    ("telegram-token", ":", r"(?<![\w:])[0-9]{8,10}:(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{35}(?![\w-])"),
+    (
+        "discord-token",
+        ".",
+        r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,40}(?![\w-])",
+    ),
+    ("azure-client-secret", "Q~", r"(?<![\w~.-])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![\w~-])"),
+    ("azure-devops-token", "AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
+    ("terraform-token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,80}"),
+    ("newrelic-key", "NRAL", r"(?<![A-Za-z0-9])[A-Fa-f0-9]{36}NRAL(?![A-Za-z0-9])"),
+    ("mailchimp-key", "-us", r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])"),
+    ("mailgun-key", "-", r"(?<![\w-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])"),
+    ("asana-token", ":", r"(?<![\w/])[0-9]/[0-9]{10,18}(?:/[0-9]{10,18})?:[a-f0-9]{32}(?![\w-])"),
+    (
+        "aws-secret-key",
+        "AKIA",
+        r"(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}[\"'\s:,;/|]{1,4}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+)
+
+
+def _shaped(text: str, found: _Found) -> None:
+    for kind, part, shape in _SHAPES:
+        if part in found.long:
+            for match in _matches(text, _pattern(shape)):
+                group = "secret" if "secret" in match.re.groupindex else 0
+                if _plausible(match[group]):
+                    found.add(kind, match.start(), *match.span(group))
+
+
+# --- URLs: `scheme://user:password@host`, and a long name that is no user's.
+
+
+def _in_urls(text: str, found: _Found) -> None:
+    if "://" in found.long:
+        for match in _matches(text, _pattern(_URL)):
+            name, password = match["name"], match["password"]
+            if password is None:
+                if len(name) >= 20 and _plausible(name) and _noise(name):
+                    found.add("url-token", match.start(), *match.span("name"))
+            elif password.lower() != name.lower() and not _placeholder(password):
+                found.add("url-password", match.start(), *match.span("password"))
+    if ":thin:" in found.long:
+        for match in _matches(text, _pattern(r":thin:\w{1,64}/(?P<password>[^\s/@]{4,128})@")):
+            if not _placeholder(match["password"]):
+                found.add("url-password", match.start(), *match.span("password"))
+
+
+_URL = r"://(?P<name>[^\s/?#@:\"'<>`\[\]]{0,200}+)(?::(?P<password>[^\s/\"'<>`]{3,200}))?@(?=[\w\[.-])"
+
+
+# --- Headers and logins: a scheme says what follows.
+
+
+def _in_headers(text: str, found: _Found) -> None:
+    low = found.low
+    if "bearer" in low or "authorization" in low or "ssws" in low:
+        for match in _matches(low, _pattern(_HEADER)):
+            value = text[slice(*match.span("token"))]
+            if len(value) >= 16 and _token_like(value):
+                found.add("auth-header", match.start(), *match.span("token"))
+    if "basic" in low:
+        for match in _matches(
+            low, _pattern(r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])")
+        ):
+            if _is_login(text[slice(*match.span("token"))]):
+                found.add("basic-auth", match.start(), *match.span("token"))
+    if "-u" in low:
+        for match in _matches(low, _pattern(_LOGIN_OPTION)):
+            password = text[slice(*match.span("password"))]
+            if not _placeholder(password) and len(password) >= 6 and password != match["name"]:
+                found.add("password", match.start(), *match.span("password"))
+
+
+_HEADER = (
+    r"(?:(?<![a-z])(?:bearer|ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
+    r"(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
+    r"(?P<token>[a-z0-9._~+/:-]{12,4000}={0,2})"
+)
+_LOGIN_OPTION = r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?P<password>[^\s\"'`]{4,128})"
+
+
+def _is_login(token: str) -> bool:
+    """Whether base64 stands for `name:password`."""
+    try:
+        login = a2b_base64(token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4))
+        name, colon, password = login.decode("ascii").partition(":")
+    except (Base64Error, UnicodeDecodeError):
+        return False
+    return bool(colon) and login.isascii() and password.isprintable() and not _placeholder(password)
+
+
+# --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
+
+_KEY_WORDS = (
+    "pass",
+    "pw",
+    "psk",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "wort",
+    "contrase",
+    "senha",
+    "парол",
+    "密",
+    "パス",
+    "비밀",
+)
+_TOLD = r"""(?x)
+    (?:(?P<password>
+          passwor[dt] | passwd | passphrase | passcode | kennwort | contrase[nñ]a | mot\ de\ passe | senha
+        | пароль | 密[码碼] | パスワード | 비밀번호 | (?<![a-z])(?:pass|pwd|pw|psk)(?![a-z])
+       )
+      |(?P<key>
+          (?:api|access|secret|private|signing|encryption|master|license|account|auth|service|client|admin|app
+            |deploy|session|storage|webhook|subscription|shared|root|personal|preshared|security|integration)[ _-]?key
+        | (?<=[a-z0-9])(?<!public)(?<!primary)(?<!foreign)(?<!cache)(?<!sort)(?<!partition)(?<!idempotency)_key
+        | secret | token | credential | (?<![a-z])(?:auth|creds?)(?![a-z])
+       ))
+    (?P<suffix>s?+(?:[_-][a-z0-9_-]{1,24}+|[0-9]{1,2}+)?+)
+    ["'`*\])]{0,3}+
+    (?:\s?\([^()\n]{1,40}+\))?+
+    (?:\s(?:for|of|on|to|at|in|from|used\ by)\s[^\n:=|]{1,40}?)??
+    (?:
+        \s{0,6}+(?:=>|:=|->|→|={1,3}|:{1,2}|：|\||>(?!\s))\s{0,8}+
+      | \s{1,3}+(?:is|was|are|ist|es|est|equals|becomes|changed\ to|set\ to|reset\ to|rotated\ to|updated\ to|to)
+        (?:\s(?:now|currently|set\ to|still|just|simply|actually|only|always)){0,2}+:?\s{1,3}+
+      | \s?[是为は]\s?
+      | (?P<weak>\s{1,3}+)
+    )
+    (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
+    (?=\S)
+"""
+# Names of things about a secret, not of the secret.
+_ABOUT = (
+    r"(?:hash(?:es|ed)?|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit|min|max|policy"
+    r"|fields?|inputs?|label|params?|ttl|expir\w*|arn|ref|version|format|prefix|store|manager|provider|env|var|regex"
+    r"|pattern|rules?|budget|usage|hint|reset|salt|strength|rotation|auth|length|required|enabled|based|free|less)$"
+)
+_QUOTES = {"“": "”", "‘": "’", "«": "»"}
+
+
+def _told(text: str, found: _Found) -> None:
+    low = found.low
+    if not any(word in low for word in _KEY_WORDS):
+        return
+    for match in _matches(low, _pattern(_TOLD)):
+        if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
+            continue
+        start, end, quoted = _value(text, match.end(), match["quote"])
+        value = text[start:end]
+        weak = match["weak"] is not None and not low.startswith("--", match.start() - 2)
+        if match["password"]:
+            kind = "password"
+            good = _password_like(value, weak=weak, quoted=quoted)
+        else:
+            kind = (
+                "token" if match["key"] == "token" else "secret" if "key" not in match["key"] else "api-key"
+            )
+            good = len(value) >= (20 if weak else 10) and _token_like(value)
+        if good:
+            found.add(kind, match.start(), start, end)
+
+
+def _value(text: str, start: int, quote: str | None) -> tuple[int, int, bool]:
+    """Where the value that begins at `start` ends, and whether quotes say so."""
+    if quote:
+        closing = _QUOTES.get(quote, quote)
+        end = text.find(closing, start, start + 256)
+        if end > start and "\n" not in text[start:end]:
+            return start, end - (text[end - 1] == "\\"), True
+    run = _pattern(r"[^\s\"'`<]{1,256}").match(text, start)
+    if not run:
+        return start, start, False
+    # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
+    cut = _pattern(r"[,;&|](?=$|[\w.-]{1,40}\s?[=:])").search(run[0])
+    value = (run[0][: cut.start()] if cut else run[0]).rstrip(".,;:!?)]}>*|\\")
+    return start, start + len(value), False
+
+
+def _told_backwards(text: str, found: _Found) -> None:
+    """`hunter22! is the password`, `use hunter22! as the password`."""
+    low = found.low
+    if " is " not in low and " as " not in low:
+        return
+    for match in _matches(low, _pattern(_TOLD_BACKWARDS)):
+        before = text[max(0, match.start() - 100) : match.start()]
+        chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
+        value = chunk.strip("\"'`“”‘’*(),")
+        start = match.start() - len(chunk) + chunk.find(value)
+        if len(chunk) < 100 and _password_like(value, weak=True, quoted=False):
+            found.add("password", start, start, start + len(value))
+
+
+_TOLD_BACKWARDS = (
+    r"\s(?:is|as)\s(?:(?:the|my|our|your|his|her|their|its|a)\s)?(?:[a-z0-9'-]{1,16}\s){0,3}?"
+    r"(?:password|passphrase|passcode|api key|secret key|access key)(?![\w-])"
+)
+
+
+# --- Vendors whose keys have no prefix: their name, and close behind it something of the right shape.
+
+_VENDORS = (
+    "datadog", "twilio", "heroku", "cloudflare", "okta", "algolia", "cohere", "mistral", "snyk", "pagerduty",
+    "new relic", "newrelic", "wandb", "bitbucket", "fastly", "zendesk", "deepgram", "assemblyai", "mailgun",
+    "segment", "amplitude", "rollbar", "bugsnag", "codecov", "openai", "azure", "gitlab", "jenkins", "confluent",
+)  # fmt: skip
+_VENDOR_KEY = (
+    r"(?P<gap>[^\n]{0,40}?)[\s:=\"'`(]"
+    r"(?P<token>[a-f0-9]{32}|[a-f0-9]{40}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|[a-z0-9_-]{36,72})(?![\w-])"
+)
+_NO_KEY = r"\b(?:ids?|uuid|guid|sha\d*|md5|hash|commit|rev(?:ision)?|digest|checksum|trace|span|account|org|tenant|build|release|zone|image|version|branch|sid)\b"
+
+
+def _of_vendors(text: str, found: _Found) -> None:
+    for vendor in _VENDORS:
+        if found.long and vendor in found.low:
+            for match in _matches(found.low, _pattern(vendor + _VENDOR_KEY)):
+                if not _pattern(_NO_KEY).search(match["gap"].replace("_", " ")):
+                    token = text[slice(*match.span("token"))]
+                    if _plausible(token) and _token_like(token):
+                        found.add(f"{vendor.replace(' ', '')}-key", match.start(), *match.span("token"))
+
+
+# --- What is random, what is made up, what is only a word.
+
+
+def _plausible(body: str) -> bool:
+    """Whether the body of a token that has the right shape may be real."""
+    if len(set(body)) < 6 or _pattern(_FAKE).search(body.lower()):
+        return False
+    pieces = _pattern(r"[-_.:]").split(body)
+    if len(pieces) == 1:
+        return not (body.isalpha() and body.islower())
+    return any(map(_noise, pieces)) or sum(piece.isalnum() and not piece.isalpha() for piece in pieces) > 3
+
+
+def _noise(piece: str) -> bool:
+    """Whether a run of letters and digits looks like nothing that a person wrote."""
+    if len(piece) < 8:
+        return False
+    if piece.isalpha():
+        return not piece.islower() and not piece.isupper() and not _pattern(_CAMEL).fullmatch(piece)
+    return len(_pattern(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]").findall(piece)) >= 2
+
+
+_CAMEL = r"(?:[A-Z]{0,4}[a-z]{2,}|[A-Z]{2,})+"
+_FAKE = (
+    r"example|placeholder|x{4}|your|change.?me|dummy|redacted|insert|sample|fake|0{8}|1234567|abcdefg"
+    r"|[*•.…]{3}|[<>{}$]"
+)
+
+
+def _token_like(value: str) -> bool:
+    """Whether a value is random enough for a token. Case, digits and length decide; words with hyphens do not."""
+    if not 10 <= len(value) <= 4000 or _placeholder(value) or len(set(value)) < 7:
+        return False
+    if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]+").fullmatch(value) or _pattern(_REFERENCE).match(value):
+        return False
+    return any(map(_noise, _pattern(r"[^A-Za-z0-9+/=]").split(value)))
+
+
+def _password_like(value: str, *, weak: bool, quoted: bool) -> bool:
+    """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`."""
+    if (
+        not (8 if weak else 6) <= len(value) <= 200
+        or _placeholder(value)
+        or _pattern(_REFERENCE).match(value)
+    ):
+        return False
+    if _pattern(r"\s").search(value):
+        return quoted and bool(_pattern(r"(?:[a-z]{3,9}[ ]){3,9}[a-z]{3,9}").fullmatch(value)) and not weak
+    lower, upper = value.upper() != value, value.lower() != value
+    digit, special = bool(_pattern(r"[0-9]").search(value)), bool(_pattern(r"[!@#$%^&*?+~=]").search(value))
+    if not quoted and _pattern(r"[A-Za-z_]\w*[(\[]|[(\[{].*[)\]}]").search(value):
+        return False  # code
+    if digit and (lower or upper):
+        plain = bool(_pattern(r"[A-Za-z]+[0-9]{1,2}|[0-9]+[-.]?[A-Za-z-]+").fullmatch(value))
+        return (
+            (lower and upper) + special >= 1
+            if weak
+            else not (plain and _pattern(_TECHNICAL).match(value.lower()))
+        )
+    if lower and upper:
+        return special and not weak or (value.isalpha() and len(value) >= 10 and _noise(value))
+    return bool(_pattern(r"(?:[a-z]{3,9}-){3,7}[a-z]{3,9}").fullmatch(value)) and not weak
+
+
+def _placeholder(value: str) -> bool:
+    """Whether a value only stands for one."""
+    return bool(_pattern(_STANDS_FOR).search(value.lower()))
+
+
+_STANDS_FOR = (
+    r"^\[redacted|^[<\[{(]|^\$[\w{(]+[})]?$|^\$\{|\{\{|\}\}|^%\w+%$|^[*•x.…_#-]+$|x{4}|\*{3}|[•…]|\.{3}|_{4}"
+    r"|example|placeholder|change.?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem|replace"
+    r"|^(?:my|the|some|a|new|old|user|test|db|admin|root|default|super|strong|secure|temp)?[-_ ]?"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|api[-_]?key|credentials?|value|string|none|null|nil|undefined|true|false)"
+    r"[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
+    r"|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
+    r"|0{8}|1234567|abcdefg"
+)
+# Paths, URLs, names in a secret store, hashes with their name, versions, dates, dotted names.
+_REFERENCE = (
+    r"(?:~?/|\.{1,2}/|[A-Za-z]:\\|[a-z][a-z0-9+]*://|arn:|op:|vault:|ref:|file:|secret/|projects/|keychain:"
+    r"|(?:sha[0-9]*|md5|blake[0-9a-z]*)[-:=]|ssh-|ecdsa-|v?[0-9]+(?:\.[0-9]+)+(?:[-+.]\w+)*$"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?$|[\w.+-]+@[\w-]+\.[\w.]+$)"
+)
+_TECHNICAL = (
+    r"(?:sha|md|base|utf|oauth|bcrypt|argon|pbkdf|scrypt|rfc|http|ipv|win|x509|aes|rsa|ed|hs|rs|es|tls|ssl|v|step|phase"
+    r"|part|level|section|chapter|item|option|version|python|node|java|es)[0-9]|[0-9]"
+)

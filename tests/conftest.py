@@ -1,0 +1,53 @@
+"""Shared fixtures: a real repository in a temporary directory, and plain git beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from gitmem.git.repository import Repository
+from gitmem.git.setup import make_repository
+
+pytest.register_assert_rewrite("tests.git.support", "tests.faults.support")
+
+from tests.git import support  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def isolated_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the settings of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("GIT_"):
+                patch.delenv(name)
+        for name, value in support.GIT_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.delenv("XDG_CONFIG_HOME", raising=False)
+        yield
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[Repository]:
+    """An empty repository of gitmem's making."""
+    made = make_repository(str(tmp_path / "bundle"))
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def git(repository: Repository) -> support.Git:
+    """Plain git in the repository's work tree: `git("status")` gives what it printed."""
+
+    def run(*arguments: str, stdin: bytes | None = None) -> str:
+        return support.run_git(repository.root, *arguments, stdin=stdin)
+
+    return run
+
+
+@pytest.fixture
+def fsck_clean() -> Callable[[Repository], None]:
+    """Asserts that plain git and gitmem find nothing wrong and nothing uncommitted."""
+    return support.fsck_clean
