@@ -41,9 +41,7 @@ class World:
             cwd = os.getcwd()
         except OSError:
             raise GitMemError("The current directory is gone: change to one that exists.") from None
-        return cls(
-            env, os.path.expanduser("~"), cwd, person=_login_name(env), hostname=_host_name(env)
-        )
+        return cls(env, os.path.expanduser("~"), cwd, person=_login_name(env), hostname=_host_name(env))
 
     @property
     def hermes_home(self) -> str:

@@ -31,7 +31,9 @@ class Row(NamedTuple):
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
         "init": Row("gitmem.cli.start", "init", "Make a bundle."),
-        "status": Row("gitmem.cli.look", "status", "Show what the bundle holds and what waits to be committed."),
+        "status": Row(
+            "gitmem.cli.look", "status", "Show what the bundle holds and what waits to be committed."
+        ),
         "commit": Row("gitmem.cli.look", "commit", "Commit what was edited by hand."),
         "demo": Row("gitmem.cli.demo", "demo", "Tell a short real story in a temporary bundle."),
     },

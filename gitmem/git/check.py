@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gitmem.errors import GitMemError
+from gitmem.git.files import read_file
 from gitmem.git.objects import DIRECTORY, Oid, object_id, parse_commit, parse_tag, parse_tree
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 
 
@@ -88,3 +90,27 @@ def _named_in(oid: Oid, kind: bytes, content: bytes) -> Iterator[Oid]:
 
 def _ignore(_: int) -> None:
     return
+
+
+def check_index(repository: Repository) -> Iterator[Damage]:
+    """Damage in git's index, whose last bytes are a checksum of all that comes before them."""
+    raw = read_file(repository.worktree.index_path)
+    if raw is None:
+        yield Damage("index", "git's index is missing; the next write makes it again")
+    elif len(raw) < 32 or raw[:4] != b"DIRC":
+        yield Damage("index", "git's index is no index; the next write makes it again")
+    # Twenty zeros stand there when git was told not to compute one (index.skipHash).
+    elif raw[-20:] not in (b"\0" * 20, hashlib.sha1(raw[:-20], usedforsecurity=False).digest()):
+        yield Damage("index", "the checksum of git's index does not match; the next write makes it again")
+
+
+def check_head(repository: Repository) -> Iterator[Damage]:
+    """Damage in HEAD and the branch that gitmem writes to."""
+    try:
+        head = repository.refs.head()
+        if "/" in head and not head.startswith("refs/"):
+            yield Damage("HEAD", "it names no ref and no commit")
+        if repository.tip() is None:
+            yield Damage(BRANCH, "the branch is gone; its last commit is in `git reflog`")
+    except GitMemError as error:
+        yield Damage("HEAD", str(error))

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import ClassVar
 
@@ -26,20 +26,24 @@ def write_all(descriptor: int, data: bytes) -> None:
 class DiskGroup:
     """Files that go to disk together.
 
-    The system is told to write all of them before any is waited for, and then they are waited for
-    side by side: their fsyncs share one commit of the file system's journal.
+    All are written before any is waited for, and then they are waited for side by side: their
+    fsyncs share one commit of the file system's journal.
     """
 
     def __init__(self) -> None:
         self._ours: list[int] = []
         self._waiting: list[int] = []
+        self._flushing: Callable[[], None] | None = None
 
     def __enter__(self) -> DiskGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for descriptor in self._ours:
-            os.close(descriptor)
+        try:
+            self.wait()
+        finally:
+            for descriptor in self._ours:
+                os.close(descriptor)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644, in_place: bool = False) -> None:
         """Write a file; `in_place` leaves what stands behind `data` in an older, longer file."""
@@ -52,37 +56,39 @@ class DiskGroup:
     def add(self, descriptor: int) -> None:
         """Take in a file that was written already; whoever opened it closes it."""
         self._waiting.append(descriptor)
-        _start_writing(descriptor)
+
+    def start(self) -> None:
+        """Let the disk begin, while the caller goes on with something else."""
+        self._flushing = start_flushing(self._waiting)
+        self._waiting = []
+
+    def wait(self) -> None:
+        """Every byte of the group is on disk when this returns."""
+        flushing, self._flushing = self._flushing, None
+        if flushing is not None:
+            flushing()
 
     def flush(self) -> None:
-        """Every byte of the group is on disk when this returns."""
-        waiting, self._waiting = self._waiting, []
-        wait_for_disk(waiting)
+        """Put the group on disk at once."""
+        self.start()
+        self.wait()
 
 
-def _start_writing(descriptor: int) -> None:
-    """Let the system begin to write a file without waiting for it, where it knows how to."""
-    if hasattr(os, "posix_fadvise"):
-        with contextlib.suppress(OSError):  # only a hint
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def wait_for_disk(descriptors: Sequence[int]) -> None:
-    """Flush files side by side; everything written to them is on disk when this returns."""
+def start_flushing(descriptors: Sequence[int]) -> Callable[[], None]:
+    """Flush files side by side; what is given waits for it, and must be called before they are closed."""
     waiters = _DiskWaiters.shared()
     if waiters is None:
-        for descriptor in descriptors:
-            os.fsync(descriptor)
-    else:
-        waiters.flush(descriptors)
+        return lambda: [os.fsync(descriptor) for descriptor in descriptors].clear()
+    return waiters.start(descriptors)
 
 
 class _DiskWaiters:
-    """Threads that wait for the disk in the caller's stead, kept because starting one costs more than an fsync.
+    """Threads that wait for the disk in the caller's stead.
 
-    On a busy machine a thread that computes and then waits for the disk gets its processor back
-    only when the others' time is up, some milliseconds later; one that only waits gets it at once.
-    So even a single fsync is faster by way of these (measured: 0.5 against 4 ms).
+    They are kept, because starting a thread costs more than an fsync. On a busy machine a thread
+    that computes and then waits for the disk gets its processor back only when the others' time
+    is up, some milliseconds later; one that only waits gets it at once. So even a single fsync is
+    faster by way of these (measured: 0.5 against 4 ms).
     """
 
     _COUNT = 4
@@ -106,14 +112,18 @@ class _DiskWaiters:
         """A forked child has none of its parent's threads."""
         cls._shared = None
 
-    def flush(self, descriptors: Sequence[int]) -> None:
+    def start(self, descriptors: Sequence[int]) -> Callable[[], None]:
         answers: SimpleQueue[OSError | None] = SimpleQueue()
         for descriptor in descriptors:
             self._jobs.put((descriptor, answers))
-        # All are waited for before a failure is told: the caller closes its files then.
-        for error in [answers.get() for _ in descriptors]:
-            if error is not None:
-                raise error
+
+        def wait() -> None:
+            # All are waited for before a failure is told: the caller closes its files then.
+            for error in [answers.get() for _ in descriptors]:
+                if error is not None:
+                    raise error
+
+        return wait
 
     def _work(self) -> None:
         while True:
@@ -162,20 +172,25 @@ def replace_file(
     Gives the stat of what was written, taken before anybody else could change it.
     """
     temporary = os.path.join(scratch, f"{os.getpid()}-{threading.get_ident()}-file")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
     try:
-        try:
-            write_all(descriptor, data)
-            if durable:
-                os.fsync(descriptor)
-            written = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
+        written = write_new(temporary, data, mode=mode, durable=durable)
         return move(temporary, path) or written
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def write_new(path: str, data: bytes, *, mode: int, durable: bool = False) -> os.stat_result:
+    """Write a file that nobody else knows of; gives its stat."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
+    try:
+        write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def move(source: str, target: str) -> os.stat_result | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.repository import Repository
@@ -47,3 +47,30 @@ def touches(repository: Repository, commit: Commit, path: str) -> bool:
     if not commit.parents:
         return here is not None
     return all(repository.tree(parent).entry(path) != here for parent in commit.parents)
+
+
+def not_in(repository: Repository, tip: Oid, known: Iterable[Oid]) -> Iterator[Commit]:
+    """Commits that `tip` stands on and none of `known` does: what a push would send.
+
+    Where clocks jumped it may give a commit too many, never one too few.
+    """
+    store = repository.store
+    new: dict[Oid, bool] = {tip: True}
+    new.update((oid, False) for oid in known if oid in store)
+    waiting = [(-store.commit(oid).committer.time, oid) for oid in new]
+    heapq.heapify(waiting)
+    done: set[Oid] = set()
+    while waiting and any(new[oid] for _, oid in waiting):
+        _, oid = heapq.heappop(waiting)
+        if oid in done:
+            continue
+        done.add(oid)
+        commit = store.commit(oid)
+        if new[oid]:
+            yield commit
+        for parent in commit.parents:
+            if parent not in new or (new[parent] and not new[oid]):
+                again = parent in done
+                new[parent] = new[oid]
+                if not again:
+                    heapq.heappush(waiting, (-store.commit(parent).committer.time, parent))

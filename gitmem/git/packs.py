@@ -19,6 +19,7 @@ from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
+_BLOCK = struct.Struct("<?HH")
 _DELTA_TYPES = (6, 7)
 
 
@@ -42,8 +43,27 @@ def compress(item: GitObject) -> Packed:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    raw = bytes(header) + zlib.compress(item.content, 1)
+    # Names and hashes hardly shrink, and compressing them costs more than all else about a tree.
+    deflated = _stored(item.content) if item.type == b"tree" else _deflated(item.content)
+    raw = bytes(header) + deflated
     return Packed(item.oid, zlib.crc32(raw), raw)
+
+
+def _deflated(content: bytes) -> bytes:
+    """Zlib data with a window no larger than needed: setting up a full one takes longer than using it."""
+    bits = min(max(len(content).bit_length(), 9), zlib.MAX_WBITS)
+    deflate = zlib.compressobj(1, zlib.DEFLATED, bits, bits - 7)
+    return deflate.compress(content) + deflate.flush()
+
+
+def _stored(content: bytes) -> bytes:
+    """Zlib data that holds the content as it is, in blocks of at most 65,535 bytes."""
+    parts = [b"\x78\x01"]
+    for start in range(0, len(content) or 1, 0xFFFF):
+        block = content[start : start + 0xFFFF]
+        last = start + 0xFFFF >= len(content)
+        parts += [_BLOCK.pack(last, len(block), len(block) ^ 0xFFFF), block]
+    return b"".join([*parts, zlib.adler32(content).to_bytes(4)])
 
 
 class StagedPack:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from gitmem.git.files import DiskGroup, read_file
 from gitmem.git.objects import Oid
@@ -34,12 +34,14 @@ class Pending:
 
 
 class PendingFile:
-    def __init__(self, state_dir: str) -> None:
-        self.path = os.path.join(state_dir, "pending")
+    def __init__(self, state_dir: str, name: str = "pending") -> None:
+        self.path = os.path.join(state_dir, name)
 
     def write(self, pending: Pending, disk: DiskGroup) -> None:
         """Write the note; it counts when `disk` was flushed."""
-        body = json.dumps(asdict(pending)).encode()
+        body = json.dumps(
+            {"old": pending.old, "new": pending.new, "paths": pending.paths, "locks": pending.locks}
+        ).encode()
         digest = hashlib.sha256(body).hexdigest().encode()
         disk.write(self.path, _MARK + digest + b" %d\n" % len(body) + body + b"\n", in_place=True)
 

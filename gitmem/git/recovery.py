@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from dataclasses import replace
 
+from gitmem.errors import BundleUnusable
+from gitmem.git.files import TEMPORARY, DiskGroup
 from gitmem.git.gitlocks import PreparedLock, break_stale
-from gitmem.git.objects import Oid
-from gitmem.git.pending import Pending
+from gitmem.git.objects import Oid, TreeEntry, blob_id
+from gitmem.git.pending import Pending, PendingFile
+from gitmem.git.refs import REF_NOTE
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit
 
 _FAR = 10_000
+_LOCK_WAIT = 5.0
+_LOOKS = 10
 
 
 def recover(repository: Repository) -> list[str]:
@@ -21,34 +27,98 @@ def recover(repository: Repository) -> list[str]:
 
     The caller holds the bundle lock, so whoever wrote the note is dead or done.
     """
-    note = repository.pending.read()
-    if note is None:
-        return []
-    break_stale(note.locks)
     stale: list[str] = []
-    tip = repository.tip()
-    if tip is not None and _follows(repository, tip, note.new):
-        stale = sorted(_stale(repository, note))
-        target = repository.tree(tip)
-        for path in stale:
-            repository.worktree.bring(path, target.entry(path))
-        _mend_index(repository, note, target)
+    note = repository.pending.read()
+    if note is not None:
+        tip = repository.tip()
+        if tip is not None and _follows(repository, tip, note):
+            stale = _finish(repository, note, repository.tree(tip))
+        break_stale(repository.git_dir, note.locks)
+        repository.pending.settle()
+    ref_note = PendingFile(repository.state_dir, REF_NOTE)
+    dead = ref_note.read()
+    if dead is not None:
+        break_stale(repository.git_dir, dead.locks)
+        ref_note.settle()
     for name in os.listdir(repository.scratch):
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(repository.scratch, name))
-    repository.pending.settle()
     return stale
 
 
+def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
+    """Bring work tree and git's index to the tip, under the index lock from beginning to end.
+
+    Should we die or fail too, the lock stays: the note names it, and plain git must not commit
+    from an index that lags behind.
+    """
+    worktree = repository.worktree
+    lock = PreparedLock.adopt(worktree.index_path, note.locks.get("index.lock", 0))
+    if lock is None:
+        lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, "mend-index"))
+        try:
+            with DiskGroup() as disk:
+                noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
+                repository.pending.write(noted, disk)
+                disk.flush()
+            lock.take(time.monotonic() + _LOCK_WAIT)
+        except BaseException:
+            lock.release()
+            raise
+    try:
+        old = repository.tree(note.old)
+        stale = sorted(_stale(repository, note))
+        for path in stale:
+            worktree.bring(path, target.entry(path))
+        for directory in {os.path.dirname(worktree.path(path)) for path in note.paths}:
+            _remove_temporary(directory)
+        lock.write(worktree.mended_index(note.paths, old, target))
+        lock.commit()
+    finally:
+        lock.leave()
+        lock.release()
+    return stale
+
+
+def _remove_temporary(directory: str) -> None:
+    """Remove what a dead writer was about to rename, where work tree and git directory lie on two disks."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if name.startswith(TEMPORARY):
+                os.unlink(os.path.join(directory, name))
+
+
 def hand_edits(repository: Repository) -> list[HandEdit]:
-    """What a person changed in the work tree or staged since the tip; stale files are not edits."""
-    tip = repository.tip()
-    edits = repository.worktree.hand_edits(repository.tree(tip), tip or "")
-    note = repository.pending.read() if edits else None
-    if note is None or tip is None or not _follows(repository, tip, note.new):
-        return edits
-    stale = _stale(repository, note)
-    return [edit for edit in edits if edit.path not in stale]
+    """What a person changed in the work tree or staged since the tip.
+
+    What a commit under way, or cut short by a crash, has not brought along yet is no edit.
+    """
+    edits: list[HandEdit] = []
+    for _ in range(_LOOKS):
+        tip, note = repository.tip(), repository.pending.read()
+        target = repository.tree(tip)
+        try:
+            edits = repository.worktree.hand_edits(target, tip or "")
+        except OSError as error:
+            where = f" at {error.filename}" if error.filename else ""
+            raise BundleUnusable(f"The work tree can not be read ({error.strerror}{where}).") from error
+        if edits and note is not None and tip is not None and _follows(repository, tip, note):
+            old = repository.tree(note.old)
+            edits = [edit for edit in edits if not _left_behind(edit, note, old, target)]
+        # A writer that came in between makes everything look edited: look again.
+        if not edits or (repository.tip(), repository.pending.read()) == (tip, note):
+            break
+    return edits
+
+
+def _left_behind(edit: HandEdit, note: Pending, old: Tree, target: Tree) -> bool:
+    """The difference is the writer's: work tree or index has the old tip's file, or the new one already."""
+    if edit.problem or edit.path not in note.paths:
+        return False
+    here = None if edit.data is None else blob_id(edit.data)
+    if here == _file_id(target.entry(edit.path)):
+        return True
+    return here == _file_id(old.entry(edit.path)) and (edit.staged or edit.path not in note.leaves)
 
 
 def _stale(repository: Repository, note: Pending) -> set[str]:
@@ -57,27 +127,22 @@ def _stale(repository: Repository, note: Pending) -> set[str]:
     return {
         path
         for path in note.paths
-        if old.entry(path) != new.entry(path) and repository.worktree.holds(path, old.entry(path))
+        if path not in note.leaves
+        and old.entry(path) != new.entry(path)
+        and repository.worktree.holds(path, old.entry(path))
     }
 
 
-def _mend_index(repository: Repository, note: Pending, target: Tree) -> None:
-    worktree = repository.worktree
-    lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, "mend-index"))
-    try:
-        lock.take(time.monotonic() + 5.0)
-        lock.write(worktree.mended_index(note.paths, repository.tree(note.old), target))
-        lock.commit()
-    finally:
-        lock.release()
+def _file_id(entry: TreeEntry | None) -> Oid | None:
+    return None if entry is None or entry.is_directory else entry.oid
 
 
-def _follows(repository: Repository, tip: Oid, commit: Oid) -> bool:
-    """Whether `commit` is on the first-parent line of `tip`, near its end."""
+def _follows(repository: Repository, tip: Oid, note: Pending) -> bool:
+    """Whether the note's commit is on the first-parent line of `tip`, near its end."""
     current: Oid | None = tip
     for _ in range(_FAR):
-        if current is None or current == commit:
+        if current is None or current in (note.new, note.old):
             break
         parents = repository.store.commit(current).parents
         current = parents[0] if parents else None
-    return current == commit
+    return current == note.new

@@ -5,11 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleBusy, BundleUnusable, InvalidContent
+from gitmem.errors import BundleUnusable, InvalidContent
 from gitmem.git.files import durable_directory, write_all
 from gitmem.git.objects import Oid, Person
+
+if TYPE_CHECKING:
+    from gitmem.git.gitlocks import PreparedLock
 
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
@@ -17,6 +23,8 @@ SNAPSHOTS = "refs/tags/snapshot/"
 
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
+_LOCK_WAIT = 2.0
+REF_NOTE = "pending-ref"
 
 
 class Refs:
@@ -24,6 +32,7 @@ class Refs:
 
     def __init__(self, git_dir: str) -> None:
         self._git_dir = git_dir
+        self._noted: dict[str, int] = {}
 
     def path(self, name: str) -> str:
         return os.path.join(self._git_dir, *name.split("/"))
@@ -64,28 +73,23 @@ class Refs:
                     found[name] = oid
         return dict(sorted(found.items()))
 
-    def lock(self, name: str, *, wait: float = 2.0) -> LockFile:
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        return LockFile(path, wait=wait, what=f"the ref {name}")
-
-    def publish(self, lock: LockFile, name: str, new: Oid) -> None:
-        """Move a ref that we hold the lock of; on disk when this returns."""
-        lock.commit(new.encode() + b"\n", durable=True)
-        durable_directory(os.path.dirname(self.path(name)))
-
     def set(self, name: str, new: Oid, *, expected: Oid | None) -> bool:
-        """Move a ref if it still is what the caller saw; False where someone was faster."""
+        """Move a ref if it still is what the caller saw; False where someone was faster.
+
+        It is on disk when this returns. The caller holds the bundle lock.
+        """
         check_ref_name(name)
-        with self.lock(name) as lock:
+        if expected is None:
+            self._refuse_in_the_way(name)
+        with self._locked(name) as lock:
             if self.read(name) != expected:
                 return False
-            self.publish(lock, name, new)
+            self._publish(lock, new.encode() + b"\n")
         return True
 
     def delete(self, name: str, *, expected: Oid) -> bool:
-        """Delete a ref if it still is what the caller saw."""
-        with self.lock(name):
+        """Delete a ref if it still is what the caller saw. The caller holds the bundle lock."""
+        with self._locked(name):
             if self.read(name) != expected:
                 return False
             if self._in_packed(name):
@@ -93,6 +97,56 @@ class Refs:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path(name))
         return True
+
+    @contextlib.contextmanager
+    def _locked(self, name: str) -> Iterator[PreparedLock]:
+        """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it."""
+        from gitmem.git.files import DiskGroup
+        from gitmem.git.gitlocks import PreparedLock
+        from gitmem.git.pending import Pending, PendingFile
+
+        path, state_dir = self.path(name), os.path.join(self._git_dir, "gitmem")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(os.path.join(state_dir, "tmp"), exist_ok=True)
+        note = PendingFile(state_dir, REF_NOTE)
+        aside = f"{os.getpid()}-{threading.get_ident()}-ref{len(self._noted)}"
+        lock = PreparedLock(path, os.path.join(state_dir, "tmp", aside))
+        outermost = not self._noted
+        self._noted[f"{name}.lock"] = lock.inode
+        try:
+            with DiskGroup() as disk:
+                note.write(Pending(None, _ZERO, (), dict(self._noted)), disk)
+                disk.flush()
+            lock.take(time.monotonic() + _LOCK_WAIT)
+            yield lock
+        finally:
+            lock.release()
+            if outermost:
+                self._noted.clear()
+                with contextlib.suppress(OSError):
+                    note.settle()
+            lock.forget()
+
+    def _publish(self, lock: PreparedLock, data: bytes) -> None:
+        from gitmem.git.files import DiskGroup
+
+        with DiskGroup() as disk:
+            lock.write(data, disk)
+            disk.flush()
+        lock.commit()
+        durable_directory(os.path.dirname(lock.target))
+
+    def _refuse_in_the_way(self, name: str) -> None:
+        """Git can not have a ref below another one."""
+        parts = name.split("/")
+        above = {"/".join(parts[:depth]) for depth in range(3, len(parts))}
+        other = next((ref for ref in above if self.read(ref) is not None), "") or next(
+            iter(self.under(name + "/")), ""
+        )
+        if other:
+            raise InvalidContent(f"{name} can not be made beside {other}: choose another name.")
+        for directory, _, _ in os.walk(self.path(name), topdown=False):
+            os.rmdir(directory)  # of refs that are gone
 
     def log(self, name: str, old: Oid | None, new: Oid, who: Person, message: str) -> None:
         """Append to the reflog, as git does, so that `git reflog` tells the same story."""
@@ -128,7 +182,7 @@ class Refs:
         return refs
 
     def _drop_packed(self, name: str) -> None:
-        with LockFile(os.path.join(self._git_dir, "packed-refs"), wait=2.0, what="packed refs") as lock:
+        with self._locked("packed-refs") as lock:
             kept: list[bytes] = []
             dropping = False
             for line in self._packed_bytes().splitlines(keepends=True):
@@ -137,53 +191,7 @@ class Refs:
                 dropping = line.rstrip(b"\n").endswith(b" " + name.encode())
                 if not dropping:
                     kept.append(line)
-            lock.commit(b"".join(kept), durable=True)
-
-
-class LockFile:
-    """Git's own lock on a file: `<path>.lock`, made exclusively, renamed over the file to publish."""
-
-    def __init__(self, path: str, *, wait: float, what: str) -> None:
-        self.path = path
-        self.lock_path = path + ".lock"
-        self._wait = wait
-        self._what = what
-        self._descriptor = -1
-
-    def __enter__(self) -> LockFile:
-        deadline = time.monotonic() + self._wait
-        while True:
-            try:
-                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-                self._descriptor = os.open(self.lock_path, flags, 0o644)
-                return self
-            except FileExistsError:
-                if time.monotonic() >= deadline:
-                    raise BundleBusy(
-                        f"Another program holds {self._what} ({self.lock_path}): wait for it to end, "
-                        "or remove that file if no git command is running."
-                    ) from None
-                time.sleep(0.01)
-
-    @property
-    def inode(self) -> int:
-        return os.fstat(self._descriptor).st_ino
-
-    def commit(self, data: bytes, *, durable: bool) -> None:
-        """Make `data` the file's content."""
-        write_all(self._descriptor, data)
-        if durable:
-            os.fsync(self._descriptor)
-        os.close(self._descriptor)
-        self._descriptor = -1
-        os.replace(self.lock_path, self.path)
-
-    def __exit__(self, *_: object) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.lock_path)
+            self._publish(lock, b"".join(kept))
 
 
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|\.$|\.lock(/|$)|(^|/)\.")

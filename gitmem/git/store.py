@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable
+from gitmem.git.directory import Directory
 from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
@@ -19,9 +21,9 @@ from gitmem.git.objects import (
     Oid,
     Tag,
     TreeEntry,
+    object_id,
     parse_commit,
     parse_tag,
-    parse_tree,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class ObjectStore:
         self.pack_directory = os.path.join(self.directory, "pack")
         self._scratch = scratch
         self._packs: DiskObjectStore | None = None
-        self._trees: OrderedDict[Oid, dict[bytes, TreeEntry]] = OrderedDict()
+        self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._newest: Commit | None = None
 
     def read(self, oid: Oid) -> tuple[bytes, bytes]:
@@ -59,28 +61,44 @@ class ObjectStore:
         if oid == EMPTY_TREE:
             return b"tree", b""
         try:
-            number, content = self._dulwich().get_raw(oid.encode())  # type: ignore[arg-type]
+            return self._read_packed(oid)
+        except (KeyError, BundleUnusable):
+            # Another process may have joined packs under our feet: look once more with fresh eyes.
+            self.close()
+        try:
+            return self._read_packed(oid)
         except KeyError:
             raise MissingObject(oid) from None
-        except (ValueError, AssertionError, zlib.error, OSError) as error:
+
+    def _read_packed(self, oid: Oid) -> tuple[bytes, bytes]:
+        try:
+            number, content = self._dulwich().get_raw(oid.encode())  # type: ignore[arg-type]
+        except KeyError:
+            raise
+        except Exception as error:
             raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
-        return TYPE_NAMES[number], content
+        return _checked(oid, TYPE_NAMES.get(number, b""), content)
 
     def blob(self, oid: Oid) -> bytes:
         return self._typed(oid, b"blob")
 
     def tree(self, oid: Oid) -> dict[bytes, TreeEntry]:
         """Entries of a tree by name. The mapping is shared: copy it before changing it."""
+        return self.tree_object(oid).entries
+
+    def tree_object(self, oid: Oid) -> Directory:
+        """A tree with its bytes."""
         cached = self._trees.get(oid)
         if cached is None:
-            cached = parse_tree(self._typed(oid, b"tree"))
+            cached = Directory.parse(self._typed(oid, b"tree"))
             self.remember_tree(oid, cached)
         else:
-            self._trees.move_to_end(oid)
+            with contextlib.suppress(KeyError):  # another thread dropped it just now
+                self._trees.move_to_end(oid)
         return cached
 
-    def remember_tree(self, oid: Oid, entries: dict[bytes, TreeEntry]) -> None:
-        self._trees[oid] = entries
+    def remember_tree(self, oid: Oid, directory: Directory) -> None:
+        self._trees[oid] = directory
         if len(self._trees) > _CACHED_TREES:
             self._trees.popitem(last=False)
 
@@ -159,7 +177,7 @@ class ObjectStore:
         except (zlib.error, OSError) as error:
             raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
         header, _, content = raw.partition(b"\0")
-        return header.partition(b" ")[0], content
+        return _checked(oid, header.partition(b" ")[0], content)
 
     def _dulwich(self) -> DiskObjectStore:
         if self._packs is None:
@@ -169,3 +187,10 @@ class ObjectStore:
             # Closed before the interpreter takes dulwich's modules apart.
             weakref.finalize(self, self._packs.close)
         return self._packs
+
+
+def _checked(oid: Oid, kind: bytes, content: bytes) -> tuple[bytes, bytes]:
+    """A flipped bit is never taken for memory."""
+    if object_id(kind, content) != oid:
+        raise BundleUnusable(f"Object {oid} is damaged: its content is not its own; run `gitmem verify`.")
+    return kind, content

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
+from gitmem.git.asides import FilesAside
 from gitmem.git.files import DiskGroup, disk_error, durable_directory
 from gitmem.git.gitlocks import PreparedLock
 from gitmem.git.message import Message
@@ -61,7 +62,7 @@ class HandEditsInTheWay(Exception):
 
 
 class _TipMoved(Exception):
-    """Somebody committed between our reading the tip and our holding the ref."""
+    """Somebody committed or staged something between our reading and our holding git's locks."""
 
 
 @contextlib.contextmanager
@@ -113,9 +114,14 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     parents = ((tip,) if tip else ()) + draft.also_parents
     message = draft.message.render()
     commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
-    with _Steps(repository, tip, commit, tree, edits, [*objects, commit]) as steps:
+    with _Steps(repository, tip, commit, tree, edits, [*objects, commit], draft.leaves) as steps:
         steps.move_ref()
-        warning = steps.bring_along(draft.leaves)
+        warning = steps.bring_along()
+    if steps.doubt:
+        raise BundleUnusable(
+            f"The commit {commit.oid} was made, but the disk would not confirm it ({steps.doubt}): "
+            "check the disk, then run `gitmem verify`."
+        )
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
         for name in (BRANCH, "HEAD"):
             repository.refs.log(name, tip, commit.oid, draft.committer, message)
@@ -163,30 +169,54 @@ class _Steps:
         tree: Tree,
         edits: Mapping[str, Edit],
         objects: list[GitObject],
+        leaves: frozenset[str],
     ) -> None:
         self._repository = repository
         self._tip = tip
         self._commit = commit
         self._tree = tree
         self._edits = edits
+        self._leaves = leaves
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
         os.makedirs(os.path.dirname(branch), exist_ok=True)
         self._index_lock = PreparedLock(repository.worktree.index_path, aside + "-index")
-        self._ref_lock = PreparedLock(branch, aside + "-ref")
+        try:
+            self._ref_lock = PreparedLock(branch, aside + "-ref")
+        except OSError:
+            self._index_lock.forget()
+            raise
         self._pack = StagedPack(repository.store.pack_directory, objects, stem=aside)
-        self._acknowledged = False
+        self._files = FilesAside(aside + "-file")
+        self._moving = False
+        self._finished = False
+        self.doubt = ""
 
     def __enter__(self) -> _Steps:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ref_lock.release()
-        self._index_lock.release()
-        self._pack.discard()
-        if not self._acknowledged:
-            with contextlib.suppress(OSError):
-                self._repository.pending.settle()
+        """Give back what is held. After an interruption it depends on whether the ref has moved."""
+        if self._moving and not self._finished and self._has_moved():
+            self._index_lock.leave()  # plain git must not commit from an index that lags behind
+            self._index_lock.release()
+        else:
+            with contextlib.suppress(OSError):  # then the note stays, and the next writer breaks the locks
+                self._ref_lock.release()
+                self._index_lock.release()
+                if not self._finished:
+                    self._repository.pending.settle()
+                for lock in (self._ref_lock, self._index_lock):
+                    lock.forget()
+        self._files.close()
+        with contextlib.suppress(OSError):
+            self._pack.discard()
+
+    def _has_moved(self) -> bool:
+        try:
+            return self._repository.tip() != self._tip
+        except (OSError, GitMemError):  # better a lock too many than a change taken back
+            return True
 
     def move_ref(self) -> None:
         """Put everything on disk and move the ref; raises where someone moved it first."""
@@ -195,50 +225,66 @@ class _Steps:
         for lock in locks:
             lock.wait_for_foreign(time.monotonic() + _LOCK_WAIT)
         note = Pending(
-            self._tip, self._commit.oid, tuple(self._edits), {lock.lock_path: lock.inode for lock in locks}
+            self._tip,
+            self._commit.oid,
+            tuple(self._edits),
+            {"index.lock": self._index_lock.inode, f"{BRANCH}.lock": self._ref_lock.inode},
+            tuple(self._leaves),
         )
         with DiskGroup() as disk:
             self._pack.write(disk)
             self._ref_lock.write(self._commit.oid.encode() + b"\n", disk)
             repository.pending.write(note, disk)
-            disk.flush()
+            disk.start()
+            self._make_aside()
+            disk.wait()
         for lock in locks:
             lock.take(time.monotonic() + _LOCK_WAIT)
         repository.refuse_if_busy()
-        if repository.tip() != self._tip:
+        if repository.tip() != self._tip or repository.worktree.index_changed(self._tip or ""):
             raise _TipMoved
         self._pack.publish()
         repository.on_stage("objects")
+        self._moving = True
         self._ref_lock.commit()
-        self._acknowledged = True
-        durable_directory(os.path.dirname(self._ref_lock.target))
+        try:
+            durable_directory(os.path.dirname(self._ref_lock.target))
+        except OSError as error:
+            self.doubt = error.strerror or str(error)
         repository.on_stage("acknowledged")
 
-    def bring_along(self, leaves: frozenset[str]) -> str:
+    def _make_aside(self) -> None:
+        """Write the files of the work tree without their names, while the disk is busy anyway."""
+        for path, content in self._edits.items():
+            entry = self._tree.entry(path)
+            if entry is not None and isinstance(content, bytes) and path not in self._leaves:
+                self._files.make(path, content, entry.mode)
+
+    def bring_along(self) -> str:
         """Write the work tree and git's index. A failure is told, and mended by the next writer."""
         repository = self._repository
         worktree = repository.worktree
         try:
             entries = {path: self._tree.entry(path) for path in self._edits}
             nothing_staged = worktree.index_is_ours(self._tip or "")
+            written: dict[str, os.stat_result | None] = {}
             for path, entry in entries.items():
                 content = self._edits[path]
-                if path in leaves:
-                    continue
+                if path in self._leaves or worktree.changed(path):
+                    continue  # a person's file: it shows as their edit
                 if entry is not None and isinstance(content, bytes):
-                    worktree.write(path, content, entry.mode)
+                    written[path] = worktree.write(path, content, entry.mode, self._files)
                 else:
-                    worktree.bring(path, entry)
+                    written[path] = worktree.bring(path, entry)
             repository.on_stage("work tree")
-            self._index_lock.write(worktree.spliced_index(entries, self._tree, leaves))
+            self._index_lock.write(worktree.spliced_index(entries, self._tree, written))
             self._index_lock.commit()
             if nothing_staged:
                 worktree.note_index(self._commit.oid)
             repository.pending.settle()
+            self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:
-            # The index lock stays: plain git must not commit from an index that lags behind.
-            self._index_lock.leave()
             return f"The commit is safe, but the work tree lags behind ({error}); the next write mends it."
         return ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import InvalidContent, UnsafePath
+from gitmem.git.directory import Directory
 from gitmem.git.objects import (
     DIRECTORY,
     EMPTY_TREE,
@@ -15,12 +16,13 @@ from gitmem.git.objects import (
     GitObject,
     Oid,
     TreeEntry,
-    render_tree,
 )
 from gitmem.git.store import ObjectStore
 
 Edit = bytes | TreeEntry | None
 """What a file becomes: new content, an object that the store has already, or nothing."""
+
+_EMPTY = Directory({}, b"")
 
 # The last wall: whatever the rooms above let through, nothing leaves the work tree or enters git's own directory.
 _OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
@@ -41,9 +43,16 @@ class Tree:
     def __init__(self, store: ObjectStore, oid: Oid = EMPTY_TREE) -> None:
         self._store = store
         self.oid = oid
+        # A commit asks for the same files at several steps, and a tree never changes.
+        self._found: dict[str, TreeEntry | None] = {}
 
     def entry(self, path: str) -> TreeEntry | None:
         """Mode and id of a file or directory."""
+        if path not in self._found:
+            self._found[path] = self._find(path)
+        return self._found[path]
+
+    def _find(self, path: str) -> TreeEntry | None:
         current = TreeEntry(DIRECTORY, self.oid)
         if path in ("", "."):
             return current
@@ -155,7 +164,9 @@ class Tree:
     def _lay(
         self, plan: dict[str, object], old: TreeEntry | None, where: str, objects: list[GitObject]
     ) -> TreeEntry | None:
-        entries = dict(self._store.tree(old.oid)) if old and old.is_directory else {}
+        before = self._store.tree_object(old.oid) if old and old.is_directory else _EMPTY
+        entries = before.entries
+        changes: dict[bytes, TreeEntry | None] = {}
         for part, wanted in plan.items():
             name = part.encode("utf-8", "surrogateescape")
             path = f"{where}{part}"
@@ -177,16 +188,14 @@ class Tree:
                 if found and found.is_directory and not wanted.is_directory:
                     raise InvalidContent(f"{path} is a directory: a file can not take its place.")
                 entry = wanted
-            if entry is None:
-                entries.pop(name, None)
-            else:
-                entries[name] = entry
-        if not entries:
+            changes[name] = entry
+        after = before.changed(changes)
+        if not after.entries:
             return None
-        tree = GitObject.of(b"tree", render_tree(entries))
+        tree = GitObject.of(b"tree", after.raw)
         if old is None or tree.oid != old.oid:
             objects.append(tree)
-            self._store.remember_tree(tree.oid, entries)
+            self._store.remember_tree(tree.oid, after)
         return TreeEntry(DIRECTORY, tree.oid)
 
 
@@ -198,7 +207,7 @@ def mode_for(path: str) -> int:
 
 def _refuse_unsafe(path: str, edit: Edit) -> None:
     if _OUTSIDE.search(path):
-        raise UnsafePath(f"The path {ascii(path[:80])} leads outside the bundle.")
+        raise UnsafePath(f"The path {path[:80]!a} leads outside the bundle.")
     if edit is None:  # whatever came in can be removed
         return
     if isinstance(edit, TreeEntry) and edit.mode not in (FILE, EXECUTABLE):
@@ -206,7 +215,7 @@ def _refuse_unsafe(path: str, edit: Edit) -> None:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise UnsafePath(f"The path {ascii(path[:80])} can not be written as UTF-8.") from None
+        raise UnsafePath(f"The path {path[:80]!a} can not be written as UTF-8.") from None
 
 
 def _writes(plan: dict[str, object]) -> Iterator[bool]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable, TooLarge
 from gitmem.git import gitindex
+from gitmem.git.asides import FilesAside
 from gitmem.git.files import TEMPORARY, read_file, replace_file
 from gitmem.git.gitindex import GitIndex, Record
-from gitmem.git.objects import EXECUTABLE, Oid, TreeEntry, blob_id
+from gitmem.git.objects import EXECUTABLE, FILE, Oid, TreeEntry, blob_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
 
@@ -44,6 +45,8 @@ class WorkTree:
         self._git_dir = git_dir
         self._scratch = scratch
         self._seen_path = os.path.join(git_dir, "gitmem", "index-seen")
+        self._looked_at: dict[str, _Marks | None] = {}
+        self._index_looked_at = b""
 
     def path(self, name: str) -> str:
         return os.path.join(self.root, *name.split("/"))
@@ -72,6 +75,8 @@ class WorkTree:
         Git's index is read only where somebody else wrote it: reading it costs as much as there
         are files in the bundle, and this stands before every commit.
         """
+        self._index_looked_at = self._signature(tip_oid)
+        self._looked_at = {}
         index = None if self.index_is_ours(tip_oid) else gitindex.load(self.index_path)
         edits = []
         for path in paths:
@@ -82,10 +87,25 @@ class WorkTree:
                 if staged != known:
                     data = self._store.blob(staged) if staged else None
                     edits.append(HandEdit(path, data, staged=True))
+            self._looked_at[path] = self._marks(path)
             edit = self._examine(path)
             if edit.problem or (None if edit.data is None else blob_id(edit.data)) != known:
                 edits.append(edit)
         return edits
+
+    def index_changed(self, tip_oid: Oid) -> bool:
+        """Somebody wrote git's index since `differing` looked at it."""
+        return self._signature(tip_oid) != self._index_looked_at
+
+    def changed(self, path: str) -> bool:
+        """Somebody touched the file since `differing` looked at it."""
+        return path in self._looked_at and self._marks(path) != self._looked_at[path]
+
+    def _marks(self, path: str) -> _Marks | None:
+        try:
+            return _marks(os.lstat(self.path(path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def holds(self, path: str, entry: TreeEntry | None) -> bool:
         """The file is what the entry says; None stands for no file."""
@@ -98,8 +118,18 @@ class WorkTree:
             path = name.decode("utf-8", "surrogateescape")
             entry = missing.pop(path, None)
             oid = index.oid(place)
-            if entry is None or entry.oid != oid or entry.mode != index.mode(place):
+            mode = index.mode(place)
+            if entry is not None and entry.oid == oid and entry.mode == mode:
+                continue
+            if mode in (FILE, EXECUTABLE):
                 yield HandEdit(path, self._store.blob(oid), staged=True)
+            else:
+                yield HandEdit(
+                    path,
+                    None,
+                    staged=True,
+                    problem="is a link or a repository of its own, which a bundle never holds",
+                )
         for path in missing:
             yield HandEdit(path, None, staged=True)
 
@@ -149,16 +179,25 @@ class WorkTree:
         stack = [""]
         while stack:
             prefix = stack.pop()
-            with os.scandir(os.path.join(self.root, prefix) if prefix else self.root) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name == ".git" or name.startswith(TEMPORARY):
-                        continue
-                    path = prefix + name
-                    if entry.is_dir(follow_symlinks=False):
-                        if not self._is_git_dir(entry.path):
-                            stack.append(path + "/")
-                    else:
+            directory = os.path.join(self.root, prefix) if prefix else self.root
+            try:
+                with os.scandir(directory) as found:
+                    entries = list(found)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            if prefix and any(entry.name == ".git" for entry in entries):
+                yield prefix[:-1], os.lstat(directory)  # a repository of its own: git does not look into it
+                continue
+            for entry in entries:
+                name = entry.name
+                if name == ".git" or name.startswith(TEMPORARY):
+                    continue
+                path = prefix + name
+                if entry.is_dir(follow_symlinks=False):
+                    if not self._is_git_dir(entry.path):
+                        stack.append(path + "/")
+                else:
+                    with contextlib.suppress(FileNotFoundError):
                         yield path.replace(os.sep, "/"), entry.stat(follow_symlinks=False)
 
     def _is_git_dir(self, path: str) -> bool:
@@ -173,7 +212,8 @@ class WorkTree:
         if stat_module.S_ISLNK(stat.st_mode):
             return HandEdit(path, None, problem="is a symbolic link, which a bundle never holds")
         if stat_module.S_ISDIR(stat.st_mode):
-            return HandEdit(path, None)
+            own = os.path.lexists(os.path.join(full, ".git"))
+            return HandEdit(path, None, problem="is a git repository of its own" if own else "")
         if not stat_module.S_ISREG(stat.st_mode):
             return HandEdit(path, None, problem="is not a regular file")
         if stat.st_size > MAX_FILE_BYTES:
@@ -181,8 +221,17 @@ class WorkTree:
             return HandEdit(
                 path, None, problem=f"is too large ({size:.0f} MB; at most {MAX_FILE_BYTES >> 20} MB)"
             )
-        with open(full, "rb") as file:
-            return HandEdit(path, file.read())
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            return HandEdit(path, None, problem="has a name that is not UTF-8")
+        try:
+            with open(full, "rb") as file:
+                return HandEdit(path, file.read())
+        except FileNotFoundError:
+            return HandEdit(path, None)
+        except OSError as error:
+            return HandEdit(path, None, problem=f"can not be read ({error.strerror})")
 
     def _not_ignored(self, paths: list[str]) -> list[str]:
         if not paths:
@@ -196,27 +245,33 @@ class WorkTree:
 
     # Bringing the work tree along
 
-    def bring(self, path: str, entry: TreeEntry | None) -> None:
-        """Make one file what a tree says."""
+    def bring(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
+        """Make one file what a tree says; gives its stat, None where it was removed."""
         if entry is None:
             self.remove(path)
-        else:
-            self.write(path, self._store.blob(entry.oid), entry.mode)
+            return None
+        return self.write(path, self._store.blob(entry.oid), entry.mode)
 
-    def write(self, path: str, data: bytes, mode: int) -> None:
-        """Put a file there atomically."""
-        full = self.path(path)
+    def write(self, path: str, data: bytes, mode: int, asides: FilesAside | None = None) -> os.stat_result:
+        """Put a file there atomically; gives its stat, from before a person could change it."""
         try:
-            replace_file(full, data, scratch=self._scratch, mode=mode & 0o777)
+            return self._put(path, data, mode, asides)
         except FileNotFoundError:
             self._make_directories(path)
-            replace_file(full, data, scratch=self._scratch, mode=mode & 0o777)
+            return self._put(path, data, mode, asides)
+
+    def _put(self, path: str, data: bytes, mode: int, asides: FilesAside | None) -> os.stat_result:
+        if asides is not None and path in asides:
+            return asides.put(path, self.path(path))
+        return replace_file(self.path(path), data, scratch=self._scratch, mode=mode & 0o777)
 
     def remove(self, path: str) -> None:
         """Remove a file and the directories it leaves empty."""
         full = self.path(path)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(full)
+        # A directory may have taken the file's place, or a file that of a directory above it.
+        if not os.path.isdir(full) or os.path.islink(full):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.unlink(full)
         directory = os.path.dirname(full)
         while directory != self.root:
             try:
@@ -254,11 +309,14 @@ class WorkTree:
     # Git's index
 
     def spliced_index(
-        self, entries: Mapping[str, TreeEntry | None], tip: Tree, leaves: frozenset[str] = frozenset()
+        self,
+        entries: Mapping[str, TreeEntry | None],
+        tip: Tree,
+        written: Mapping[str, os.stat_result | None],
     ) -> bytes:
-        """The bytes of git's index after these files were written or removed, but for those left alone."""
+        """The bytes of git's index with these records; `written` has the stats of the files we wrote."""
         records = {
-            path.encode("utf-8", "surrogateescape"): self._record(path, entry, written=path not in leaves)
+            path.encode("utf-8", "surrogateescape"): self._record(path, entry, written.get(path))
             for path, entry in entries.items()
         }
         index = gitindex.load(self.index_path)
@@ -269,19 +327,32 @@ class WorkTree:
         records = {}
         for path, entry in tip.files():
             name = path.encode("utf-8", "surrogateescape")
-            record = known.get(name) or self._record(path, entry, written=self.holds(path, entry))
+            record = known.get(name) or self._record(path, entry, self._stat_if_holds(path, entry))
             if record is not None:
                 records[name] = record
         return gitindex.build(records)
 
-    def _record(self, path: str, entry: TreeEntry | None, *, written: bool) -> Record | None:
-        """The record of a file; a stat of zeros makes git look at the content."""
+    def _record(self, path: str, entry: TreeEntry | None, written: os.stat_result | None) -> Record | None:
+        """The record of a file that had this stat when it was what the entry says.
+
+        It counts only if the file has it still; else a stat of zeros makes git look at the content.
+        """
         if entry is None:
             return None
-        if written:
+        if written is not None:
             with contextlib.suppress(OSError):
-                return Record.of(entry.mode, entry.oid, os.lstat(self.path(path)))
+                now = os.lstat(self.path(path))  # the rename changed its ctime
+                if _marks(now) == _marks(written):
+                    return Record.of(entry.mode, entry.oid, now)
         return Record(entry.mode, entry.oid)
+
+    def _stat_if_holds(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
+        """The file's stat, from before it was found to be what the entry says."""
+        with contextlib.suppress(OSError):
+            stat = os.lstat(self.path(path))
+            if self.holds(path, entry):
+                return stat
+        return None
 
     def mended_index(self, paths: Iterable[str], old: Tree, target: Tree) -> bytes:
         """The index after a crash: records that still are the old tip's follow the target."""
@@ -293,7 +364,8 @@ class WorkTree:
             place = index.place(path.encode("utf-8", "surrogateescape"))
             if (index.oid(place) if place >= 0 else None) == _file_id(old.entry(path)):
                 changes[path] = target.entry(path)
-        return self.spliced_index(changes, target)
+        written = {path: self._stat_if_holds(path, entry) for path, entry in changes.items()}
+        return self.spliced_index(changes, target, written)
 
     def index_is_ours(self, tip: Oid) -> bool:
         """Nobody wrote git's index since we did for this tip, so nothing is staged."""
@@ -317,6 +389,13 @@ class WorkTree:
 
 
 _NO_INDEX = b"none"
+
+_Marks = tuple[int, int, int]
+
+
+def _marks(stat: os.stat_result) -> _Marks:
+    """What changes when somebody changes a file, and does not when it is renamed."""
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def _file_id(entry: TreeEntry | None) -> Oid | None:

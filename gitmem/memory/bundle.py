@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plans
     from gitmem.memory.quarantine import Quarantine
     from gitmem.memory.sessions import Session, Sessions
+    from gitmem.memory.snapshots import Snapshots
+    from gitmem.memory.undo import Undo
     from gitmem.okf.concept import Concept
 
 Clock = Callable[[], datetime]
@@ -110,6 +112,18 @@ class Bundle:
         from gitmem.memory.quarantine import Quarantine
 
         return Quarantine(self)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        from gitmem.memory.snapshots import Snapshots
+
+        return Snapshots(self)
+
+    @cached_property
+    def undo(self) -> Undo:
+        from gitmem.memory.undo import Undo
+
+        return Undo(self)
 
     def session(self, session: str = "", **known: str) -> AbstractContextManager[Session]:
         """A session to record in, as a context manager; leaving it ends the session."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from gitmem.errors import InvalidContent
 from gitmem.git.tree import Edit, Tree
 from gitmem.okf import layout, pages, paths
+from gitmem.okf.entries import Change, compare
 from gitmem.okf.pages import LogLine
 
 # Directories with a generated index.md; sessions have one per month, not one per session.
@@ -20,7 +21,8 @@ class Edits:
     """
 
     def __init__(self, tip: Tree) -> None:
-        self._tip = tip
+        self.tip = tip
+        self._keeps_pages = False
         self._files: dict[str, Edit] = {}
         self._log: list[LogLine] = []
         self._log_is_wanted = False
@@ -32,15 +34,15 @@ class Edits:
         """The file as it will be."""
         if path in self._files:
             edit = self._files[path]
-            return edit if isinstance(edit, bytes) or edit is None else self._tip.read_entry(edit)
-        return self._tip.read(path)
+            return edit if isinstance(edit, bytes) or edit is None else self.tip.read_entry(edit)
+        return self.tip.read(path)
 
     def __contains__(self, path: str) -> bool:
-        return self._files[path] is not None if path in self._files else path in self._tip
+        return self._files[path] is not None if path in self._files else path in self.tip
 
     def names(self, directory: str) -> list[str]:
         """Names of files in a directory as it will be, without those below it."""
-        found = {name for name, entry in self._tip.names(directory).items() if not entry.is_directory}
+        found = {name for name, entry in self.tip.names(directory).items() if not entry.is_directory}
         for path, edit in self._files.items():
             parent, _, name = path.rpartition("/")
             if parent == directory:
@@ -50,7 +52,7 @@ class Edits:
     def directories(self, directory: str) -> list[str]:
         """Names of directories in a directory as it will be."""
         prefix = directory + "/" if directory else ""
-        found = {name for name, entry in self._tip.names(directory).items() if entry.is_directory}
+        found = {name for name, entry in self.tip.names(directory).items() if entry.is_directory}
         for path, edit in self._files.items():
             if edit is not None and path.startswith(prefix) and "/" in path[len(prefix) :]:
                 found.add(path[len(prefix) :].partition("/")[0])
@@ -72,9 +74,29 @@ class Edits:
         """Set a file to what stands in the history already, as it is."""
         self._files[path] = edit
 
+    def began_without(self, path: str) -> bool:
+        """Whether the tip, from which these edits start, lacks a file."""
+        return path not in self.tip
+
+    def differs(self) -> bool:
+        """Whether any file would be other than at the tip."""
+        return any(
+            (self.tip.read(path) if path in self.tip else None) != self.read(path) for path in self._files
+        )
+
+    def changes(self) -> list[Change]:
+        """What these edits do, entry by entry."""
+        before = {path: data for path in self._files if (data := self.tip.read(path)) is not None}
+        after = {path: data for path in self._files if (data := self.read(path)) is not None}
+        return compare(before, after)
+
     def log(self, lines: Iterable[LogLine]) -> None:
         """Lines for log.md, shown when it is made again."""
         self._log += lines
+
+    def keep_pages(self) -> None:
+        """Make no index page again: the edits bring their own."""
+        self._keeps_pages = True
 
     def want_log(self) -> None:
         """Make log.md again in this commit."""
@@ -90,7 +112,8 @@ class Edits:
         if self._log_is_wanted and self._log:
             old = pages.parse_log(self.read(layout.LOG) or b"")
             self._files[layout.LOG] = pages.log_page(pages.merge_log(old, self._log))
-        for directory in sorted(self._stale_indexes(), reverse=True):
+        stale = set() if self._keeps_pages else self._stale_indexes()
+        for directory in sorted(stale, reverse=True):
             path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
             names = [name for name in self.names(directory) if name != layout.INDEX]
             below = self.directories(directory)
@@ -104,7 +127,7 @@ class Edits:
         """Directories whose list of names changed."""
         stale: set[str] = set()
         for path, edit in self._files.items():
-            if layout.is_generated(path) or (path in self._tip) == (edit is not None):
+            if layout.is_generated(path) or (path in self.tip) == (edit is not None):
                 continue
             parent = path.rpartition("/")[0]
             while True:

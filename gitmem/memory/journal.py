@@ -631,16 +631,17 @@ def _value(line: bytes) -> dict[str, object] | None:
 
 
 def _record(value: dict[str, object]) -> Record | None:
-    match value:
-        case {
-            "seq": int() as seq,
-            "kind": str() as kind,
-            "at": str() as at,
-            "session": str() as session,
-            "fields": dict() as fields,
-            "context": dict() as context,
-        }:
-            return Record(seq, kind, at, session, fields, context)
+    seq, kind, at = value.get("seq"), value.get("kind"), value.get("at")
+    session, fields, context = value.get("session"), value.get("fields"), value.get("context")
+    if (
+        isinstance(seq, int)
+        and isinstance(kind, str)
+        and isinstance(at, str)
+        and isinstance(session, str)
+        and isinstance(fields, dict)
+        and isinstance(context, dict)
+    ):
+        return Record(seq, kind, at, session, fields, context)
     return None
 
 

@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
+from gitmem.memory.origin import Origin
 from gitmem.okf import layout
-from gitmem.okf.entries import EntryKey, entry_hash
+from gitmem.okf.concept import Concept
+from gitmem.okf.entries import Entry, EntryKey, body_of, entry_hash
+
+State = Literal["reverted", "held", "released"]
 
 
-class _Files(Protocol):
+class Files(Protocol):
+    def read(self, path: str) -> bytes | None: ...
     def __contains__(self, path: str) -> bool: ...
 
 
-def retraction_hash(key: EntryKey) -> str:
-    """The name under which an entry is retracted: a § entry's own hash, an event's by its id."""
-    return key.id if key.space == "§" else entry_hash(f"{key.space} {key.id}")
+class WritableFiles(Files, Protocol):
+    def write(self, path: str, data: bytes) -> None: ...
 
 
-def is_retracted(files: _Files, key: EntryKey) -> bool:
-    """Whether the entry was retracted in this tree."""
-    return layout.retraction(retraction_hash(key)) in files
+def retraction_hash(key: EntryKey, path: str = "", text: str = "") -> str:
+    """The name under which an entry is retracted.
+
+    A § entry goes by its own hash and an event by its id, wherever they stand; anything else by
+    its path and text, so that another text may stand there later.
+    """
+    if key.space == "§":
+        return key.id
+    if key.space == "event":
+        return entry_hash(f"event {key.id}")
+    return entry_hash(f"{key.space} {key.id} {path} {entry_hash(text)}")
+
+
+def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
+    """Whether the entry was retracted in this tree, and nobody released it since."""
+    where = layout.retraction(retraction_hash(key, path, text))
+    data = files.read(where) if where in files else None
+    return data is not None and Concept.parse(data, where).meta.get("state") != "released"
+
+
+def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: str, origin: Origin) -> None:
+    """Say in the tree that an entry must not come back, or (`released`) that it may."""
+    text = body_of(path, entry.source) if entry.source else entry.text
+    where = layout.retraction(retraction_hash(entry.key, path, text))
+    data = files.read(where)
+    counter = 0
+    if data is not None:
+        found = Concept.parse(data, where)
+        value = found.meta.get("counter")
+        counter = value if isinstance(value, int) else 0
+        if found.meta.get("state") == state:
+            return
+    concept = Concept.new(
+        layout.RETRACTION,
+        "",
+        state=state,
+        counter=counter + 1,
+        by=origin.agent or "human",
+        at=at,
+        machine=origin.machine or None,
+        reason=origin.reason or None,
+    )
+    files.write(where, concept.render())

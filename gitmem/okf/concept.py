@@ -81,7 +81,7 @@ class Concept:
         # What could not be read back is not written.
         if len(data) > MAX_CONCEPT_BYTES:
             raise TooLarge(f"The file would be larger than {MAX_CONCEPT_BYTES // 1024} KB.")
-        if len(self.yaml) * 4 > frontmatter.MAX_YAML_BYTES < len(self.yaml.encode()):
+        if len(self.yaml.encode()) > frontmatter.MAX_YAML_BYTES:
             raise TooLarge(f"The front matter would be larger than {frontmatter.MAX_YAML_BYTES // 1024} KB.")
         return data
 

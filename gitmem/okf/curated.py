@@ -56,7 +56,11 @@ class CuratedFile:
             bare = False  # let the concept tell it, with the path
         if bare:
             return cls._default(path).with_text(text.removeprefix("\ufeff"))
-        concept = Concept.from_text(text, path)
+        return cls.of(Concept.from_text(text, path))
+
+    @classmethod
+    def of(cls, concept: Concept) -> CuratedFile:
+        """The § file that the concept is."""
         return cls(concept, tuple(_entries(concept.body, _listed(concept.meta.get("entries")))))
 
     @classmethod
@@ -84,8 +88,7 @@ class CuratedFile:
             meta = {**frontmatter.load(parts.yaml), "type": fallback.concept.type}
         except InvalidContent:
             return fallback._with_body(parts.body, _seen(parts.yaml))
-        concept = Concept(meta, parts.body)
-        return cls(concept, tuple(_entries(parts.body, _listed(meta.get("entries")))))
+        return cls.of(Concept(meta, parts.body))
 
     @classmethod
     def _default(cls, path: str) -> CuratedFile:

@@ -49,7 +49,8 @@ class Entry:
     """One entry: its identity and text; when it came and what it replaced, where the file says so.
 
     `kind` is the event's kind, or the type for a whole concept. `extra` holds the keys that stood beside `h`,
-    `at` and `replaces` in a § file's list and that this version does not know; it takes no part in equality.
+    `at` and `replaces` in a § file's list and that this version does not know, or the fields of an event;
+    `source` the bytes of a whole file. Neither takes part in equality.
     """
 
     key: EntryKey
@@ -58,6 +59,7 @@ class Entry:
     replaces: str = ""
     kind: str = ""
     extra: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    source: bytes = field(default=b"", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +139,41 @@ def entries_of(path: str, data: bytes) -> dict[EntryKey, Entry]:
     return _entries(path, data, *_read(path, data))
 
 
+def parts_of(path: str, data: bytes) -> dict[EntryKey, Entry]:
+    """All that can differ inside a file: its entries, and the other front matter of § files and parts."""
+    side = _Side.of(path, data)
+    return side.parts if side is not None else {}
+
+
+def whole_of(path: str, data: bytes) -> Entry:
+    """A concept or a blob as one entry."""
+    side = _Side.of(path, data)
+    assert side is not None
+    return side.whole(path) if side.kind == "concept" else _blob(data)
+
+
+def body_of(path: str, data: bytes) -> str:
+    """What a concept says, apart from its front matter; the whole text of anything else."""
+    kind, concept = _read(path, data)
+    return concept.body if kind == "concept" and concept is not None else data.decode("utf-8", "replace")
+
+
 def _entries(path: str, data: bytes, kind: Kind, concept: Concept | None) -> dict[EntryKey, Entry]:
     if kind == "generated":
         return {}
     if kind == "curated":
         from gitmem.okf.curated import CuratedFile
 
-        return {entry.key: entry for entry in CuratedFile.parse(data, path).entries}
+        # The usual file is read once; one with CRLF, or a bare one, by the rules of its own parser.
+        once = concept if b"\r\n" not in data else None
+        curated = CuratedFile.of(once) if once else CuratedFile.parse(data, path)
+        return {entry.key: entry for entry in curated.entries}
     if kind == "events":
         from gitmem.okf.events import EventsFile
 
-        return {event.key: event.entry for event in EventsFile.parse(data, path).events}
+        once = concept if b"\r\n" not in data else None
+        part = EventsFile.of(once) if once else EventsFile.parse(data, path)
+        return {event.key: event.entry for event in part.events}
     if kind == "concept" and concept is not None:
         found = _meta_entries(concept, skip=())
         if concept.body:
@@ -173,8 +199,8 @@ def _blob(data: bytes) -> Entry:
         text = "\0"
     if "\0" in text:
         name = hashlib.sha256(data).hexdigest()[:16]
-        return Entry(_BLOB, f"binary, {len(data)} bytes, {name}", kind="binary")
-    return Entry(_BLOB, text)
+        return Entry(_BLOB, f"binary, {len(data)} bytes, {name}", kind="binary", source=data)
+    return Entry(_BLOB, text, source=data)
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -207,7 +233,7 @@ class _Side:
         """The concept as one entry."""
         assert self.concept is not None
         title = self.concept.title or path.rpartition("/")[2].removesuffix(".md")
-        return Entry(_WHOLE, title, kind=self.concept.type)
+        return Entry(_WHOLE, title, kind=self.concept.type, source=self.data)
 
 
 def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:

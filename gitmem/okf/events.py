@@ -54,7 +54,7 @@ class Event:
         """The event as an entry; its text is the field's, or all fields with their names."""
         texts = list(self.fields.items())
         text = texts[0][1] if len(texts) == 1 else "\n".join(f"{name}: {value}" for name, value in texts)
-        return Entry(self.key, text, self.at, kind=self.kind)
+        return Entry(self.key, text, self.at, kind=self.kind, extra=dict(self.fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,11 @@ class EventsFile:
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> EventsFile:
         """The events in those bytes; BrokenConcept when they are no concept. Other text stays as it is."""
-        concept = Concept.from_text(frontmatter.plain_newlines(decode(data, path)), path)
+        return cls.of(Concept.from_text(frontmatter.plain_newlines(decode(data, path)), path))
+
+    @classmethod
+    def of(cls, concept: Concept) -> EventsFile:
+        """The part that the concept is."""
         return cls(concept, tuple(_unique(event for event, _, _ in _scan(concept))))
 
     @property
@@ -100,6 +104,14 @@ class EventsFile:
         written = "".join(map(_written, fresh))
         return EventsFile(self.concept.with_body(f"{body}{gap}{written}"), self.events + tuple(fresh))
 
+    def with_events(self, events: Iterable[Event]) -> EventsFile:
+        """The part with exactly these events and no other text, by time, then journal and sequence number.
+
+        The outcome does not depend on the order they are given in, if one id always means one event.
+        """
+        empty = EventsFile(self.concept.with_body(""))
+        return empty.append(sorted(events, key=_order))
+
     def without(self, ids: Collection[str]) -> EventsFile:
         """The file without the events of these ids; all other text stays as it is."""
         unwanted = set(ids)
@@ -121,6 +133,13 @@ def _unique(events: Iterable[Event]) -> list[Event]:
     for event in events:
         found.setdefault(event.id, event)
     return list(found.values())
+
+
+def _order(event: Event) -> tuple[str, str, int, str]:
+    journal, _, number = event.id.rpartition("-")
+    # At most 18 digits: an id from elsewhere must not cost a giant number.
+    counted = int(number) if number.isascii() and number.isdecimal() and len(number) <= 18 else -1
+    return event.at, journal, counted, event.id
 
 
 def _session(concept: Concept) -> str:
@@ -176,7 +195,7 @@ def _fields(body: str, start: int, limit: int) -> tuple[dict[str, str], int]:
         stop = body.find("\n", position, limit)
         following = limit if stop < 0 else stop + 1
         line = body[position : limit if stop < 0 else stop]
-        heading = _NAME.fullmatch(line)
+        heading = _NAME.fullmatch(line) if line.startswith("**") else None
         if heading is not None:
             name = unquote(heading.group(1))
             fields.setdefault(name, [])

@@ -119,6 +119,11 @@ def dump_value(value: object) -> str:
     return _inline(value, flow=False, depth=1)
 
 
+def load_value(text: str) -> object:
+    """The value that `dump_value` wrote."""
+    return load("value:\n" + "".join(f"  {line}\n" for line in text.split("\n")))["value"]
+
+
 def plain_newlines(text: str) -> str:
     """The text with `\\n` line ends if every line of it ended with `\\r\\n`; else as it is.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date
+from itertools import islice
 from typing import NamedTuple
 
 from gitmem.errors import BrokenConcept, InvalidContent
@@ -20,8 +22,10 @@ class Violation(NamedTuple):
     reason: str
 
 
+# A file that is wrong on every line is told by its first few lines.
+MAX_REASONS = 10
+
 _BULLET = re.compile(r"[*+-] +(\S.*)")
-_LINK = re.compile(r"\[(?:\\.|[^\]\\])*\]\((?:<[^>]*>|[^)]*)\)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
@@ -35,13 +39,10 @@ def check_file(path: str, data: bytes) -> list[Violation]:
         text = data.decode()
     except UnicodeDecodeError as error:
         return [Violation(path, 3 if reserved else 1, f"It is not UTF-8 (byte {error.start}).")]
-    if name == INDEX:
-        reasons = _index(text, at_root=path == INDEX)
-    elif name == LOG:
-        reasons = _log(text)
-    else:
+    if not reserved:
         return _concept(path, text)
-    return [Violation(path, 3, reason) for reason in reasons]
+    reasons = _index(text, at_root=path == INDEX) if name == INDEX else _log(text)
+    return [Violation(path, 3, reason) for reason in islice(reasons, MAX_REASONS)]
 
 
 def _concept(path: str, text: str) -> list[Violation]:
@@ -55,24 +56,23 @@ def _concept(path: str, text: str) -> list[Violation]:
     return [] if type_of(meta) else [Violation(path, 2, "The front matter has no type, or an empty one.")]
 
 
-def _index(text: str, *, at_root: bool) -> list[str]:
-    try:
-        parts = frontmatter.split(text)
-    except BrokenConcept:
-        parts = None  # a rule of three dashes, not front matter
-    reasons = []
-    body = text
-    if parts is not None:
-        body = parts.body
-        if not at_root:
-            reasons.append("An index.md below the root has no front matter.")
-        else:
-            reasons += _root_matter(parts.yaml)
-    for number, line in _lines(body):
+def _index(text: str, *, at_root: bool) -> Iterator[str]:
+    parts = _parts(text)
+    if parts is not None and not at_root:
+        yield "An index.md below the root has no front matter."
+    elif parts is not None:
+        yield from _root_matter(parts.yaml)
+    for number, line in _lines(parts.body if parts else text):
         bullet = _BULLET.match(line)
-        if bullet and not _LINK.search(bullet.group(1)):
-            reasons.append(f"Line {number} of its body is a bullet without a link.")
-    return reasons
+        if bullet and not _has_link(bullet.group(1)):
+            yield f"Line {number} of its body is a bullet without a link."
+
+
+def _has_link(text: str) -> bool:
+    # By searching, not by one pattern: brackets without end make every pattern for links quadratic.
+    opening = text.find("[")
+    middle = text.find("](", opening + 1) if opening >= 0 else -1
+    return middle >= 0 and text.find(")", middle) >= 0
 
 
 def _root_matter(yaml_text: str) -> list[str]:
@@ -84,12 +84,8 @@ def _root_matter(yaml_text: str) -> list[str]:
     return [f"The root index.md carries {others[0][:60]!r} beside okf_version."] if others else []
 
 
-def _log(text: str) -> list[str]:
-    try:
-        parts = frontmatter.split(text)
-    except BrokenConcept:
-        parts = None
-    reasons = []
+def _log(text: str) -> Iterator[str]:
+    parts = _parts(text)
     newest = None
     for number, line in _lines(parts.body if parts else text):
         if not line.startswith("## "):
@@ -97,14 +93,18 @@ def _log(text: str) -> list[str]:
         heading = line[3:].strip()
         day = _day(heading)
         if day is None:
-            reasons.append(
-                f"Line {number} of its body: the heading {heading[:60]!r} is not a date YYYY-MM-DD."
-            )
+            yield f"Line {number} of its body: the heading {heading[:60]!r} is not a date YYYY-MM-DD."
         elif newest is not None and day > newest:
-            reasons.append(f"Line {number} of its body: {heading} stands below an older date.")
+            yield f"Line {number} of its body: {heading} stands below an older date."
         else:
             newest = day
-    return reasons
+
+
+def _parts(text: str) -> frontmatter.Split | None:
+    try:
+        return frontmatter.split(text)
+    except BrokenConcept:
+        return None  # a rule of three dashes, not front matter
 
 
 def _day(text: str) -> date | None:
@@ -116,16 +116,16 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _lines(body: str) -> list[tuple[int, str]]:
-    """The lines with their numbers, without what stands in code fences."""
-    found = []
+def _lines(body: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank with their numbers, without what stands in code fences."""
     fence = ""
     for number, line in enumerate(body.removeprefix("\ufeff").split("\n"), start=1):
+        if not line:
+            continue
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark.group(1)
         elif mark and mark.group(1) == fence:
             fence = ""
         elif not fence:
-            found.append((number, line.rstrip("\r")))
-    return found
+            yield number, line.rstrip("\r")

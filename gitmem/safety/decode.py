@@ -28,27 +28,33 @@ class Layer:
     respelled: bool = False  # letters were guessed: rules apply, statistics do not
 
 
-def layers(text: str, folded: str) -> tuple[list[Layer], bool]:
-    """The readings of a text beside the plain one, and whether it held too many encoded pieces to read them all."""
+def layers(text: str, folded: str, words: list[str]) -> tuple[list[Layer], bool]:
+    """The readings of a text beside the plain one, and whether it held too many encoded pieces to read them all.
+
+    `words` are the words of the folded text; they show cheaply whether a layer can apply.
+    """
     found: list[Layer] = []
     if (latin := latinise(folded)) is not None:
         found.append(Layer("look-alike letters", latin))
         folded = latin
     if "-\n" in folded:
         found.append(Layer("hyphenation", folded.replace("-\n", "")))
-    if _LEET.search(folded) and (plain := _unleet(folded)) is not None:
+    mixed = [word for word in words if not word.isalpha() and not word.isdigit()]
+    if (len(mixed) > 1 or "$" in folded) and _LEET.search(folded) and (plain := _unleet(folded)) is not None:
         found.append(Layer("leet spelling", plain, respelled=True))
-    found.extend(_spaced_out(text))
+    singles = sum(1 for word in words if len(word) == 1)
+    if singles > 4:
+        found.extend(_spaced_out(text))
     if any(word in folded for word in _ROT13_SIGNS):
         found.append(Layer("rot13", codecs.encode(folded, "rot13")))
     if any(word in folded for word in _REVERSED_SIGNS):
         found.append(Layer("reversed", folded[::-1]))
-    pieces, flooded = _pieces(text)
+    pieces, flooded = _pieces(text, words)
     found.extend(pieces)
     return found, flooded
 
 
-def _pieces(text: str) -> tuple[list[Layer], bool]:
+def _pieces(text: str, words: list[str]) -> tuple[list[Layer], bool]:
     found = []
     flooded = False
     if text.count("%") > 2 and (decoded := _percent(text)) is not None:
@@ -57,7 +63,13 @@ def _pieces(text: str) -> tuple[list[Layer], bool]:
         found.append(Layer("HTML entities", fold(_ENTITY.sub(_entity, text))))
     if "\\" in text and _ESCAPES.search(text):
         found.append(Layer("escapes", fold(_ESCAPES.sub(_unescape, text))))
-    for pattern, name, decode in _ENCODINGS:
+    if max(map(len, words), default=0) >= 12:
+        encodings = _ENCODINGS
+    elif sum(1 for word in words if len(word) == 2) >= 8:
+        encodings = _ENCODINGS[-1:]
+    else:
+        return found, flooded
+    for pattern, name, decode in encodings:
         for number, match in enumerate(pattern.finditer(text)):
             if number >= MAX_PIECES:
                 flooded = True

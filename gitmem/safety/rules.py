@@ -2,7 +2,8 @@
 
 A rule is found by its *anchors*, words that stand where its pattern begins. The scanner splits a
 text into words once, and tries a pattern only where one of its anchors stands: the time for a text
-does not grow with the number of rules, and no pattern is ever searched through a whole text.
+does not grow with the number of rules, and no pattern is ever searched through a whole text. A
+rule may also name the words it *needs*: without one of them close behind, the pattern is not tried.
 
 In a pattern
 - a blank stands for one to four characters that are not letters or digits (`ignore_previous`,
@@ -12,7 +13,7 @@ In a pattern
 - `{told}` matches nothing, but only where the next words are said to the reader: not after
   `never`, `to` (`attempts to ignore …`) or `can`, though after `you to`, `need to` and the like;
 - `{name}` stands for the alternatives of that name in the file's `[sets]`;
-- `@` stands for any of the anchors.
+- `@` stands for any of the anchors, `{need}` for any of the words that the rule needs.
 Patterns see folded text: lower case, no marks on letters, no invisible characters.
 """
 
@@ -49,7 +50,8 @@ class Rule:
     scopes: frozenset[Scope] = frozenset(SCOPES)
     quotable: bool = True  # a conversation may quote it: one step milder there
     dense: bool = False  # for words run together (`i g n o r e p r e v i o u s`)
-    back: int = 0  # characters before the anchor in which the pattern may begin
+    need: tuple[str, ...] = ()  # words of which one must follow within `reach`, or no try is made
+    reach: int = 200
     note: bool = False  # only in texts short enough to be a note: in long documents it is ordinary
     match: tuple[str, ...] = ()
     no_match: tuple[str, ...] = ()
@@ -58,7 +60,21 @@ class Rule:
     @cached_property
     def regex(self) -> re.Pattern[str]:
         """The pattern, compiled when it is first needed: most texts need none."""
-        return re.compile(expand(self.pattern, self.anchors), re.DOTALL)
+        return re.compile(expand(self.pattern, self.anchors, self.need), re.DOTALL)
+
+    @cached_property
+    def _needs(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        whole = frozenset(word for word in self.need if not word.endswith("*"))
+        return whole, tuple(word.rstrip("*") for word in self.need if word.endswith("*"))
+
+    def needed(self, words: set[str], keys: set[str]) -> set[str]:
+        """Those of the words that the rule needs."""
+        whole, stems = self._needs
+        found = words & whole
+        for stem in stems:
+            if stem[:KEY] in keys:
+                found.update(word for word in words if word.startswith(stem))
+        return found
 
 
 def load_shipped() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
@@ -104,17 +120,25 @@ def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[
     return rules, problems
 
 
-def expand(pattern: str, anchors: Iterable[str] = ()) -> str:
+def expand(pattern: str, anchors: Iterable[str] = (), need: Iterable[str] = ()) -> str:
     """The regular expression that a rule's pattern stands for."""
-    pattern = pattern.replace("@", _anchor_group(anchors)) if "@" in pattern else pattern
+    pattern = pattern.replace("@", _group(anchors)) if "@" in pattern else pattern
+    pattern = pattern.replace("{need}", _group(need)) if "{need}" in pattern else pattern
     pattern = _WORDS.sub(lambda m: rf"(?:[^\W_]{{1,20}}[\W_]{{1,4}}){{0,{m.group(1)}}}", pattern)
     pattern = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}?", pattern)
-    pattern = _BLANK.sub(lambda m: r"[\W_]{1,4}" if m.group() == " " else m.group(), pattern)
+    pattern = _BLANK.sub(_blank, pattern)
     return pattern.replace("{told}", _TOLD)
 
 
-def _anchor_group(anchors: Iterable[str]) -> str:
-    return f"(?:{'|'.join(re.escape(anchor.rstrip('*')) for anchor in anchors)})"
+def _blank(match: re.Match[str]) -> str:
+    found = match.group()
+    if found == " ":
+        return r"[\W_]{1,4}"
+    return found.replace(" ", r"\s") if found.startswith("(?<") else found  # what looks back has a fixed width
+
+
+def _group(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(re.escape(word.rstrip('*')) for word in words)})"
 
 
 def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
@@ -123,7 +147,7 @@ def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
         return f"its pattern is longer than {MAX_PATTERN} characters"
     # The macros are known to be safe: for the check each is a plain character.
     plain = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}", _WORDS.sub("\x01", pattern.replace("{told}", "")))
-    plain = plain.replace("@", _anchor_group(anchors))
+    plain = plain.replace("@", _group(anchors))
     try:
         tree = import_module("re._parser").parse(plain)
         compiled = re.compile(expand(pattern, anchors), re.DOTALL)
@@ -169,9 +193,9 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
     scopes = _texts(table, "scope") or SCOPES
     if set(scopes) - set(SCOPES):
         raise ValueError(f"its scope is none of {', '.join(SCOPES)}")
-    back = table.get("back", 0)
-    if not isinstance(back, int) or not 0 <= back <= 160:
-        raise ValueError("back is a number from 0 to 160")
+    reach = table.get("reach", 200)
+    if not isinstance(reach, int) or not 1 <= reach <= 300:
+        raise ValueError("reach is a number from 1 to 300")
     return Rule(
         id=name if shipped else f"bundle.{name}",
         category=_text(table, "category"),
@@ -182,7 +206,8 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
         scopes=frozenset(scope for scope in SCOPES if scope in scopes),
         quotable=table.get("quotable", True) is True,
         dense=table.get("dense", False) is True,
-        back=back,
+        need=tuple(fold(word) for word in _texts(table, "need")),
+        reach=reach,
         note=table.get("note", False) is True,
         match=_texts(table, "match"),
         no_match=_texts(table, "no_match"),
@@ -200,7 +225,7 @@ def _text(table: dict[str, Any], key: str) -> str:
 def _texts(table: dict[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, ())
     if isinstance(value, str):
-        value = value.split() if key == "anchors" else [value]
+        value = value.split() if key in ("anchors", "need") else [value]
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"{key} is not a list of texts")
     return tuple(value)
@@ -248,7 +273,7 @@ def _paths(tree: Any, *, repeated: bool = False) -> int:
 
 
 _KEYS = frozenset(
-    "id category severity reason anchors pattern scope quotable dense back note match no_match".split()  # noqa: SIM905
+    "id category severity reason anchors pattern scope quotable dense need reach note match no_match".split()  # noqa: SIM905
 )
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _SET = re.compile(r"\{([a-z]{3,20})\}")
@@ -261,7 +286,7 @@ _TOLD = (
 )
 _WORDS = re.compile(r"\{w(\d)\}")
 _GAP = re.compile(r"\{gap(\d{1,3})\}")
-_BLANK = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)  # a blank, unless escaped or in a set
+_BLANK = re.compile(r"\\.|\(\?<[!=][^()]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)  # a blank, and what has blanks of its own
 _FIRST_WORD = re.compile(r"[^\W_]+")
 # A rule that finds something here would find something in every memory.
 _ORDINARY = ("a", "e", "the", "user", "user likes tea.", " ", "\n", ".", "1", "- note", "the user prefers short answers")

@@ -8,6 +8,7 @@ Pure and linear in the length of the text. It is the second wall: nothing rests 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 NOTE = 4000  # characters up to which a text can be a note
 MAX_SCAN = 1_048_576  # characters; longer texts are refused, never cut
 MAX_FINDINGS = 12
-_WINDOW = 240  # characters behind an anchor that tell two places apart
+KEY = 4  # letters by which the beginnings of words are looked up
+_WINDOW = 320  # characters behind an anchor that tell two places apart
 _TRIES = 1500  # places where a pattern is tried, per text and per further 100,000 characters
 
 __all__ = ["MAX_SCAN", "Scanner", "scan", "scan_rules_only"]
@@ -69,11 +71,12 @@ class Scanner:
             )
         findings = inspect(text, scope)
         folded = fold(text)
-        more, flooded = layers(text, folded)
+        words = _WORD.findall(folded)
+        more, flooded = layers(text, folded, words)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
-        findings.extend(self._matches(folded, text, scope, tries, None))
+        findings.extend(self._matches(folded, words, text, scope, tries, None))
         for layer in more:
-            findings.extend(self._matches(layer.text, text, scope, tries, layer))
+            findings.extend(self._matches(layer.text, _WORD.findall(layer.text), text, scope, tries, layer))
         if flooded or tries.spent:
             findings.append(
                 Finding(
@@ -86,7 +89,7 @@ class Scanner:
             )
         verdict = max((finding.severity for finding in findings), default=Verdict.ALLOW)
         if statistics and self.model is not None and verdict is Verdict.ALLOW and scope != "event":
-            doubtful = self.model.doubt(text, folded, more, scope)
+            doubtful = self.model.doubt(text, words, more, scope)
             if doubtful is not None:
                 findings.append(doubtful)
                 verdict = doubtful.severity
@@ -94,82 +97,109 @@ class Scanner:
         return Result(verdict, tuple(findings[:MAX_FINDINGS]))
 
     def _matches(
-        self, view: str, text: str, scope: Scope, tries: _Tries, layer: Layer | None
+        self, view: str, words: list[str], text: str, scope: Scope, tries: _Tries, layer: Layer | None
     ) -> Iterator[Finding]:
-        found: set[str] = set()
-        for rule, start in self._places(view, dense=layer is not None and layer.dense):
-            if scope not in rule.scopes or rule.id in found or (rule.note and len(text) > NOTE):
+        dense = layer is not None and layer.dense
+        for rule, starts in self._index.places_dense(view) if dense else self._index.places(view, words):
+            if scope not in rule.scopes or (rule.note and len(text) > NOTE):
                 continue
-            if not tries.worth(rule, view, start):
-                continue
-            if rule.back:
-                hit = rule.regex.search(view, max(0, start - rule.back), start + _WINDOW)
-            else:
-                hit = rule.regex.match(view, start)
+            hit = tries.first(rule, view, starts)
             if hit is None:
                 continue
-            found.add(rule.id)
             severity = rule.severity
             if scope == "event" and rule.quotable:
                 severity = Verdict.HOLD if severity is Verdict.BLOCK else Verdict.ALLOW
             reason = rule.reason if layer is None else f"{rule.reason} (read through {layer.name})"
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
 
-    def _places(self, view: str, *, dense: bool) -> Iterator[tuple[Rule, int]]:
-        """Where rules have to be tried: each rule with the position of its anchor."""
-        if dense:
-            for literal, rule in self._index.dense:
-                start = view.find(literal)
-                while start >= 0:
-                    yield rule, start
-                    start = view.find(literal, start + 1)
-            return
-        by_key = self._index.by_key
-        if not by_key.keys().isdisjoint({word[:4] for word in _WORD.findall(view)}):
-            for word in _WORD.finditer(view):
-                start = word.start()
-                for anchor, whole, rules in by_key.get(view[start : min(start + 4, word.end())], ()):
-                    if word.group() == anchor if whole else view.startswith(anchor, start):
-                        for rule in rules:
-                            yield rule, start
-        if not view.isascii() and _UNSPACED.search(view):
-            for literal, rule in self._index.unspaced:
-                start = view.find(literal)
-                while start >= 0:
-                    yield rule, start
-                    start = view.find(literal, start + 1)
-
     @cached_property
     def _index(self) -> _Index:
-        return _Index.of(self.rules)
+        return _Index(self.rules)
 
 
-@dataclass(frozen=True)
 class _Index:
-    """The anchors of all rules: words by their first letters, and literals for scripts without spaces."""
+    """The words by which rules are found, and where in a text each rule has to be tried."""
 
-    by_key: dict[str, list[tuple[str, bool, list[Rule]]]]
-    unspaced: list[tuple[str, Rule]]
-    dense: list[tuple[str, Rule]]
-
-    @classmethod
-    def of(cls, rules: Iterable[Rule]) -> _Index:
-        words: dict[tuple[str, bool], list[Rule]] = {}
-        unspaced: list[tuple[str, Rule]] = []
-        dense: list[tuple[str, Rule]] = []
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.words: dict[str, list[Rule]] = {}  # anchors that are whole words
+        self.stems: dict[str, list[tuple[str, Rule]]] = {}  # anchors that are beginnings, by their first letters
+        self.unspaced: list[tuple[str, Rule]] = []
+        self.dense: list[tuple[str, Rule]] = []
         for rule in rules:
             for anchor in rule.anchors:
                 literal = anchor.rstrip("*")
                 if rule.dense:
-                    dense.append((literal, rule))
+                    self.dense.append((literal, rule))
                 elif _UNSPACED.search(literal):
-                    unspaced.append((literal, rule))
+                    self.unspaced.append((literal, rule))
+                elif literal == anchor:
+                    self.words.setdefault(anchor, []).append(rule)
                 else:
-                    words.setdefault((literal, literal == anchor), []).append(rule)
-        by_key: dict[str, list[tuple[str, bool, list[Rule]]]] = {}
-        for (literal, whole), named in words.items():
-            by_key.setdefault(literal[:4], []).append((literal, whole, named))
-        return cls(by_key, unspaced, dense)
+                    self.stems.setdefault(literal[:KEY], []).append((literal, rule))
+
+    def places(self, view: str, words: list[str]) -> Iterator[tuple[Rule, list[int]]]:
+        """The rules whose words occur, each with the positions of its anchors that are worth a try."""
+        present = set(words)
+        keys = {word[:KEY] for word in present}
+        found: dict[str, tuple[Rule, set[str]]] = {}
+        for word in present & self.words.keys():
+            for rule in self.words[word]:
+                found.setdefault(rule.id, (rule, set()))[1].add(word)
+        for key in keys & self.stems.keys():
+            for stem, rule in self.stems[key]:
+                for word in present:
+                    if word.startswith(stem):
+                        found.setdefault(rule.id, (rule, set()))[1].add(word)
+        wanted: set[str] = set()
+        able: list[tuple[Rule, set[str], set[str]]] = []
+        for rule, starts in found.values():
+            needs: set[str] = set()
+            if rule.need:
+                needs = rule.needed(present, keys)
+                if not needs:
+                    continue
+            wanted |= starts | needs
+            able.append((rule, starts, needs))
+        if able:
+            where = _positions(view, wanted)
+            for rule, starts, needs in able:
+                places = sorted(place for word in starts for place in where[word])
+                if needs:
+                    marks = sorted(place for word in needs for place in where[word])
+                    places = [place for place in places if _near(marks, place, rule.reach)]
+                if places:
+                    yield rule, places
+        if not view.isascii() and _UNSPACED.search(view):
+            yield from _literal_places(view, self.unspaced)
+
+    def places_dense(self, view: str) -> Iterator[tuple[Rule, list[int]]]:
+        """The same for words run together: anchors may stand anywhere."""
+        return _literal_places(view, self.dense)
+
+
+def _positions(view: str, wanted: set[str]) -> dict[str, list[int]]:
+    where: dict[str, list[int]] = {word: [] for word in wanted}
+    for match in _WORD.finditer(view):
+        places = where.get(match.group())
+        if places is not None:
+            places.append(match.start())
+    return where
+
+
+def _near(marks: list[int], place: int, reach: int) -> bool:
+    after = bisect_left(marks, place)
+    return after < len(marks) and marks[after] <= place + reach
+
+
+def _literal_places(view: str, literals: list[tuple[str, Rule]]) -> Iterator[tuple[Rule, list[int]]]:
+    for literal, rule in literals:
+        places: list[int] = []
+        start = view.find(literal)
+        while start >= 0 and len(places) < _TRIES:
+            places.append(start)
+            start = view.find(literal, start + 1)
+        if places:
+            yield rule, places
 
 
 class _Tries:
@@ -177,19 +207,25 @@ class _Tries:
 
     def __init__(self, limit: int) -> None:
         self.left = limit
-        self.seen: set[tuple[str, str]] = set()
         self.spent = False
 
-    def worth(self, rule: Rule, view: str, start: int) -> bool:
-        key = (rule.id, view[max(0, start - rule.back) : start + _WINDOW])
-        if key in self.seen:
-            return False
-        if not self.left:
-            self.spent = True
-            return False
-        self.left -= 1
-        self.seen.add(key)
-        return True
+    def first(self, rule: Rule, view: str, places: list[int]) -> re.Match[str] | None:
+        """The first match of a rule at one of the places."""
+        seen: set[str] = set()
+        for place in places:
+            if len(places) > 8:
+                window = view[place : place + _WINDOW]
+                if window in seen:
+                    continue
+                seen.add(window)
+            if not self.left:
+                self.spent = True
+                return None
+            self.left -= 1
+            hit = rule.regex.match(view, place)
+            if hit is not None:
+                return hit
+        return None
 
 
 def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, int]:

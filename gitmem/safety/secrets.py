@@ -30,18 +30,18 @@ class Secret:
 def find(text: str) -> list[Secret]:
     """The secrets in `text`, in order and apart."""
     found = _Found(text)
-    for search in (
-        _private_keys,
-        _shaped,
-        _prefixed,
-        _in_urls,
-        _in_headers,
-        _told,
-        _told_backwards,
-        _of_vendors,
-    ):
-        search(text, found)
-    return sorted(found.secrets, key=lambda secret: secret.start)
+    if "PRIVATE KEY" in text:
+        _private_keys(text, found)
+    if found.longest >= 32:
+        _shaped(text, found)
+    if found.long:
+        _prefixed(text, found)
+        _in_urls(text, found)
+    if found.longest >= 32:
+        _of_vendors(text, found)
+    _in_headers(text, found)
+    _told(text, found)
+    return sorted(found.secrets, key=lambda secret: secret.start) if found.secrets else []
 
 
 def redact(text: str) -> str:
@@ -126,7 +126,10 @@ class _Found:
         self.taken = bytearray()
         self.length = len(text)
         self.low = text.replace("\u0130", "I").lower()  # of all letters the only one that would grow
-        self.long = " ".join(chunk for chunk in text.split() if len(chunk) >= 16)
+        # Tokens hold no space: only runs of some length can be one, and in prose there are few.
+        runs = [run for run in text.split() if len(run) >= 20]
+        self.long = " ".join(runs)
+        self.longest = max(map(len, runs), default=0)
         if "[redacted " in text:
             for marker in _pattern(_MARKER).finditer(text):
                 self._take(*marker.span())
@@ -153,8 +156,6 @@ _BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"
 
 
 def _private_keys(text: str, found: _Found) -> None:
-    if "PRIVATE KEY" not in text:
-        return
     end_of_block = -1
     for begin in _pattern(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text):
         if end_of_block < begin.end():
@@ -312,20 +313,17 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
 
 def _prefixed(text: str, found: _Found) -> None:
     long = found.long
-    if not long:
-        return
-    for kind, prefixes, rest in _split_prefixes():
-        for prefix in prefixes:
-            if prefix in long:
-                for match in _matches(text, _prefix_pattern(prefix, rest)):
-                    group = "secret" if "secret" in match.re.groupindex else 0
-                    if _plausible(match[group] if group else match[0][len(prefix) :]):
-                        found.add(kind, match.start(), *match.span(group))
+    for prefix in [prefix for prefix in _prefixes() if prefix in long]:
+        kind, rest = _prefixes()[prefix]
+        for match in _matches(text, _prefix_pattern(prefix, rest)):
+            group = "secret" if "(?P<secret>" in rest else 0
+            if _plausible(match[group] if group else match[0][len(prefix) :]):
+                found.add(kind, match.start(), *match.span(group))
 
 
 @cache
-def _split_prefixes() -> list[tuple[str, list[str], str]]:
-    return [(kind, prefixes.split(), rest) for kind, prefixes, rest in _PREFIXES]
+def _prefixes() -> dict[str, tuple[str, str]]:
+    return {prefix: (kind, rest) for kind, prefixes, rest in _PREFIXES for prefix in prefixes.split()}
 
 
 @cache
@@ -347,7 +345,7 @@ def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
 # --- Tokens without a prefix: what is in the middle of them, or their whole layout, gives them away.
 
 _SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("telegram-token", ":", r"(?<![\w:])[0-9]{8,10}:(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{35}(?![\w-])"),
+    ("telegram-token", ":", r"(?<![\w:])[0-9]{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
     (
         "discord-token",
         ".",
@@ -360,21 +358,23 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
     ("mailchimp-key", "-us", r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])"),
     ("mailgun-key", "-", r"(?<![\w-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])"),
     ("asana-token", ":", r"(?<![\w/])[0-9]/[0-9]{10,18}(?:/[0-9]{10,18})?:[a-f0-9]{32}(?![\w-])"),
-    (
-        "aws-secret-key",
-        "AKIA",
-        r"(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}[\"'\s:,;/|]{1,4}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-    ),
 )
 
 
 def _shaped(text: str, found: _Found) -> None:
     for kind, part, shape in _SHAPES:
-        if part in found.long:
+        # First only where it is likely to be: in runs without a space, which are few.
+        if part in found.long and _pattern(shape).search(found.long):
             for match in _matches(text, _pattern(shape)):
-                group = "secret" if "secret" in match.re.groupindex else 0
-                if _plausible(match[group]):
-                    found.add(kind, match.start(), *match.span(group))
+                if _plausible(match[0]):
+                    found.add(kind, match.start(), *match.span())
+    if "AKIA" in found.long:
+        for match in _matches(text, _pattern(_AWS_PAIR)):
+            if _plausible(match["secret"]):
+                found.add("aws-secret-key", match.start(), *match.span("secret"))
+
+
+_AWS_PAIR = r"AKIA[A-Z0-9]{16}[\"'\s:,;/|]{1,4}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 
 
 # --- URLs: `scheme://user:password@host`, and a long name that is no user's.
@@ -441,47 +441,49 @@ def _is_login(token: str) -> bool:
 
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
 
-_KEY_WORDS = (
-    "pass",
-    "pw",
-    "psk",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "wort",
-    "contrase",
-    "senha",
-    "парол",
-    "密",
-    "パス",
-    "비밀",
+# A stem that is searched for as it is, what makes it the word that is meant, and the kind of its value.
+_WORDS: tuple[tuple[str, str, str], ...] = (
+    ("pass", r"(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?![a-z]))", "password"),
+    ("pwd", r"(?<![a-z]pwd)(?![a-z])", "password"),
+    ("psk", r"(?<![a-z]psk)(?![a-z])", "password"),
+    ("kennwort", "", "password"),
+    ("contrase", "[nñ]a", "password"),
+    ("mot de passe", "", "password"),
+    ("senha", "", "password"),
+    ("пароль", "", "password"),
+    ("密", "[码碼]", "password"),
+    ("パスワード", "", "password"),
+    ("비밀번호", "", "password"),
+    ("secret", "(?:[ _-]?key)?+", "secret"),
+    ("token", "", "token"),
+    ("credential", "", "secret"),
+    ("creds", "", "secret"),
+    ("key", "", "api-key"),
 )
-_TOLD = r"""(?x)
-    (?:(?P<password>
-          passwor[dt] | passwd | passphrase | passcode | kennwort | contrase[nñ]a | mot\ de\ passe | senha
-        | пароль | 密[码碼] | パスワード | 비밀번호 | (?<![a-z])(?:pass|pwd|pw|psk)(?![a-z])
-       )
-      |(?P<key>
-          (?:api|access|secret|private|signing|encryption|master|license|account|auth|service|client|admin|app
-            |deploy|session|storage|webhook|subscription|shared|root|personal|preshared|security|integration)[ _-]?key
-        | (?<=[a-z0-9])(?<!public)(?<!primary)(?<!foreign)(?<!cache)(?<!sort)(?<!partition)(?<!idempotency)_key
-        | secret | token | credential | (?<![a-z])(?:auth|creds?)(?![a-z])
-       ))
+_TAIL = r"""
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{1,24}+|[0-9]{1,2}+)?+)
     ["'`*\])]{0,3}+
-    (?:\s?\([^()\n]{1,40}+\))?+
-    (?:\s(?:for|of|on|to|at|in|from|used\ by)\s[^\n:=|]{1,40}?)??
     (?:
-        \s{0,6}+(?:=>|:=|->|→|={1,3}|:{1,2}|：|\||>(?!\s))\s{0,8}+
-      | \s{1,3}+(?:is|was|are|ist|es|est|equals|becomes|changed\ to|set\ to|reset\ to|rotated\ to|updated\ to|to)
-        (?:\s(?:now|currently|set\ to|still|just|simply|actually|only|always)){0,2}+:?\s{1,3}+
-      | \s?[是为は]\s?
-      | (?P<weak>\s{1,3}+)
+        (?:\s?\([^()\n]{1,40}+\))?+
+        (?:\s(?:for|of|on|to|at|in|from|used\ by)\s[^\n:=|]{1,40}?)??
+        (?:
+            \s{0,6}+(?:=>|:=|->|→|={1,3}|:{1,2}|：|\||>(?!\s))\s{0,8}+
+          | \s{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)\ )?to)
+            (?:\s(?:now|currently|still|just|simply|actually|only|always|(?:(?:re)?set|changed|rotated|updated)\ to)){0,2}+
+            :?\s{1,3}+
+          | \s?[是为は]\s?
+        )
+      | (?P<weak>\s{1,3}+)(?=\S{0,40}[0-9])
     )
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
-    (?=\S)
+    (?=\S{4})
 """
+# What a key is, if it is to be kept secret; or `SOMETHING_key`, unless it is one of the others.
+_SECRET_KEY = (
+    r"(?:api|access|private|signing|encryption|master|license|account|auth|service|client|admin|app|deploy|session"
+    r"|storage|webhook|subscription|shared|root|personal|security|integration)[ _-]?$"
+    r"|(?<!public)(?<!primary)(?<!foreign)(?<!cache)(?<!sort)(?<!partition)(?<!idempotency)(?<=[a-z0-9])_$"
+)
 # Names of things about a secret, not of the secret.
 _ABOUT = (
     r"(?:hash(?:es|ed)?|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit|min|max|policy"
@@ -493,24 +495,32 @@ _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 def _told(text: str, found: _Found) -> None:
     low = found.low
-    if not any(word in low for word in _KEY_WORDS):
+    for stem, word, kind in _WORDS:
+        position = low.find(stem)
+        while position >= 0:
+            if kind != "api-key" or _pattern(_SECRET_KEY).search(low, max(0, position - 16), position):
+                match = _pattern(f"(?x){stem.replace(' ', '[ ]')}{word}{_TAIL}").match(low, position)
+                if match:
+                    _told_once(text, low, match, kind, found)
+            position = low.find(stem, position + len(stem))
+    if "password" in low or "passphrase" in low or "key" in low:
+        _told_backwards(text, found)
+
+
+def _told_once(text: str, low: str, match: re.Match[str], kind: str, found: _Found) -> None:
+    if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
         return
-    for match in _matches(low, _pattern(_TOLD)):
-        if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
-            continue
-        start, end, quoted = _value(text, match.end(), match["quote"])
-        value = text[start:end]
-        weak = match["weak"] is not None and not low.startswith("--", match.start() - 2)
-        if match["password"]:
-            kind = "password"
-            good = _password_like(value, weak=weak, quoted=quoted)
-        else:
-            kind = (
-                "token" if match["key"] == "token" else "secret" if "key" not in match["key"] else "api-key"
-            )
-            good = len(value) >= (20 if weak else 10) and _token_like(value)
-        if good:
-            found.add(kind, match.start(), start, end)
+    start, end, quoted = _value(text, match.end(), match["quote"])
+    value = text[start:end]
+    # `--password x` and `with password x` are as good as `password: x`.
+    before = low[max(0, match.start() - 10) : match.start()]
+    weak = match["weak"] is not None and not before.endswith(("--", "with ", "using ", "with the "))
+    if kind == "password":
+        good = _password_like(value, weak=weak, quoted=quoted)
+    else:
+        good = len(value) >= (20 if weak else 10) and _token_like(value)
+    if good:
+        found.add(kind, match.start(), start, end)
 
 
 def _value(text: str, start: int, quote: str | None) -> tuple[int, int, bool]:
@@ -531,10 +541,7 @@ def _value(text: str, start: int, quote: str | None) -> tuple[int, int, bool]:
 
 def _told_backwards(text: str, found: _Found) -> None:
     """`hunter22! is the password`, `use hunter22! as the password`."""
-    low = found.low
-    if " is " not in low and " as " not in low:
-        return
-    for match in _matches(low, _pattern(_TOLD_BACKWARDS)):
+    for match in _matches(found.low, _pattern(_TOLD_BACKWARDS)):
         before = text[max(0, match.start() - 100) : match.start()]
         chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
         value = chunk.strip("\"'`“”‘’*(),")
@@ -565,7 +572,7 @@ _NO_KEY = r"\b(?:ids?|uuid|guid|sha\d*|md5|hash|commit|rev(?:ision)?|digest|chec
 
 def _of_vendors(text: str, found: _Found) -> None:
     for vendor in _VENDORS:
-        if found.long and vendor in found.low:
+        if vendor in found.low:
             for match in _matches(found.low, _pattern(vendor + _VENDOR_KEY)):
                 if not _pattern(_NO_KEY).search(match["gap"].replace("_", " ")):
                     token = text[slice(*match.span("token"))]
@@ -583,7 +590,8 @@ def _plausible(body: str) -> bool:
     pieces = _pattern(r"[-_.:]").split(body)
     if len(pieces) == 1:
         return not (body.isalpha() and body.islower())
-    return any(map(_noise, pieces)) or sum(piece.isalnum() and not piece.isalpha() for piece in pieces) > 3
+    joined = "".join(pieces)
+    return any(map(_noise, pieces)) or _mixed(joined)
 
 
 def _noise(piece: str) -> bool:
@@ -593,6 +601,10 @@ def _noise(piece: str) -> bool:
     if piece.isalpha():
         return not piece.islower() and not piece.isupper() and not _pattern(_CAMEL).fullmatch(piece)
     return len(_pattern(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]").findall(piece)) >= 2
+
+
+def _mixed(piece: str) -> bool:
+    return _noise(piece) and not piece.islower() and not piece.isupper()
 
 
 _CAMEL = r"(?:[A-Z]{0,4}[a-z]{2,}|[A-Z]{2,})+"
@@ -608,6 +620,8 @@ def _token_like(value: str) -> bool:
         return False
     if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]+").fullmatch(value) or _pattern(_REFERENCE).match(value):
         return False
+    if value.startswith(("/", "~/", "./", "../")):  # base64, not a path
+        return len(value) >= 40 and any(map(_mixed, value.split("/")))
     return any(map(_noise, _pattern(r"[^A-Za-z0-9+/=]").split(value)))
 
 
@@ -653,7 +667,7 @@ _STANDS_FOR = (
 )
 # Paths, URLs, names in a secret store, hashes with their name, versions, dates, dotted names.
 _REFERENCE = (
-    r"(?:~?/|\.{1,2}/|[A-Za-z]:\\|[a-z][a-z0-9+]*://|arn:|op:|vault:|ref:|file:|secret/|projects/|keychain:"
+    r"(?:[A-Za-z]:\\|[a-z][a-z0-9+]*://|arn:|op:|vault:|ref:|file:|secret/|projects/|keychain:"
     r"|(?:sha[0-9]*|md5|blake[0-9a-z]*)[-:=]|ssh-|ecdsa-|v?[0-9]+(?:\.[0-9]+)+(?:[-+.]\w+)*$"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?$|[\w.+-]+@[\w-]+\.[\w.]+$)"
 )

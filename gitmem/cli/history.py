@@ -1,0 +1,370 @@
+"""`gitmem log`, `show` and `diff`: the history, read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import Piece, bold, count, cyan, dim, yellow
+from gitmem.errors import UnknownRevision, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.memory.history import LogEntry
+    from gitmem.okf.entries import Change
+
+_SHORT = 8
+
+
+# --- log -------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("revision", default="HEAD", metavar="[REV]")
+@click.option("-n", "number", type=click.IntRange(min=1), help="At most that many commits.")
+@click.option("--kind", help="Only commits of a kind: edit, flush, session, snapshot, …")
+@click.option("--session", help="Only commits of a session.")
+@click.option("--agent", help="Only commits of an agent.")
+@click.option("--machine", help="Only commits of a machine.")
+@click.option("--path", help="Only commits that changed a file or a directory.")
+@click.option("--since", metavar="DATE", help="Only commits from that day or moment on.")
+@click.option("--until", metavar="DATE", help="Only commits up to that day or moment.")
+@json_option
+@pass_app
+def log(
+    app: App,
+    revision: str,
+    number: int | None,
+    kind: str | None,
+    session: str | None,
+    agent: str | None,
+    machine: str | None,
+    path: str | None,
+    since: str | None,
+    until: str | None,
+    as_json: bool,
+) -> None:
+    """List commits, newest first, from REV or from now.
+
+    REV is a commit, a snapshot, HEAD~3, a date (2026-06-30, yesterday, `2 days ago`) or session:ID.
+
+    \b
+    gitmem log -n 5
+    gitmem log --kind edit --since yesterday
+    gitmem log --path memories/MEMORY.md
+    """
+    from gitmem.memory.history import LogFilter
+
+    bundle = app.bundle
+    wanted = LogFilter(
+        kind=kind or "",
+        session=session or "",
+        agent=agent or "",
+        machine=machine or "",
+        path=app.path(path) if path else "",
+        since=bundle.moment(since, start=True) if since else None,
+        until=bundle.moment(until) if until else None,
+    )
+    found = islice(bundle.history.log(wanted, start=revision), number)
+    if as_json:
+        app.out.json({"commits": [commit_json(entry) for entry in found]})
+        return
+    app.out.paged()
+    for entry in found:
+        app.out.line(*_log_line(app, entry))
+
+
+def commit_json(entry: LogEntry) -> dict[str, object]:
+    """A commit with stable keys."""
+    commit = entry.commit
+    return {
+        "commit": commit.oid,
+        "parents": list(commit.parents),
+        "kind": entry.kind,
+        "subject": commit.subject,
+        "at": entry.at,
+        "author": {"name": commit.author.name, "email": commit.author.email},
+        "committer": {"name": commit.committer.name, "email": commit.committer.email},
+        "session": entry.session,
+        "agent": entry.first("Agent"),
+        "machine": entry.first("Machine"),
+        "reason": entry.first("Reason"),
+        "trailers": {key: list(values) for key, values in entry.trailers.items()},
+    }
+
+
+def _log_line(app: App, entry: LogEntry) -> list[Piece]:
+    commit = entry.commit
+    what = commit.subject.removeprefix(f"{entry.kind}: ")
+    who = entry.first("Agent") or commit.author.name
+    machine = entry.first("Machine")
+    about = f"{who} on {machine}" if machine else who
+    if entry.session:
+        about += f", session {entry.session}"
+    return [
+        yellow(commit.oid[:_SHORT]),
+        " ",
+        dim(app.date(commit.committer.time)),
+        " ",
+        cyan(entry.kind.ljust(8)),
+        " ",
+        what,
+        dim(f"  ({about})"),
+    ]
+
+
+# --- show ------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("what", default="HEAD", metavar="[REV | REV:PATH | PATH]")
+@click.option("--as-of", metavar="REV", help="Show PATH as it was at that commit, snapshot or date.")
+@click.option("--unified", is_flag=True, help="Show a commit's changes as a unified diff.")
+@click.option("--raw", is_flag=True, help="Write a file's bytes as they are, to a file or a pipe.")
+@json_option
+@pass_app
+def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, as_json: bool) -> None:
+    """Show a commit and what it did, or a file as it was.
+
+    Control characters are shown, never passed on; use --raw to get a file's exact bytes.
+
+    \b
+    gitmem show
+    gitmem show HEAD~2
+    gitmem show memories/MEMORY.md --as-of yesterday
+    gitmem show HEAD~2:memories/MEMORY.md --raw > MEMORY.md
+    """
+    if as_of is not None:
+        _show_file(app, as_of, what, raw=raw, as_json=as_json)
+        return
+    try:
+        entry = app.bundle.history.entry(what)
+    except UnknownRevision as unknown:
+        revision, path = _file_named(app, what, unknown)
+        _show_file(app, revision, path, raw=raw, as_json=as_json)
+        return
+    if raw:
+        raise UsageError("--raw is for files: name one as REV:PATH.")
+    _show_commit(app, entry, unified=unified, as_json=as_json)
+
+
+def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str]:
+    """Revision and path that `what` means, or the error that it names no revision."""
+    revision, colon, path = what.rpartition(":")  # a path never holds a colon, a date may
+    if colon and revision:
+        return revision, path
+    inside = app.path(what)
+    if inside in app.bundle.tree():
+        return "HEAD", what
+    looks_like_path = (
+        "/" in what or what.endswith(".md") or os.path.lexists(app.bundle.repository.worktree.path(inside))
+    )
+    if looks_like_path:
+        return "HEAD", what  # the error will speak of a file
+    raise unknown
+
+
+def _show_commit(app: App, entry: LogEntry, *, unified: bool, as_json: bool) -> None:
+    from gitmem.cli import changes as told
+
+    history, commit = app.bundle.history, entry.commit
+    parent = commit.parents[0] if commit.parents else None
+    if unified:
+        lines = history.unified(parent, commit.oid)
+        if as_json:
+            app.out.json({**commit_json(entry), "message": commit.message, "unified": "".join(lines)})
+            return
+    changes = [] if unified else history.of_commit(commit)
+    if as_json:
+        app.out.json({**commit_json(entry), "message": commit.message, "changes": told.as_json(changes)})
+        return
+    app.out.paged()
+    app.out.line(yellow(f"commit {commit.oid}"))
+    if len(commit.parents) > 1:
+        app.out.line("Merge of   ", " ".join(parent[:_SHORT] for parent in commit.parents))
+    app.out.line("Author:    ", f"{commit.author.name} <{commit.author.email}>")
+    app.out.line("Date:      ", app.long_date(commit.committer.time))
+    for key, values in entry.trailers.items():
+        for value in values:
+            app.out.line(f"{key + ':':<10} ", value)
+    app.out.line()
+    app.out.line(_MARGIN, bold(commit.subject))
+    for line in _prose(commit.message, has_trailers=bool(entry.trailers)):
+        app.out.line(_MARGIN, line)
+    app.out.line()
+    if unified:
+        _tell_unified(app, lines)
+    elif changes:
+        told.tell(app.out, changes)
+    else:
+        app.out.line(dim("No entries changed."))
+
+
+_MARGIN = "    "
+
+
+def _prose(message: str, *, has_trailers: bool) -> list[str]:
+    """The body of a message, without subject and trailers."""
+    body = message.partition("\n")[2].strip("\n")
+    if has_trailers:
+        body = body.rpartition("\n\n")[0].strip("\n")
+    return ["", *body.split("\n")] if body else []
+
+
+def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool) -> None:
+    bundle = app.bundle
+    path = app.path(given)
+    commit = bundle.resolve(revision)
+    tree = bundle.repository.tree(commit)
+    found = tree.entry(path)
+    if found is None:
+        raise _no_such_file(app, path, revision)
+    if found.is_directory:
+        if raw:
+            raise UsageError(f"{given} is a directory, and --raw is for files.")
+        _show_directory(app, path, commit, as_json=as_json)
+        return
+    data = tree.read_entry(found)
+    if raw:
+        if sys.stdout.isatty():
+            raise UsageError("--raw writes bytes as they are: send them to a file or a pipe.")
+        app.out.bytes(data)
+    elif as_json:
+        app.out.json({"path": path, "commit": commit, **_content_json(path, data)})
+    elif b"\0" in data:
+        app.out.line(f"A binary file of {len(data):,} bytes; --raw writes it out.")
+    else:
+        app.out.paged()
+        app.out.text(data.decode("utf-8", "surrogateescape"))
+
+
+def _content_json(path: str, data: bytes) -> dict[str, object]:
+    from gitmem.cli.changes import _entry_json
+    from gitmem.okf.entries import entries_of, kind_of
+
+    content: dict[str, object] = {"kind": kind_of(path, data), "size": len(data)}
+    try:
+        content["text"] = data.decode()
+    except UnicodeDecodeError:
+        import base64
+
+        content["base64"] = base64.b64encode(data).decode()
+    content["entries"] = [_entry_json(entry) for entry in entries_of(path, data).values()]
+    return content
+
+
+def _show_directory(app: App, path: str, commit: str, *, as_json: bool) -> None:
+    names = app.bundle.repository.tree(commit).names(path)
+    listed = [name + "/" if entry.is_directory else name for name, entry in sorted(names.items())]
+    if as_json:
+        app.out.json({"path": path, "commit": commit, "kind": "directory", "names": listed})
+        return
+    app.out.paged()
+    for name in listed:
+        app.out.line(name)
+
+
+def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
+    where = "in the bundle" if revision == "HEAD" else f"at {revision}"
+    message = f"There is no file {path} {where}."
+    if os.path.lexists(app.bundle.repository.worktree.path(path)):
+        return UnknownRevision(message, hint="It lies in the work tree uncommitted: run `gitmem commit`.")
+    return UnknownRevision(message, hint=f"`gitmem log --path {path}` tells whether there ever was one.")
+
+
+# --- diff ------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("old", required=False, metavar="[A]")
+@click.argument("new", required=False, metavar="[B]")
+@click.option("--session", help="What one session changed in all its commits.")
+@click.option("--path", help="Only one file or directory.")
+@click.option("--stat", is_flag=True, help="Only how many entries changed in each file.")
+@click.option("--unified", is_flag=True, help="As lines of a unified diff.")
+@json_option
+@pass_app
+def diff(
+    app: App,
+    old: str | None,
+    new: str | None,
+    session: str | None,
+    path: str | None,
+    stat: bool,
+    unified: bool,
+    as_json: bool,
+) -> None:
+    """Show what changed, entry by entry, with the words that changed.
+
+    Without A: what was edited by hand and not committed yet. With A: from A to now. With A and B: from
+    A to B. Both are revisions as in `gitmem log`.
+
+    \b
+    gitmem diff
+    gitmem diff yesterday
+    gitmem diff HEAD~5 HEAD --path memories
+    gitmem diff --session s1 --stat
+    """
+    if session and (old or unified):
+        raise UsageError("--session goes with --path and --stat, not with revisions or --unified.")
+    if stat and unified:
+        raise UsageError("--stat and --unified can not go together.")
+    if old and new is None and ".." in old:
+        old, _, new = old.partition("..")
+        old, new = old or "HEAD", new or "HEAD"
+    inside = app.path(path) if path else ""
+    bundle = app.bundle
+    start = bundle.resolve(old) if old else None
+    end = bundle.resolve(new or "HEAD") if old else None
+    about = {"from": start, "to": end, "session": session}
+    if unified:
+        lines = (
+            bundle.history.unified(start, end, inside) if old else bundle.history.unified_work_tree(inside)
+        )
+        if as_json:
+            app.out.json({**about, "unified": "".join(lines)})
+        else:
+            app.out.paged()
+            _tell_unified(app, lines)
+        return
+    if session:
+        changes = bundle.history.of_session(session, inside)
+    elif old:
+        changes = bundle.history.between(start, end, inside)
+    else:
+        changes = bundle.history.of_work_tree(inside)
+    _tell_diff(app, changes, about, stat=stat, as_json=as_json)
+
+
+def _tell_diff(
+    app: App, changes: list[Change], about: dict[str, str | None], *, stat: bool, as_json: bool
+) -> None:
+    from gitmem.cli import changes as told
+
+    if as_json and stat:
+        app.out.json({**about, "files": told.stat(changes)})
+    elif as_json:
+        app.out.json({**about, "changes": told.as_json(changes)})
+    elif not changes:
+        app.out.line(dim("No entries differ."))
+    elif stat:
+        rows = told.stat(changes)
+        told.tell_stat(app.out, rows)
+        app.out.line(dim(f"{count(len(changes), 'change')} in {count(len(rows), 'file')}"))
+    else:
+        app.out.paged()
+        told.tell(app.out, changes)
+
+
+def _tell_unified(app: App, lines: Iterable[str]) -> None:
+    from gitmem.cli.changes import coloured
+
+    for line in lines:
+        for part in line.removesuffix("\n").split("\n"):
+            app.out.line(coloured(part))

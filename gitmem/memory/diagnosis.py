@@ -1,0 +1,333 @@
+"""The usual problems of a bundle: each found, told with what to do, and mended where that is safe."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BundleBusy, GitMemError
+from gitmem.git import gitindex, housekeeping, localconfig, transaction
+from gitmem.git.files import read_file
+from gitmem.git.message import Message
+from gitmem.git.refs import BRANCH
+from gitmem.memory.bundle import format_of
+from gitmem.okf import layout, pages
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+
+Fix = Callable[[], str]
+"""Mends a problem; gives a sentence that says what was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem, and what to do. A note (`serious` is False) does not stop gitmem from working."""
+
+    name: str
+    what: str
+    remedy: str
+    serious: bool = True
+    fix: Fix | None = None
+
+
+class Diagnosis:
+    """Looks at one bundle. `install_hooks` puts our git hooks in place (it depends on who calls us)."""
+
+    def __init__(self, bundle: Bundle, *, install_hooks: Callable[[], object]) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+        self._install_hooks = install_hooks
+
+    def run(self) -> Iterator[Problem]:
+        """Every problem found; one that stops a check is told and does not stop the next."""
+        for check in (
+            self._disk,
+            self._interrupted,
+            self._locks,
+            self._head,
+            self._format,
+            self._index,
+            self._hand_edits,
+            self._journals,
+            self._pages,
+            self._hooks,
+            self._settings,
+            self._housekeeping,
+        ):
+            try:
+                yield from check()
+            except GitMemError as error:
+                yield Problem("unreadable", str(error), error.hint or "Run `gitmem verify`.")
+
+    # The disk and its locks
+
+    def _disk(self) -> Iterator[Problem]:
+        probe = os.path.join(self._repository.scratch, f"{os.getpid()}-probe")
+        try:
+            os.makedirs(self._repository.scratch, exist_ok=True)
+            with open(probe, "wb") as file:
+                file.write(b"x")
+            os.unlink(probe)
+        except OSError as error:
+            yield Problem(
+                "disk",
+                f"The bundle can not be written ({error.strerror}: {error.filename}).",
+                "Mount the disk for writing, or mend owner and mode of that directory.",
+            )
+
+    def _interrupted(self) -> Iterator[Problem]:
+        if self._repository.pending.read() is None:
+            return
+        owner = self._repository.lock.owner() or "a process"
+        try:
+            with self._repository.lock.hold("doctor", wait=0):
+                pass
+        except BundleBusy as busy:
+            yield Problem("busy", str(busy), "Wait for it to end.", serious=False)
+            return
+        yield Problem(
+            "interrupted",
+            f"A write by {owner} was interrupted, and its work tree files or git's index lag behind.",
+            "The next write finishes it; so does `gitmem doctor --fix`.",
+            fix=self._mend,
+        )
+
+    def _mend(self) -> str:
+        with transaction.writing(self._repository, "doctor"):
+            pass
+        return "The interrupted write is finished."
+
+    def _locks(self) -> Iterator[Problem]:
+        note = self._repository.pending.read()
+        ours = note.locks if note else {}
+        for name in ("index", "HEAD", "packed-refs", "config", BRANCH):
+            path = self._repository.refs.path(name) + ".lock"
+            try:
+                stat = os.stat(path)
+            except OSError:
+                continue
+            if ours.get(path) != stat.st_ino:
+                age = max(0, int((time.time() - stat.st_mtime) / 60))
+                yield Problem(
+                    "lock",
+                    f"Another program holds {path} (since {age} minutes), so nothing can be committed.",
+                    "Let that program end. If no git command is running, remove the file.",
+                )
+
+    # The branch
+
+    def _head(self) -> Iterator[Problem]:
+        try:
+            self._repository.refuse_if_busy()
+        except GitMemError as error:
+            yield Problem("head", str(error), "Until then gitmem reads, and commits nothing.")
+        if self._repository.tip() is None:
+            yield Problem(
+                "branch",
+                "The branch main is gone.",
+                "Find its last commit with `git reflog`, then `git branch main COMMIT`.",
+            )
+
+    def _format(self) -> Iterator[Problem]:
+        agent = self._repository.tree(self._repository.tip()).read(layout.CONFIG_AGENT)
+        if agent is None:
+            yield Problem(
+                "format",
+                f"{layout.CONFIG_AGENT} is missing, which names the bundle's format.",
+                f"Bring it back: `git checkout HEAD~1 -- {layout.CONFIG_AGENT}`, from a commit that has it.",
+            )
+        elif format_of(agent) > layout.FORMAT:
+            yield Problem(
+                "format",
+                f"The bundle has format {format_of(agent)}, newer than this gitmem writes ({layout.FORMAT}).",
+                "Upgrade gitmem. Until then it reads, and commits nothing.",
+            )
+
+    # The work tree
+
+    def _index(self) -> Iterator[Problem]:
+        path = self._repository.worktree.index_path
+        raw = read_file(path)
+        if raw is None or self._repository.tip() is None:
+            if self._repository.tip() is not None:
+                yield Problem(
+                    "index",
+                    "Git's index is missing, so git takes every file for deleted.",
+                    "The next write makes it again; so does `git reset`.",
+                    fix=self._renew_index,
+                )
+            return
+        if gitindex.load(path) is not None:
+            return
+        if raw[:4] == b"DIRC" and raw[4:8] != b"\0\0\0\2":
+            yield Problem(
+                "index",
+                f"Git's index has version {raw[7]}; gitmem rewrites it whole at the next commit, which is slow "
+                "in a large bundle.",
+                "Run `git update-index --index-version 2`.",
+                serious=False,
+            )
+        else:
+            yield Problem(
+                "index",
+                "Git's index is damaged, split or sparse; what was staged in it can not be read by gitmem.",
+                "Run `git update-index --no-split-index`, or `git reset` if git can not read it either.",
+                fix=self._renew_index,
+            )
+
+    def _renew_index(self) -> str:
+        from gitmem.git.recovery import renew_index
+
+        with transaction.writing(self._repository, "doctor"):
+            renew_index(self._repository)
+        return "Git's index is made again."
+
+    def _hand_edits(self) -> Iterator[Problem]:
+        from gitmem.memory.handedits import acceptable
+
+        if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
+            return
+        edits = self._bundle.hand_edits()
+        usable, problems = acceptable(edits, self._bundle.tree(), self._bundle.now())
+        for problem in problems:
+            yield Problem(
+                "hand edit", problem, "Mend or remove the file: `gitmem commit` stops at it until then."
+            )
+        paths = sorted({edit.path for edit in usable})
+        if paths:
+            some = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+            yield Problem(
+                "hand edit",
+                f"Edited by hand and not committed: {some}.",
+                "See `gitmem diff`; `gitmem commit` commits it, and so does the next write.",
+                serious=False,
+            )
+
+    def _journals(self) -> Iterator[Problem]:
+        if not os.path.isdir(self._bundle.journal_dir):
+            return
+        from gitmem.memory.journal import abandoned
+
+        events = 0
+        for journal in abandoned(self._bundle.journal_dir):
+            events += len(journal.records)
+            journal.release()
+        if events:
+            yield Problem(
+                "journal",
+                f"A process ended without a flush and left events in its journal ({events}).",
+                "The next session commits them; so does `gitmem doctor --fix`.",
+                fix=self._recover_journals,
+            )
+
+    def _recover_journals(self) -> str:
+        return " ".join(self._bundle.recover_journals()) or "Nothing was left in the journals."
+
+    def _pages(self) -> Iterator[Problem]:
+        tree = self._repository.tree(self._repository.tip())
+        missing = [
+            directory
+            for directory in ("", "decisions", "memories", "plans", "sessions", "snapshots", "tools")
+            if tree.names(directory) and layout.INDEX not in tree.names(directory)
+        ]
+        if missing and self._repository.tip() is not None:
+            shown = ", ".join(f"{name}/{layout.INDEX}" if name else layout.INDEX for name in missing)
+            yield Problem(
+                "pages",
+                f"Generated pages are missing: {shown}.",
+                "`gitmem doctor --fix` makes them again.",
+                serious=False,
+                fix=lambda: self._make_pages(missing),
+            )
+
+    def _make_pages(self, directories: list[str]) -> str:
+        def work(edits: Edits) -> Message | None:
+            for directory in directories:
+                path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
+                names, below = edits.names(directory), edits.directories(directory)
+                edits.write(path, pages.index_page(directory, names, below))
+            return Message("recover", "generated pages made again")
+
+        self._bundle.commit(work, purpose="doctor", origin=self._bundle.origin())
+        return "The generated pages are made again."
+
+    # Around it
+
+    def _hooks(self) -> Iterator[Problem]:
+        from gitmem.memory.creation import hook_states
+
+        elsewhere = localconfig.hooks_path(self._repository)
+        if elsewhere:
+            yield Problem(
+                "hooks",
+                f"Git is told to look for hooks in {elsewhere}, so gitmem's hooks do not run.",
+                "Run `git config --unset core.hooksPath`, or call `gitmem hook NAME` from the hooks there.",
+                serious=False,
+            )
+        states = hook_states(self._repository)
+        missing = [name for name, state in states.items() if state == "missing"]
+        broken = [name for name, state in states.items() if state == "broken"]
+        if missing or broken:
+            which = ", ".join(missing + broken)
+            yield Problem(
+                "hooks",
+                f"Git hooks of gitmem are missing or call a gitmem that is gone: {which}.",
+                "`gitmem doctor --fix` puts them in place; without them plain git checks nothing.",
+                serious=bool(broken),
+                fix=self._put_hooks,
+            )
+        foreign = [name for name, state in states.items() if state == "foreign"]
+        if foreign:
+            yield Problem(
+                "hooks",
+                f"Git hooks of somebody else are in place: {', '.join(foreign)}.",
+                'Add a line `gitmem hook NAME "$@" || exit` to each, for gitmem to check commits.',
+                serious=False,
+            )
+
+    def _put_hooks(self) -> str:
+        self._install_hooks()
+        return "The git hooks are in place."
+
+    def _settings(self) -> Iterator[Problem]:
+        unsafe = localconfig.unsafe_settings(self._repository)
+        for setting in unsafe:
+            now = f"is {setting.value}" if setting.value else "is not set"
+            yield Problem(
+                "settings",
+                f"{setting.key} {now} in this repository: {setting.why}.",
+                f"Run `git config {setting.key} {setting.wanted}`.",
+                serious=bool(setting.value),
+                fix=lambda setting=setting: self._make_safe(setting),  # type: ignore[misc]
+            )
+
+    def _make_safe(self, setting: localconfig.UnsafeSetting) -> str:
+        localconfig.make_safe(self._repository, [setting])
+        return f"{setting.key} is {setting.wanted} now."
+
+    def _housekeeping(self) -> Iterator[Problem]:
+        if shutil.which("git") is None:
+            yield Problem(
+                "git",
+                "The git program is not installed; gitmem works without it, and compresses several times worse.",
+                "Install git to use plain git on the bundle and to keep it small.",
+                serious=False,
+            )
+        if housekeeping.due(self._repository):
+            yield Problem(
+                "gc",
+                "The object store has grown since it was last compressed.",
+                "Run `gitmem gc`; gitmem also does it by itself now and then.",
+                serious=False,
+                fix=self._clean,
+            )
+
+    def _clean(self) -> str:
+        cleaned = housekeeping.clean(self._repository)
+        return f"The object store is compressed ({cleaned.before.bytes:,} to {cleaned.after.bytes:,} bytes)."

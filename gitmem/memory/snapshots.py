@@ -1,0 +1,162 @@
+"""Snapshots: names for states of the memory. A named one travels; an automatic one stays on its machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem import __version__
+from gitmem.errors import InvalidContent, UnknownRevision
+from gitmem.git.message import Message, one_line
+from gitmem.git.objects import Oid, Person, Tag, render_tag
+from gitmem.git.refs import SNAPSHOTS, check_ref_name
+from gitmem.memory.edits import Edits
+from gitmem.memory.origin import Origin
+from gitmem.okf import layout
+from gitmem.okf.concept import Concept
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_AUTO = "auto/"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A tag with the commit it names."""
+
+    name: str
+    commit: Oid
+    tag: Tag | None
+
+    @property
+    def is_automatic(self) -> bool:
+        return self.name.startswith(_AUTO)
+
+    @property
+    def note(self) -> str:
+        return self.tag.message.strip() if self.tag else ""
+
+    @property
+    def time(self) -> int:
+        return self.tag.tagger.time if self.tag else 0
+
+
+class Snapshots:
+    """The snapshots of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+
+    def all(self, *, automatic: bool = True) -> list[Snapshot]:
+        """Snapshots, the oldest first."""
+        found = []
+        for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
+            commit, tag = self._repository.store.peel(oid)
+            snapshot = Snapshot(ref.removeprefix(SNAPSHOTS), commit, tag)
+            if automatic or not snapshot.is_automatic:
+                found.append(snapshot)
+        return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.name))
+
+    def get(self, name: str) -> Snapshot:
+        name = name.removeprefix("snapshot/")
+        oid = self._repository.refs.read(SNAPSHOTS + name)
+        if oid is None:
+            import difflib
+
+            near = difflib.get_close_matches(
+                name, [snapshot.name for snapshot in self.all()], n=3, cutoff=0.4
+            )
+            raise UnknownRevision(
+                f"There is no snapshot {name!r}.",
+                hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem snapshot list`.",
+            )
+        return Snapshot(name, *self._repository.store.peel(oid))
+
+    def create(self, name: str = "", note: str = "", *, origin: Origin, plan: str = "") -> Snapshot:
+        """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
+        note = self._bundle.redact(note)
+        with self._bundle.writing("snapshot"):
+            name = name.removeprefix("snapshot/") or self._fresh_name()
+            check_ref_name(SNAPSHOTS + name)
+            if name.startswith(_AUTO) or name == _AUTO.rstrip("/"):
+                raise InvalidContent(
+                    "Names that begin with 'auto/' are for automatic snapshots: choose another."
+                )
+            if self._repository.refs.read(SNAPSHOTS + name) is not None:
+                raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
+            at = self._bundle.now()
+
+            def work(edits: Edits) -> Message | None:
+                concept = Concept.new(
+                    layout.SNAPSHOT,
+                    f"{note.strip()}\n" if note.strip() else "",
+                    title=name,
+                    agent_id=origin.agent or None,
+                    machine=origin.machine or None,
+                    model=origin.model or None,
+                    session=origin.session or None,
+                    plan=plan or None,
+                    generated={"by": f"gitmem/{__version__}", "at": at},
+                )
+                edits.write(layout.snapshot(name), concept.render())
+                return Message("snapshot", name, {"Snapshot": name, "Reason": note})
+
+            published = self._bundle.commit(work, purpose="snapshot", origin=origin)
+            commit = published.commit.oid if published else self._bundle.tip
+            return self._tag(name, commit, note or name)
+
+    def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
+        """A tag on the present state with its circumstances; None where nothing changed since the last."""
+        with self._bundle.writing("snapshot"):
+            tip = self._bundle.tip
+            if any(snapshot.commit == tip for snapshot in self.all()):
+                return None
+            state = {
+                "reason": reason,
+                "agent": origin.agent,
+                "machine": origin.machine,
+                "model": origin.model,
+                "session": origin.session,
+            }
+            known = {key: value for key, value in state.items() if value}
+            return self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
+
+    def delete(self, name: str) -> Snapshot:
+        """Delete a snapshot's tag; the history it named stays."""
+        snapshot = self.get(name)
+        with self._bundle.writing("snapshot"):
+            ref = SNAPSHOTS + snapshot.name
+            oid = self._repository.refs.read(ref)
+            if oid is not None:
+                self._repository.refs.delete(ref, expected=oid)
+            path = layout.snapshot(snapshot.name)
+
+            def work(edits: Edits) -> Message | None:
+                if path not in edits:
+                    return None
+                edits.remove(path)
+                return Message("snapshot", f"delete {snapshot.name}")
+
+            self._bundle.commit(work, purpose="snapshot", origin=self._bundle.origin())
+        return snapshot
+
+    def _tag(self, name: str, commit: Oid, message: str) -> Snapshot:
+        moment = int(self._bundle.clock().timestamp())
+        who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
+        tag = render_tag(commit, f"snapshot/{name}", who, one_line(message, 2000) + "\n")
+        self._repository.store.write([tag])
+        if not self._repository.refs.set(SNAPSHOTS + name, tag.oid, expected=None):
+            raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
+        return self.get(name)
+
+    def _fresh_name(self, prefix: str = "") -> str:
+        """A timestamp that never collides, also for two within a moment."""
+        base = f"{self._bundle.clock():%Y-%m-%dT%H-%M-%S}"
+        name, number = base, 1
+        while self._repository.refs.read(SNAPSHOTS + prefix + name) is not None:
+            number += 1
+            name = f"{base}-{number}"
+        return name
