@@ -55,7 +55,9 @@ def b64url(rng: random.Random, fields: dict[str, object]) -> str:
 
 def jwt(rng: random.Random) -> str:
     head = b64url(rng, {"alg": rng.choice(["HS256", "RS256", "ES256"]), "typ": "JWT"})
-    body = b64url(rng, {"sub": draw(rng, DIGITS, 8), "iat": rng.randint(10**9, 2 * 10**9), "n": draw(rng, LOWER, 6)})
+    body = b64url(
+        rng, {"sub": draw(rng, DIGITS, 8), "iat": rng.randint(10**9, 2 * 10**9), "n": draw(rng, LOWER, 6)}
+    )
     return f"{head}.{body}.{draw(rng, URLSAFE, 43, 86)}"
 
 
@@ -74,7 +76,9 @@ def pgp(rng: random.Random) -> str:
     return f"{dashes}BEGIN {what}{dashes}{body}{dashes}END {what}{dashes}"
 
 
-WORDS = "river copper lantern meadow falcon harbor velvet thunder pepper orbit walnut saddle ember tulip".split()
+WORDS = (
+    "river copper lantern meadow falcon harbor velvet thunder pepper orbit walnut saddle ember tulip".split()
+)
 
 
 def password(rng: random.Random) -> str:
@@ -103,7 +107,9 @@ HOSTS = ("db.internal", "10.0.3.7", "prod-1.acme.io", "cluster0.ab1cd.mongodb.ne
 def in_url(*schemes: str) -> Draw:
     def make(rng: random.Random) -> str:
         name = rng.choice(["admin", "svc-deploy", "app", "root", "maria", ""]) or "app"
-        return f"{rng.choice(schemes)}://{name}:{urlword(rng)}@{rng.choice(HOSTS)}:{rng.randint(1024, 9999)}/app"
+        return (
+            f"{rng.choice(schemes)}://{name}:{urlword(rng)}@{rng.choice(HOSTS)}:{rng.randint(1024, 9999)}/app"
+        )
 
     return make
 
@@ -118,14 +124,18 @@ TOKENS: dict[str, Draw] = {
         f"DefaultEndpointsProtocol=https;AccountName={draw(r, LOWER, 8)};Account"
         f"Key={draw(r, BASE64, 86)}==;EndpointSuffix=core.windows.net"
     ),
-    "azure client secret": lambda r: draw(r, ALNUM, 3) + draw(r, DIGITS, 1) + "Q~" + draw(r, URLSAFE + ".~", 34),
+    "azure client secret": lambda r: (
+        draw(r, ALNUM, 3) + draw(r, DIGITS, 1) + "Q~" + draw(r, URLSAFE + ".~", 34)
+    ),
     "digitalocean": lambda r: r.choice(["dop", "doo", "dor"]) + "_v1_" + draw(r, HEX, 64),
     "cloudflare": lambda r: r.choice(["cfut", "cfat", "cfk"]) + "_" + draw(r, ALNUM, 48),
     "github classic": lambda r: r.choice(["ghp", "gho", "ghu", "ghs", "ghr"]) + "_" + draw(r, ALNUM, 36),
     "github fine-grained": lambda r: "github" + "_pat_" + draw(r, ALNUM, 22) + "_" + draw(r, ALNUM, 59),
     "gitlab": lambda r: r.choice(["glpat", "gldt", "glrt", "glptt"]) + "-" + draw(r, URLSAFE, 20),
     "bitbucket": lambda r: "AT" + "BB" + draw(r, ALNUM, 24) + draw(r, HEX.upper(), 8),
-    "slack bot": lambda r: f"xox{r.choice('bp')}-{draw(r, DIGITS, 12)}-{draw(r, DIGITS, 12)}-{draw(r, ALNUM, 24)}",
+    "slack bot": lambda r: (
+        f"xox{r.choice('bp')}-{draw(r, DIGITS, 12)}-{draw(r, DIGITS, 12)}-{draw(r, ALNUM, 24)}"
+    ),
     "slack webhook": lambda r: (
         f"https://hooks.slack.com/services/T{draw(r, UPPER + DIGITS, 8)}/B{draw(r, UPPER + DIGITS, 8)}"
         f"/{draw(r, ALNUM, 24)}"
@@ -138,10 +148,14 @@ TOKENS: dict[str, Draw] = {
     "twilio key": lambda r: "S" + "K" + draw(r, HEX, 32),
     "sendgrid": lambda r: "S" + "G." + draw(r, URLSAFE, 22) + "." + draw(r, URLSAFE, 43),
     "mailgun": lambda r: draw(r, HEX, 32) + "-" + draw(r, HEX, 8) + "-" + draw(r, HEX, 8),
-    "stripe": lambda r: r.choice(["sk", "rk"]) + "_" + r.choice(["live", "test"]) + "_" + draw(r, ALNUM, 24, 99),
+    "stripe": lambda r: (
+        r.choice(["sk", "rk"]) + "_" + r.choice(["live", "test"]) + "_" + draw(r, ALNUM, 24, 99)
+    ),
     "square": lambda r: "sq0" + r.choice(["atp-" + draw(r, URLSAFE, 22), "csp-" + draw(r, URLSAFE, 43)]),
     "shopify": lambda r: r.choice(["shpat", "shpca", "shppa", "shpss"]) + "_" + draw(r, HEX, 32),
-    "openai project": lambda r: "sk-" + "proj-" + draw(r, URLSAFE, 74) + "T3Blbk" + "FJ" + draw(r, URLSAFE, 74),
+    "openai project": lambda r: (
+        "sk-" + "proj-" + draw(r, URLSAFE, 74) + "T3Blbk" + "FJ" + draw(r, URLSAFE, 74)
+    ),
     "openai old": lambda r: "sk" + "-" + draw(r, ALNUM, 20) + "T3Blbk" + "FJ" + draw(r, ALNUM, 20),
     "anthropic": lambda r: "sk-" + "ant-" + "api03-" + draw(r, URLSAFE, 93) + "AA",
     "openrouter": lambda r: "sk-" + "or-v1-" + draw(r, HEX, 64),
@@ -161,7 +175,9 @@ TOKENS: dict[str, Draw] = {
     "linear": lambda r: "lin" + "_api_" + draw(r, ALNUM, 40),
     "notion": lambda r: r.choice(["secret" + "_" + draw(r, ALNUM, 43), "nt" + "n_" + draw(r, ALNUM, 46)]),
     "sentry token": lambda r: "sntry" + "u_" + draw(r, HEX, 64),
-    "sentry dsn": lambda r: f"https://{draw(r, HEX, 32)}@o{draw(r, DIGITS, 6)}.ingest.sentry.io/{draw(r, DIGITS, 7)}",
+    "sentry dsn": lambda r: (
+        f"https://{draw(r, HEX, 32)}@o{draw(r, DIGITS, 6)}.ingest.sentry.io/{draw(r, DIGITS, 7)}"
+    ),
     "grafana": lambda r: "gls" + "a_" + draw(r, ALNUM, 32) + "_" + draw(r, HEX, 8),
     "new relic": lambda r: "NR" + "AK-" + draw(r, UPPER + DIGITS, 27),
     "heroku": lambda r: "HRK" + "U-AA" + draw(r, URLSAFE, 58),
@@ -191,7 +207,13 @@ TOLD: dict[str, tuple[Draw, tuple[str, ...]]] = {
     ),
     "datadog": (
         lambda r: draw(r, HEX, r.choice([32, 40])),
-        ("DD_API_KEY={}", "our Datadog API key is {}", "datadog:\n  api_key: {}", "DD-API-KEY: {}", "datadog key {}"),
+        (
+            "DD_API_KEY={}",
+            "our Datadog API key is {}",
+            "datadog:\n  api_key: {}",
+            "DD-API-KEY: {}",
+            "datadog key {}",
+        ),
     ),
     "twilio auth token": (
         lambda r: draw(r, HEX, 32),
@@ -207,7 +229,12 @@ TOLD: dict[str, tuple[Draw, tuple[str, ...]]] = {
     ),
     "cloudflare old": (
         lambda r: draw(r, URLSAFE, 40),
-        ("CLOUDFLARE_API_TOKEN={}", "cloudflare api token: {}", "CF token for the zone is {}", "CF_API_KEY: '{}'"),
+        (
+            "CLOUDFLARE_API_TOKEN={}",
+            "cloudflare api token: {}",
+            "CF token for the zone is {}",
+            "CF_API_KEY: '{}'",
+        ),
     ),
     "bearer header": (
         lambda r: draw(r, URLSAFE, 32, 64),
@@ -221,7 +248,11 @@ TOLD: dict[str, tuple[Draw, tuple[str, ...]]] = {
     ),
     "basic header": (
         lambda r: b64(f"{r.choice(WORDS)}:{password(r)}"),
-        ("Authorization: Basic {}", "curl -H 'Authorization: Basic {}' https://acme.io", "proxy-authorization: basic {}"),
+        (
+            "Authorization: Basic {}",
+            "curl -H 'Authorization: Basic {}' https://acme.io",
+            "proxy-authorization: basic {}",
+        ),
     ),
     "password in prose": (
         password,
@@ -253,7 +284,10 @@ TOLD: dict[str, tuple[Draw, tuple[str, ...]]] = {
     ),
     "ado connection": (
         lambda r: draw(r, ALNUM + "!#%*", 12, 20),
-        ("Server=db;Database=shop;User Id=sa;Password={};Encrypt=True", "Server=tcp:x.net,1433;Uid=app;Pwd={};"),
+        (
+            "Server=db;Database=shop;User Id=sa;Password={};Encrypt=True",
+            "Server=tcp:x.net,1433;Uid=app;Pwd={};",
+        ),
     ),
     "jdbc": (
         lambda r: draw(r, ALNUM + "!*", 10, 20),
@@ -319,7 +353,11 @@ def is_found(secret: str, text: str) -> bool:
     end = begin + len(secret)
     covered = sum(max(0, min(end, each.end) - max(begin, each.start)) for each in find(text))
     # In a URL or a connection string only the password is the secret, and it is eight characters or more.
-    return secret not in redact(text) and (covered >= 0.8 * len(secret) or (covered >= 8 and "=" in secret + text) or (covered >= 8 and "://" in secret))
+    return secret not in redact(text) and (
+        covered >= 0.8 * len(secret)
+        or (covered >= 8 and "=" in secret + text)
+        or (covered >= 8 and "://" in secret)
+    )
 
 
 def recall(seed: int, each: int, show: bool) -> dict[str, tuple[int, int]]:
@@ -354,7 +392,9 @@ def speed(texts: list[str]) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--each", type=int, default=40, help="fakes per kind")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
@@ -375,7 +415,11 @@ def main() -> int:
         report["ordinary"] = f"skipped: {DATA} is not there"
     else:
         flagged = [line for line in lines if find(line)]
-        report |= {"ordinary": len(lines), "flagged": len(flagged), "flagged_share": round(len(flagged) / len(lines), 5)}
+        report |= {
+            "ordinary": len(lines),
+            "flagged": len(flagged),
+            "flagged_share": round(len(flagged) / len(lines), 5),
+        }
         report["us_per_kb"] = micros = round(speed(lines))
         fine = fine and len(flagged) <= 0.001 * len(lines) and micros <= 300
         if options.show:

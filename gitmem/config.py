@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -108,7 +109,7 @@ class Config:
 
     def __getitem__(self, key: str) -> Value:
         """The value of a setting by its dotted name."""
-        if key not in _TABLE:
+        if key not in _table():
             raise KeyError(key)
         found: Any = self
         for part in key.split("."):
@@ -117,14 +118,14 @@ class Config:
         return value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_TABLE)
+        return iter(_table())
 
     def __len__(self) -> int:
-        return len(_TABLE)
+        return len(_table())
 
     def origin(self, key: str) -> str:
         """Where the value of `key` came from: a variable, a file, or `default`."""
-        if key not in _TABLE:
+        if key not in _table():
             raise KeyError(key)
         return self._origins.get(key, "default")
 
@@ -175,11 +176,20 @@ def _rows(table: type, defaults: Any, prefix: str = "") -> Iterator[Setting]:
         yield Setting(key, name, default, about.help, choices, about.minimum, about.pattern, about.form)
 
 
-SETTINGS: tuple[Setting, ...] = tuple(_rows(Config, Config()))
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Every setting. Made when it is asked for: most commands find nothing set and start faster without."""
+    return tuple(_rows(Config, Config()))
 
 
-_TABLE = {setting.key: setting for setting in SETTINGS}
-_GROUPS = frozenset(key.partition(".")[0] for key in _TABLE if "." in key)
+@cache
+def _table() -> dict[str, Setting]:
+    return {setting.key: setting for setting in settings()}
+
+
+@cache
+def _groups() -> frozenset[str]:
+    return frozenset(key.partition(".")[0] for key in _table() if "." in key)
 
 
 # --- sources ---------------------------------------------------------------------------------------------
@@ -225,10 +235,9 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
             values[key] = value
             origins[key] = origin
 
-    by_variable = {setting.env: setting for setting in SETTINGS}
-    for name in sorted(env):
-        if not name.startswith(ENV_PREFIX) or name in NOT_SETTINGS:
-            continue
+    given = sorted(name for name in env if name.startswith(ENV_PREFIX) and name not in NOT_SETTINGS)
+    by_variable = {setting.env: setting for setting in settings()} if given else {}
+    for name in given:
         setting = by_variable.get(name)
         if setting is None:
             raise _unknown(name, "the environment", by_variable)
@@ -244,7 +253,7 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
     for file in files:
         for key, raw in _flat(file):
             if raw is not None:
-                take(key, _from_data(_TABLE[key], raw, file.origin), file.origin)
+                take(key, _from_data(_table()[key], raw, file.origin), file.origin)
 
     if hostname and not values.get("machine"):
         values["machine"] = hostname
@@ -255,7 +264,7 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
 def _build(values: Mapping[str, Value], origins: Mapping[str, str]) -> Config:
     config = Config(_origins=MappingProxyType(dict(origins)))
     top: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
-    for group in _GROUPS:
+    for group in {key.partition(".")[0] for key in values if "." in key}:
         inside = {
             key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{group}.")
         }
@@ -298,7 +307,7 @@ def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
     """Known keys with their values; groups may be nested (`distiller: {model: x}`) or dotted."""
     foreign_allowed = file.section == "host-memory"
     for name, raw in file.values.items():
-        if isinstance(name, str) and name in _GROUPS:
+        if isinstance(name, str) and name in _groups():
             if raw is None:
                 continue
             if not isinstance(raw, Mapping):
@@ -309,10 +318,10 @@ def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
         else:
             pairs = [(str(name), raw)]
         for key, value in pairs:
-            if key in _TABLE:
+            if key in _table():
                 yield key, value
             elif not foreign_allowed:
-                raise _unknown(key, file.origin, _TABLE)
+                raise _unknown(key, file.origin, _table())
 
 
 def _from_text(setting: Setting, text: str, source: str) -> Value:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from gitmem import config
-from gitmem.config import SETTINGS, Config, ConfigFile, parse_file, resolve, sources
+from gitmem.config import Config, ConfigFile, parse_file, resolve, settings, sources
 from gitmem.errors import ConfigError
 
 DEFAULTS = {
@@ -58,19 +58,19 @@ class TestTable:
 
     def test_every_setting_is_described(self) -> None:
         """Each row has a help text, and its default would pass its own check."""
-        for setting in SETTINGS:
+        for setting in settings():
             assert setting.help, setting.key
             assert setting.default == resolve({setting.env: str(setting.default)})[setting.key]
 
     def test_variables_are_unambiguous(self) -> None:
         """No two settings share an environment variable, nor one of the command line's own."""
-        names = [setting.env for setting in SETTINGS]
+        names = [setting.env for setting in settings()]
         assert len(names) == len(set(names))
         assert not config.NOT_SETTINGS & set(names)
 
     def test_row_types(self) -> None:
         """The type of a row comes from its field."""
-        kinds = {setting.key: setting.type for setting in SETTINGS}
+        kinds = {setting.key: setting.type for setting in settings()}
         assert tuple(
             kinds[key]
             for key in ("hot_memory_max", "recall_log", "recall_mode", "distiller.timeout", "distiller.model")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cli.output import Output, complain
 from gitmem.errors import BundleNotFound, BundleUnusable, ConfigError, GitMemError, UnsafePath
@@ -21,14 +20,17 @@ if TYPE_CHECKING:
 _HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
 
 
-@dataclass(frozen=True)
-class World:
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class World(NamedTuple):
     """Environment, home, working directory, clock and names: all that gitmem takes from outside."""
 
     env: Mapping[str, str]
     home: str
     cwd: str
-    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    clock: Callable[[], datetime] = _now
     person: str = ""
     hostname: str = ""
     zone: tzinfo | None = None
@@ -91,7 +93,6 @@ class App:
     def bundle(self) -> Bundle:
         """The bundle that this command is about, opened; what a crash left undone is finished first."""
         from gitmem.memory.bundle import Bundle
-        from gitmem.okf.layout import CONFIG_AGENT
 
         repository = self.repository
         bundle = Bundle.open(
@@ -100,7 +101,7 @@ class App:
             clock=self.world.clock,
             person=self.world.person,
         )
-        if not os.path.isdir(repository.state_dir) and CONFIG_AGENT not in bundle.tree():
+        if not _is_bundle(repository.root):
             raise BundleUnusable(
                 f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE
             )
@@ -108,11 +109,49 @@ class App:
         return bundle
 
     @cached_property
+    def writing_bundle(self) -> Bundle:
+        """The bundle, to add something to: dead writers' events and hand edits are committed first.
+
+        A hand edit that can not be committed is told and left alone: it must not stop an agent.
+        """
+        bundle = self.bundle
+        bundle.recover_journals()
+        bundle.take_in_edits(strict=False)
+        return bundle
+
+    @cached_property
+    def whole_bundle(self) -> Bundle:
+        """The bundle, to act on as a whole: every hand edit is committed first, or nothing happens."""
+        bundle = self.bundle
+        bundle.recover_journals()
+        bundle.take_in_edits(strict=True)
+        return bundle
+
+    @property
+    def session(self) -> str:
+        """The session that the environment names."""
+        return self.world.env.get("GITMEM_SESSION", "")
+
+    @cached_property
     def repository(self) -> Repository:
         """The repository of the bundle, also where it can not be opened as one."""
         from gitmem.git.setup import open_repository
 
         return open_repository(self._find())
+
+    def any_bundle(self) -> Bundle:
+        """The bundle as it stands, damaged or not: for the commands that say what is wrong with it."""
+        from gitmem.memory.bundle import Bundle
+
+        repository = self.repository
+        bundle = Bundle(repository, self.config_of(repository), self.world.clock, self.world.person)
+        if not _is_bundle(repository.root):
+            Bundle.open(repository.root, clock=self.world.clock)  # says so where there are no commits
+            raise BundleUnusable(
+                f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE
+            )
+        self.bundle = bundle
+        return bundle
 
     def _find(self) -> str:
         chosen = self.chosen or self.world.env.get("GITMEM_BUNDLE", "")
@@ -202,6 +241,16 @@ class App:
     def date(self, seconds: float) -> str:
         """A moment for people: local time, to the minute."""
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
+
+    def iso(self, seconds: float) -> str:
+        """A moment for programs."""
+        from gitmem.okf.timestamps import stamp
+
+        return stamp(datetime.fromtimestamp(seconds, UTC))
+
+    def outside_path(self, given: str) -> str:
+        """A path anywhere, from what a person typed."""
+        return self._from_here(given)
 
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"

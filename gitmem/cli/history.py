@@ -107,6 +107,7 @@ def _log_line(app: App, entry: LogEntry) -> list[Piece]:
     about = f"{who} on {machine}" if machine else who
     if entry.session:
         about += f", session {entry.session}"
+    reason = entry.first("Reason")
     return [
         yellow(commit.oid[:_SHORT]),
         " ",
@@ -115,6 +116,7 @@ def _log_line(app: App, entry: LogEntry) -> list[Piece]:
         cyan(entry.kind.ljust(8)),
         " ",
         what,
+        f": {reason}" if reason else "",
         dim(f"  ({about})"),
     ]
 

@@ -44,7 +44,7 @@ def status(app: App, show_config: bool, as_json: bool) -> None:
 
 
 def _show_config(app: App, *, as_json: bool) -> None:
-    from gitmem.config import SETTINGS
+    from gitmem.config import settings
     from gitmem.errors import BundleNotFound
 
     try:
@@ -53,7 +53,7 @@ def _show_config(app: App, *, as_json: bool) -> None:
         config = app.config_of(None)
     rows = [
         {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
-        for row in SETTINGS
+        for row in settings()
     ]
     if as_json:
         app.out.json({"settings": rows})

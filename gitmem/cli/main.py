@@ -37,10 +37,32 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "commit": Row("gitmem.cli.look", "commit", "Commit what was edited by hand."),
         "demo": Row("gitmem.cli.demo", "demo", "Tell a short real story in a temporary bundle."),
     },
+    "Remember": {
+        "memory": Row("gitmem.cli.memory", "memory", "The curated store: add, replace, remove, list, block."),
+        "record": Row("gitmem.cli.record", "record", "Record an observation, decision, tool call or turn."),
+        "session": Row("gitmem.cli.record", "session", "Begin, end, list and show sessions."),
+        "plan": Row("gitmem.cli.record", "plan", "Plans with their steps."),
+    },
     "History": {
         "log": Row("gitmem.cli.history", "log", "List commits, newest first."),
         "show": Row("gitmem.cli.history", "show", "Show a commit, or a file as it was."),
         "diff": Row("gitmem.cli.history", "diff", "Show what changed, entry by entry."),
+        "blame": Row("gitmem.cli.undo", "blame", "Say who brought each entry of a file, when and why."),
+        "trace": Row(
+            "gitmem.cli.undo", "trace", "Follow a text through the history and say what it touched."
+        ),
+    },
+    "Undo": {
+        "snapshot": Row("gitmem.cli.undo", "snapshot", "Name the present state; list, show, delete names."),
+        "restore": Row("gitmem.cli.undo", "restore", "Put the memory back to an earlier state."),
+        "revert": Row("gitmem.cli.undo", "revert", "Take back what some commits did, keep what came since."),
+        "undo": Row("gitmem.cli.undo", "undo", "Take back the last restore, revert or merge."),
+    },
+    "Safety": {
+        "scan": Row("gitmem.cli.safety", "scan", "Scan text for attacks on a memory."),
+        "quarantine": Row(
+            "gitmem.cli.safety", "quarantine", "Look at what was held back; release or drop it."
+        ),
     },
     "Upkeep": {
         "verify": Row("gitmem.cli.upkeep", "verify", "Prove that the bundle is whole."),
@@ -56,10 +78,10 @@ COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items(
 class LazyGroup(click.Group):
     """A group that imports a command only to run it or to show its own help."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
@@ -67,7 +89,11 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 (click's)
+        formatter: click.HelpFormatter,
+    ) -> None:
         for section, rows in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl([(name, row.help) for name, row in rows.items()])
@@ -147,7 +173,7 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
         return 0
-    except Exception as error:  # noqa: BLE001 (the last boundary: people get a line, not a traceback)
+    except Exception as error:  # the last boundary: people get a line, not a traceback
         if env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):

@@ -15,9 +15,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from subprocess import Popen
 
+# The patterns are compiled when the first text needs them: plain ASCII does not.
+
 # Control characters, surrogates, line separators, variation selectors and every format character of
 # Unicode, spelled out so that the answer does not depend on the Unicode version of the running Python.
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
@@ -26,7 +28,7 @@ _UNSAFE = re.compile(
 # Where an invisible character is part of a picture or a letter, it is left alone: one that chooses the
 # coloured form of an emoji, one that joins two of them, one that parts two Persian letters.
 _PICTURE = "[\u00a9\u00ae\u2190-\u2bff\u3030-\u329f\U0001f000-\U0001faff]"
-_HARMLESS = re.compile(
+_HARMLESS = (
     f"(?<={_PICTURE})[\ufe0e\ufe0f]|(?:(?<={_PICTURE})|(?<=\ufe0f))\u200d(?={_PICTURE})"
     "|(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])"
 )
@@ -80,13 +82,13 @@ def safe(text: str, *, keep: str = "") -> str:
     """The text with every character that could act unseen shown instead; those in `keep` stay."""
     if text.isascii() and text.isprintable():
         return text
-    harmless = {match.start() for match in _HARMLESS.finditer(text)}
+    harmless = {match.start() for match in re.finditer(_HARMLESS, text)} if not text.isascii() else ()
 
     def shown(match: re.Match[str]) -> str:
         char = match[0]
         return char if char in keep or match.start() in harmless else _shown(ord(char))
 
-    return _UNSAFE.sub(shown, text)
+    return re.sub(_UNSAFE, shown, text)
 
 
 def _shown(code: int) -> str:
@@ -106,7 +108,7 @@ def to_json(value: object) -> str:
     import json
 
     # Such characters can only stand inside strings, where their escape means the same.
-    return _UNSAFE.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\0"))
+    return re.sub(_UNSAFE, _json_escape, json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\0"))
 
 
 def _json_escape(match: re.Match[str]) -> str:

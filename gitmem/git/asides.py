@@ -1,11 +1,11 @@
-"""Files of a commit made aside while the disk is busy with its objects: afterwards they only need their names."""
+"""Files of a commit made aside while the disk is busy: afterwards they only need their names."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 
-from gitmem.git.files import move, write_new
+from gitmem.git.files import close_later, move, write_new
 
 _AT_MOST = 64
 """Each may hold a file descriptor for a moment, of which a host has perhaps a thousand."""
@@ -44,9 +44,8 @@ class FilesAside:
 
     def close(self) -> None:
         """Let go of the old files, and of new ones that never got their names."""
-        for descriptor in self._replaced:
-            os.close(descriptor)
-        self._replaced.clear()
+        close_later(self._replaced)
+        self._replaced = []
         for temporary, _ in self._made.values():
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

@@ -7,6 +7,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
 
@@ -77,9 +78,12 @@ class DiskGroup:
 def start_flushing(descriptors: Sequence[int]) -> Callable[[], None]:
     """Flush files side by side; what is given waits for it, and must be called before they are closed."""
     waiters = _DiskWaiters.shared()
-    if waiters is None:
-        return lambda: [os.fsync(descriptor) for descriptor in descriptors].clear()
-    return waiters.start(descriptors)
+    return waiters.start(descriptors) if waiters is not None else partial(_flush_in_turn, descriptors)
+
+
+def _flush_in_turn(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.fsync(descriptor)
 
 
 class _DiskWaiters:
@@ -95,7 +99,7 @@ class _DiskWaiters:
     _shared: ClassVar[_DiskWaiters | None] = None
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[tuple[int, SimpleQueue[OSError | None]]] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
         for _ in range(self._COUNT):
             threading.Thread(target=self._work, name="gitmem-disk", daemon=True).start()
 
@@ -115,7 +119,7 @@ class _DiskWaiters:
     def start(self, descriptors: Sequence[int]) -> Callable[[], None]:
         answers: SimpleQueue[OSError | None] = SimpleQueue()
         for descriptor in descriptors:
-            self._jobs.put((descriptor, answers))
+            self.do(partial(_flush_and_tell, descriptor, answers))
 
         def wait() -> None:
             # All are waited for before a failure is told: the caller closes its files then.
@@ -125,15 +129,30 @@ class _DiskWaiters:
 
         return wait
 
+    def do(self, job: Callable[[], object]) -> None:
+        """Let one of the threads do something that raises nothing."""
+        self._jobs.put(job)
+
     def _work(self) -> None:
         while True:
-            descriptor, answers = self._jobs.get()
-            try:
-                os.fsync(descriptor)
-            except OSError as error:
-                answers.put(error)
-            else:
-                answers.put(None)
+            self._jobs.get()()
+
+
+def _flush_and_tell(descriptor: int, answers: SimpleQueue[OSError | None]) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        answers.put(error)
+    else:
+        answers.put(None)
+
+
+def close_later(descriptors: Sequence[int]) -> None:
+    """Close files while the caller goes on: the last one to close a removed file frees it, which takes long."""
+    waiters = _DiskWaiters.shared()
+    for descriptor in descriptors:
+        close = partial(os.close, descriptor)
+        close() if waiters is None else waiters.do(close)
 
 
 if hasattr(os, "register_at_fork"):

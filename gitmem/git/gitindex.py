@@ -73,7 +73,7 @@ class GitIndex:
     """A version 2 index as raw bytes with the place of every record."""
 
     def __init__(self, raw: bytes, mtime: int) -> None:
-        self._raw = raw
+        self.raw = raw
         self._mtime = mtime
         self.names: list[bytes] = []
         self._starts: list[int] = []
@@ -82,10 +82,10 @@ class GitIndex:
 
     @property
     def checksum(self) -> str:
-        return self._raw[-20:].hex()
+        return self.raw[-20:].hex()
 
     def _walk(self) -> None:
-        raw, position = self._raw, _HEADER.size
+        raw, position = self.raw, _HEADER.size
         names, starts, racy = self.names, self._starts, self._racy
         moment = struct.pack(">L", self._mtime & _U32)
         count = _HEADER.unpack_from(raw)[2]
@@ -112,15 +112,15 @@ class GitIndex:
 
     def oid(self, place: int) -> Oid:
         start = self._starts[place]
-        return self._raw[start + 40 : start + 60].hex()
+        return self.raw[start + 40 : start + 60].hex()
 
     def mode(self, place: int) -> int:
-        return int.from_bytes(self._raw[self._starts[place] + 24 : self._starts[place] + 28])
+        return int.from_bytes(self.raw[self._starts[place] + 24 : self._starts[place] + 28])
 
     def untouched(self, place: int, stat: os.stat_result) -> bool:
         """The file is for certain what the record says: same stat, and not written in the index's second."""
         start = self._starts[place]
-        changed, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self._raw, start)
+        changed, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self.raw, start)
         return (
             (seconds, nanos) == _split(stat.st_mtime_ns)
             and changed == stat.st_ctime_ns // 1_000_000_000 & _U32  # a program may set the other time back
@@ -130,31 +130,58 @@ class GitIndex:
             and seconds < self._mtime
         )
 
-    def splice(self, changes: Mapping[bytes, Record | None]) -> bytes:
-        """The bytes of an index in which these records are set or dropped.
+    def splice(self, changes: Mapping[bytes, Record | None]) -> GitIndex:
+        """An index in which these records are set or dropped.
 
         Extensions are left out: a stale cache of trees makes `git commit` write the old tree while
         `git status` is clean. Records that became racy get size 0, as git does it, so that a
         same-size edit in the second of a flush is seen.
         """
-        raw = bytearray(self._raw)
+        raw = bytearray(self.raw)
         for position in self._racy:
             raw[position + 36 : position + 40] = b"\0\0\0\0"
+        names: list[bytes] = []
+        starts: list[int] = []
         pieces: list[bytes] = []
-        copied = _HEADER.size
-        count = len(self.names)
+        done = shift = 0
         for name in sorted(changes):
             record = changes[name]
             place = bisect_left(self.names, name)
-            start = self._starts[place]
             known = place < len(self.names) and self.names[place] == name
-            pieces.append(bytes(raw[copied:start]))
+            here, behind = self._starts[place], self._starts[place + known]
+            names += self.names[done:place]
+            starts += _shifted(self._starts[done:place], shift)
+            pieces.append(bytes(raw[self._starts[done] : here]))
             if record is not None:
+                names.append(name)
+                starts.append(here + shift)
                 pieces.append(record.render(name))
-            copied = self._starts[place + 1] if known else start
-            count += (record is not None) - known
-        pieces.append(bytes(raw[copied : self._starts[-1]]))
-        return _sealed(count, b"".join(pieces))
+                shift += len(pieces[-1])
+            shift -= behind - here
+            done = place + known
+        names += self.names[done:]
+        starts += _shifted(self._starts[done:], shift)
+        pieces.append(bytes(raw[self._starts[done] : self._starts[-1]]))
+        spliced = GitIndex.__new__(GitIndex)
+        spliced.raw = _sealed(len(names), b"".join(pieces))
+        spliced.names, spliced._starts = names, starts
+        spliced._racy = [starts[bisect_left(names, name)] for name, record in changes.items() if record]
+        spliced._mtime = self._mtime
+        return spliced
+
+    def written(self, mtime: int) -> bool:
+        """The index made by `splice` is in place since this second; False where it must be read again."""
+        if mtime < self._mtime:  # the clock was set back: files that were old are young again
+            return False
+        self._mtime = mtime
+        moment = struct.pack(">L", mtime & _U32)
+        # Only new records can be racy: the others were looked at when the last index was spliced.
+        self._racy = [start for start in self._racy if self.raw[start + 8 : start + 12] >= moment]
+        return True
+
+
+def _shifted(starts: list[int], by: int) -> list[int]:
+    return [start + by for start in starts] if by else starts
 
 
 def load(path: str) -> GitIndex | None:
@@ -173,7 +200,7 @@ def load(path: str) -> GitIndex | None:
         index = GitIndex(raw if raw[7] == 2 else _as_version_2(raw), mtime)
     except (struct.error, IndexError, ValueError):
         return None
-    return None if _has_foreign_extension(index._raw, index._starts[-1]) else index
+    return None if _has_foreign_extension(index.raw, index._starts[-1]) else index
 
 
 def _as_version_2(raw: bytes) -> bytes:

@@ -44,7 +44,11 @@ class PreparedLock:
 
     @property
     def inode(self) -> int:
-        return os.fstat(self._descriptor).st_ino
+        return self.stat().st_ino
+
+    def stat(self) -> os.stat_result:
+        """The stat of what was written so far, which nobody else writes."""
+        return os.fstat(self._descriptor)
 
     def write(self, data: bytes, disk: DiskGroup | None = None) -> None:
         """Set the target's next content; it is on disk when `disk` was flushed."""

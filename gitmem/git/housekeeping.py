@@ -103,7 +103,8 @@ def clean(repository: Repository) -> Cleaned:
 
 def clean_in_background(repository: Repository) -> None:
     """Start housekeeping as a process of its own, with low priority; the caller does not wait."""
-    command = [sys.executable, "-m", "gitmem", "-C", repository.root, "gc", "--auto"]
+    # -P: it runs in the bundle, from where Python must not import.
+    command = [sys.executable, "-P", "-m", "gitmem", "-C", repository.root, "gc", "--auto"]
     with contextlib.suppress(OSError):  # nothing depends on it
         subprocess.Popen(
             command,

@@ -177,6 +177,8 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) 
         if entries is not None:
             joined.update((entry.oid, entry) for entry in entries)
             done.append(name)
+        else:
+            _remove_orphan(os.path.join(directory, name))
     if len(done) < 2:
         return 0
     pack = StagedPack(directory, joined.values(), stem=stem)
@@ -188,6 +190,17 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) 
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(directory, name + suffix))
     return len(done)
+
+
+def _remove_orphan(stem: str) -> None:
+    """Remove a pack that lost its index when somebody was killed while joining it into another.
+
+    A new one has none either for a moment, when git is about to add it; so only after a day.
+    """
+    with contextlib.suppress(OSError):
+        age = os.stat(os.path.dirname(stem)).st_mtime - os.stat(stem + ".pack").st_mtime
+        if age > 86_400 and not os.path.exists(stem + ".idx"):
+            os.unlink(stem + ".pack")
 
 
 def _is_kept(pack: str) -> bool:
@@ -206,9 +219,17 @@ def _read_whole(stem: str) -> list[Packed] | None:
         return None
     if not index.startswith(_INDEX_MAGIC) or pack[:4] != b"PACK":
         return None
-    if hashlib.sha1(pack[:-20], usedforsecurity=False).digest() != pack[-20:]:
+    # The originals are removed afterwards, so a damaged one is left as it is: git may still mend it.
+    if index[-40:-20] != pack[-20:] or not (_is_sealed(index) and _is_sealed(pack)):
         return None
-    return list(_entries(index, pack)) if not _has_deltas(index, pack) else None
+    if _has_deltas(index, pack):
+        return None
+    entries = list(_entries(index, pack))
+    return entries if all(zlib.crc32(entry.raw) == entry.crc for entry in entries) else None
+
+
+def _is_sealed(data: bytes) -> bool:
+    return hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]
 
 
 def _offsets(index: bytes) -> list[int]:

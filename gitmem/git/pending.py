@@ -40,7 +40,13 @@ class PendingFile:
     def write(self, pending: Pending, disk: DiskGroup) -> None:
         """Write the note; it counts when `disk` was flushed."""
         body = json.dumps(
-            {"old": pending.old, "new": pending.new, "paths": pending.paths, "locks": pending.locks}
+            {
+                "old": pending.old,
+                "new": pending.new,
+                "paths": pending.paths,
+                "locks": pending.locks,
+                "leaves": pending.leaves,
+            }
         ).encode()
         digest = hashlib.sha256(body).hexdigest().encode()
         disk.write(self.path, _MARK + digest + b" %d\n" % len(body) + body + b"\n", in_place=True)

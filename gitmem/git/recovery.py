@@ -19,7 +19,7 @@ from gitmem.git.worktree import HandEdit
 
 _FAR = 10_000
 _LOCK_WAIT = 5.0
-_LOOKS = 10
+_LOOKS = 3
 
 
 def recover(repository: Repository) -> list[str]:
@@ -93,22 +93,28 @@ def hand_edits(repository: Repository) -> list[HandEdit]:
 
     What a commit under way, or cut short by a crash, has not brought along yet is no edit.
     """
-    edits: list[HandEdit] = []
     for _ in range(_LOOKS):
-        tip, note = repository.tip(), repository.pending.read()
-        target = repository.tree(tip)
-        try:
-            edits = repository.worktree.hand_edits(target, tip or "")
-        except OSError as error:
-            where = f" at {error.filename}" if error.filename else ""
-            raise BundleUnusable(f"The work tree can not be read ({error.strerror}{where}).") from error
-        if edits and note is not None and tip is not None and _follows(repository, tip, note):
-            old = repository.tree(note.old)
-            edits = [edit for edit in edits if not _left_behind(edit, note, old, target)]
-        # A writer that came in between makes everything look edited: look again.
-        if not edits or (repository.tip(), repository.pending.read()) == (tip, note):
-            break
-    return edits
+        edits, certain = _look(repository)
+        if certain:
+            return edits
+    # A busy writer does not let us look: have it wait for a moment.
+    with repository.lock.hold("looking for hand edits"):
+        return _look(repository)[0]
+
+
+def _look(repository: Repository) -> tuple[list[HandEdit], bool]:
+    """Hand edits, and whether no writer came in between and made everything look edited."""
+    tip, note = repository.tip(), repository.pending.read()
+    target = repository.tree(tip)
+    try:
+        edits = repository.worktree.hand_edits(target, tip or "")
+    except OSError as error:
+        where = f" at {error.filename}" if error.filename else ""
+        raise BundleUnusable(f"The work tree can not be read ({error.strerror}{where}).") from error
+    if edits and note is not None and tip is not None and _follows(repository, tip, note):
+        old = repository.tree(note.old)
+        edits = [edit for edit in edits if not _left_behind(edit, note, old, target)]
+    return edits, not edits or (repository.tip(), repository.pending.read()) == (tip, note)
 
 
 def _left_behind(edit: HandEdit, note: Pending, old: Tree, target: Tree) -> bool:
@@ -129,6 +135,7 @@ def _stale(repository: Repository, note: Pending) -> set[str]:
         for path in note.paths
         if path not in note.leaves
         and old.entry(path) != new.entry(path)
+        and not repository.worktree.is_below_link(path)
         and repository.worktree.holds(path, old.entry(path))
     }
 

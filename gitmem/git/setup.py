@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from gitmem.errors import BundleNotFound, BundleUnusable
-from gitmem.git.files import TEMPORARY, disk_error, read_file
+from gitmem.git.files import TEMPORARY, disk_error, read_file, replace_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 
@@ -120,3 +120,10 @@ def remove_repository(repository: Repository) -> None:
     shutil.rmtree(repository.git_dir, ignore_errors=True)
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(repository.root, ".git"))
+
+
+def begin_on_main(repository: Repository) -> None:
+    """Let HEAD of a repository without commits name the branch that gitmem writes to."""
+    os.makedirs(repository.scratch, exist_ok=True)
+    head = os.path.join(repository.git_dir, "HEAD")
+    replace_file(head, f"ref: {BRANCH}\n".encode(), scratch=repository.scratch)

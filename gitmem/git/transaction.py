@@ -140,6 +140,7 @@ def _refuse_hand_edits(
     draft: Draft,
 ) -> None:
     repository.worktree.refuse_links(paths)
+    repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
     in_the_way = [
         edit
         for edit in repository.worktree.differing(base, paths, tip or "")
@@ -278,9 +279,11 @@ class _Steps:
                     written[path] = worktree.bring(path, entry)
             repository.on_stage("work tree")
             self._index_lock.write(worktree.spliced_index(entries, self._tree, written))
+            index_stat = self._index_lock.stat()
             self._index_lock.commit()
+            worktree.index_written(index_stat)
             if nothing_staged:
-                worktree.note_index(self._commit.oid)
+                worktree.note_index(self._commit.oid, index_stat)
             repository.pending.settle()
             self._finished = True
             repository.on_stage("index")

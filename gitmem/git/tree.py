@@ -24,7 +24,7 @@ Edit = bytes | TreeEntry | None
 
 _EMPTY = Directory({}, b"")
 
-# The last wall: whatever the rooms above let through, nothing leaves the work tree or enters git's own directory.
+# The last wall: whatever the rooms above let through, no path leaves the work tree or enters `.git`.
 _OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat as stat_module
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable, TooLarge
@@ -45,6 +45,8 @@ class WorkTree:
         self._git_dir = git_dir
         self._scratch = scratch
         self._seen_path = os.path.join(git_dir, "gitmem", "index-seen")
+        self._cached: tuple[_Marks, GitIndex] | None = None
+        self._spliced: GitIndex | None = None
         self._looked_at: dict[str, _Marks | None] = {}
         self._index_looked_at = b""
 
@@ -59,7 +61,7 @@ class WorkTree:
         The index answers for files whose stat it knows, so only touched files are read.
         """
         signature = self._signature(tip_oid)
-        index = gitindex.load(self.index_path)
+        index = self._index()
         if index is None:
             return self._against_tree(tip)
         staged: list[HandEdit] = []
@@ -77,7 +79,7 @@ class WorkTree:
         """
         self._index_looked_at = self._signature(tip_oid)
         self._looked_at = {}
-        index = None if self.index_is_ours(tip_oid) else gitindex.load(self.index_path)
+        index = None if self.index_is_ours(tip_oid) else self._index()
         edits = []
         for path in paths:
             known = _file_id(tip.entry(path))
@@ -294,17 +296,34 @@ class WorkTree:
 
     def refuse_links(self, paths: Iterable[str]) -> None:
         """Refuse to write through a directory that is a symbolic link: it may lead anywhere."""
-        checked = {""}
+        for directory, mode in self._above(paths):
+            if stat_module.S_ISLNK(mode):
+                raise BundleUnusable(f"{directory} in the work tree is a symbolic link: remove it first.")
+
+    def refuse_files(self, paths: Iterable[str]) -> None:
+        """Refuse to write below what is no directory."""
+        for directory, mode in self._above(paths):
+            if not stat_module.S_ISDIR(mode):
+                raise BundleUnusable(
+                    f"{directory} in the work tree is in the way: move it, a directory of the bundle goes there."
+                )
+
+    def is_below_link(self, path: str) -> bool:
+        return any(stat_module.S_ISLNK(mode) for _, mode in self._above([path]))
+
+    def _above(self, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """What stands where the directories above these paths are, with its mode."""
+        checked: set[str] = set()
         for path in paths:
             parts = path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
                 directory = "/".join(parts[:depth])
                 if directory not in checked:
                     checked.add(directory)
-                    if os.path.islink(self.path(directory)):
-                        raise BundleUnusable(
-                            f"{directory} in the work tree is a symbolic link: remove it first."
-                        )
+                    try:
+                        yield directory, os.lstat(self.path(directory)).st_mode
+                    except (FileNotFoundError, NotADirectoryError):
+                        break
 
     # Git's index
 
@@ -319,8 +338,11 @@ class WorkTree:
             path.encode("utf-8", "surrogateescape"): self._record(path, entry, written.get(path))
             for path, entry in entries.items()
         }
-        index = gitindex.load(self.index_path)
-        return self._whole_index(tip, records) if index is None else index.splice(records)
+        index = self._index()
+        if index is None:
+            return self._whole_index(tip, records)
+        self._spliced = index.splice(records)
+        return self._spliced.raw
 
     def _whole_index(self, tip: Tree, known: Mapping[bytes, Record | None]) -> bytes:
         """The bytes of an index for the whole tip, where there is none that can be spliced."""
@@ -356,7 +378,7 @@ class WorkTree:
 
     def mended_index(self, paths: Iterable[str], old: Tree, target: Tree) -> bytes:
         """The index after a crash: records that still are the old tip's follow the target."""
-        index = gitindex.load(self.index_path)
+        index = self._index()
         if index is None:
             return self._whole_index(target, {})
         changes = {}
@@ -372,9 +394,26 @@ class WorkTree:
         signature = self._signature(tip)
         return signature == _NO_INDEX or read_file(self._seen_path) == signature
 
-    def note_index(self, tip: Oid) -> None:
+    def _index(self) -> GitIndex | None:
+        """Git's index, read again only where somebody else wrote it."""
+        try:
+            marks = _marks(os.stat(self.index_path))
+        except FileNotFoundError:
+            return None
+        if self._cached is None or self._cached[0] != marks:
+            index = gitindex.load(self.index_path)
+            self._cached = (marks, index) if index is not None else None
+        return self._cached[1] if self._cached is not None else None
+
+    def index_written(self, stat: os.stat_result) -> None:
+        """What `spliced_index` gave was written, with this stat before it got its name."""
+        if self._spliced is not None and self._spliced.written(int(stat.st_mtime)):
+            self._cached = _marks(stat), self._spliced
+        self._spliced = None
+
+    def note_index(self, tip: Oid, stat: os.stat_result) -> None:
         """Remember the index as we wrote it, to tell it from what a person staged later."""
-        self._note(self._signature(tip))
+        self._note(_signed(tip, stat))
 
     def _note(self, signature: bytes) -> None:
         with contextlib.suppress(OSError):  # only a shortcut
@@ -385,7 +424,7 @@ class WorkTree:
             stat = os.stat(self.index_path)
         except FileNotFoundError:
             return _NO_INDEX if not tip else b"lost"
-        return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".encode()
+        return _signed(tip, stat)
 
 
 _NO_INDEX = b"none"
@@ -396,6 +435,10 @@ _Marks = tuple[int, int, int]
 def _marks(stat: os.stat_result) -> _Marks:
     """What changes when somebody changes a file, and does not when it is renamed."""
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def _signed(tip: Oid, stat: os.stat_result) -> bytes:
+    return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".encode()
 
 
 def _file_id(entry: TreeEntry | None) -> Oid | None:

@@ -1,1 +1,1 @@
-"""The only room that knows SQLite: schema, documents, queries."""
+"""The search index: the only room that knows SQLite. It holds nothing that the tree does not say."""

@@ -16,7 +16,6 @@ from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.git.tree import Tree
-from gitmem.okf import layout, timestamps
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -38,7 +37,7 @@ Work = Callable[["Edits"], Message | None]
 """Adds to the edits and says what the commit is about; None where there is nothing to commit."""
 
 
-# What writing needs is imported where something is written: start-up is a feature.
+# What only some commands need is imported where it is used: start-up is a feature.
 
 
 class Bundle:
@@ -173,6 +172,8 @@ class Bundle:
 
     def list_concepts(self, directory: str = "") -> list[str]:
         """Paths of the concepts below a directory, without generated pages."""
+        from gitmem.okf import layout
+
         return [
             path
             for path, _ in self.tree().files(directory)
@@ -181,10 +182,14 @@ class Bundle:
 
     def read_log(self) -> str:
         """The text of log.md."""
+        from gitmem.okf import layout
+
         return (self.read(layout.LOG) or b"").decode("utf-8", "replace")
 
     def now(self) -> str:
         """The present moment as bundles write it."""
+        from gitmem.okf import timestamps
+
         return timestamps.stamp(self.clock())
 
     # Recording without a session of one's own: written through at once
@@ -218,6 +223,7 @@ class Bundle:
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
         from gitmem.memory.recorder import ensure_tool
+        from gitmem.okf import layout
 
         path = layout.tool(name)
         at = self.now()
@@ -291,7 +297,7 @@ class Bundle:
             yield
 
     def mend(self) -> bool:
-        """Finish what a dead writer began, if anything; False where a live one is at work or the disk refuses."""
+        """Finish what a dead writer began; False where a live one is at work or the disk refuses."""
         if self.repository.pending.read() is None:
             return True
         from gitmem.git import transaction
@@ -385,6 +391,8 @@ class Bundle:
         return Person("gitmem", f"gitmem@{self.config.machine or 'localhost'}", moment)
 
     def _refuse_newer(self, tip: Tree) -> None:
+        from gitmem.okf import layout
+
         entry = tip.entry(layout.CONFIG_AGENT)
         if entry is None or entry.oid == self._known_format:
             return

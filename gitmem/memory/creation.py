@@ -9,7 +9,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.git.message import Message
 from gitmem.git.repository import Repository
-from gitmem.git.setup import make_repository, open_repository, remove_repository
+from gitmem.git.setup import begin_on_main, make_repository, open_repository, remove_repository
 from gitmem.memory.bundle import Bundle, Clock, Work
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout
@@ -46,6 +46,8 @@ def create(
     else:
         made = False
     bundle = Bundle(repository, config, clock, person)
+    if not made and repository.tip() is None:
+        _prepare(repository)
     if repository.tip() is not None:
         if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
             raise BundleUnusable(
@@ -59,9 +61,26 @@ def create(
         if made:
             remove_repository(repository)
         raise
-    install_hooks(repository, command=command)
+    bundle.warnings += [
+        f"The git hook {name} is somebody else's and was left alone; see `gitmem doctor`."
+        for name in install_hooks(repository, command=command)
+    ]
     bundle.take_in_edits(strict=False)
     return bundle, True
+
+
+def _prepare(repository: Repository) -> None:
+    """Make a repository that a person began with `git init` fit for a bundle."""
+    from gitmem.git.localconfig import make_safe, unsafe_settings
+
+    others = repository.refs.under("refs/heads/")
+    if others:
+        raise BundleUnusable(
+            f"{repository.root} is a git repository of something else (it has no branch main): "
+            "make the bundle in a directory of its own."
+        )
+    begin_on_main(repository)
+    make_safe(repository, unsafe_settings(repository))
 
 
 def _skeleton(config: Config, at: str) -> Work:
@@ -100,3 +119,31 @@ def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[st
             file.write(script)
         os.chmod(path, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
     return foreign
+
+
+def hook_states(repository: Repository) -> dict[str, str]:
+    """Each of our git hooks: `ours`, `missing`, `foreign`, or `broken` where the program it calls is gone."""
+    states: dict[str, str] = {}
+    for name in sorted(os.listdir(resources.directory("hooks"))):
+        try:
+            with open(os.path.join(repository.git_dir, "hooks", name), "rb") as file:
+                script = file.read()
+        except FileNotFoundError:
+            states[name] = "missing"
+            continue
+        states[name] = _state(script) if _OUR_HOOK in script else "foreign"
+    return states
+
+
+def _state(script: bytes) -> str:
+    import shlex
+
+    call = next(
+        (line for line in script.decode("utf-8", "replace").split("\n") if line.startswith("exec ")), ""
+    )
+    try:
+        words = shlex.split(call)
+    except ValueError:
+        words = []
+    gone = len(words) > 1 and os.path.isabs(words[1]) and not os.path.exists(words[1])
+    return "broken" if gone else "ours"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from gitmem.errors import BundleBusy, GitMemError
 from gitmem.git import gitindex, housekeeping, localconfig, transaction
 from gitmem.git.files import read_file
 from gitmem.git.message import Message
+from gitmem.git.objects import FILE
 from gitmem.git.refs import BRANCH
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, pages
@@ -112,8 +112,8 @@ class Diagnosis:
                 stat = os.stat(path)
             except OSError:
                 continue
-            if ours.get(path) != stat.st_ino:
-                age = max(0, int((time.time() - stat.st_mtime) / 60))
+            if ours.get(f"{name}.lock") != stat.st_ino:
+                age = max(0, int((self._bundle.clock().timestamp() - stat.st_mtime) / 60))
                 yield Problem(
                     "lock",
                     f"Another program holds {path} (since {age} minutes), so nothing can be committed.",
@@ -168,8 +168,8 @@ class Diagnosis:
         if raw[:4] == b"DIRC" and raw[4:8] != b"\0\0\0\2":
             yield Problem(
                 "index",
-                f"Git's index has version {raw[7]}; gitmem rewrites it whole at the next commit, which is slow "
-                "in a large bundle.",
+                f"Git's index has version {raw[7]}; gitmem rewrites it whole at the next commit, "
+                "which is slow in a large bundle.",
                 "Run `git update-index --index-version 2`.",
                 serious=False,
             )
@@ -182,24 +182,34 @@ class Diagnosis:
             )
 
     def _renew_index(self) -> str:
-        from gitmem.git.recovery import renew_index
+        from gitmem.git.indexrepair import renew_index
 
         with transaction.writing(self._repository, "doctor"):
             renew_index(self._repository)
         return "Git's index is made again."
 
     def _hand_edits(self) -> Iterator[Problem]:
-        from gitmem.memory.handedits import acceptable
+        from gitmem.git.worktree import MAX_FILE_BYTES
+        from gitmem.okf import admission
 
         if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
             return
-        edits = self._bundle.hand_edits()
-        usable, problems = acceptable(edits, self._bundle.tree(), self._bundle.now())
-        for problem in problems:
+        good: set[str] = set()
+        bad: dict[str, str] = {}
+        for edit in self._bundle.hand_edits():
+            if edit.problem:
+                bad[edit.path] = f"{edit.path} {edit.problem}."
+            elif edit.data is not None and (
+                reasons := admission.reasons(edit.path, FILE, edit.data, limit=MAX_FILE_BYTES)
+            ):
+                bad[edit.path] = f"{edit.path}: {reasons[0]}"
+            else:
+                good.add(edit.path)
+        for problem in bad.values():
             yield Problem(
                 "hand edit", problem, "Mend or remove the file: `gitmem commit` stops at it until then."
             )
-        paths = sorted({edit.path for edit in usable})
+        paths = sorted(good - bad.keys())
         if paths:
             some = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
             yield Problem(
@@ -315,7 +325,7 @@ class Diagnosis:
         if shutil.which("git") is None:
             yield Problem(
                 "git",
-                "The git program is not installed; gitmem works without it, and compresses several times worse.",
+                "The git program is not installed; gitmem works without it, and compresses much worse.",
                 "Install git to use plain git on the bundle and to keep it small.",
                 serious=False,
             )

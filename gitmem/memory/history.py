@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,12 +11,11 @@ from gitmem.errors import UnknownRevision
 from gitmem.git import history as graph
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
-from gitmem.git.tree import Tree
-from gitmem.okf.timestamps import stamp
+from gitmem.git.tree import Tree, TreeChange
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.okf.entries import Change, EntryKey
+    from gitmem.okf.entries import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,8 @@ class LogEntry:
 
     @property
     def at(self) -> str:
+        from gitmem.okf.timestamps import stamp
+
         return stamp(datetime.fromtimestamp(self.commit.committer.time, UTC))
 
     @property
@@ -84,6 +85,21 @@ class History:
             ):
                 yield entry
 
+    def touching(self, path: str, *, start: str = "HEAD") -> Iterator[LogEntry]:
+        """Commits on the line of `main` that changed a file, newest first."""
+        for commit in graph.first_parents(self._repository, self._bundle.resolve(start)):
+            old = self._repository.tree(commit.parents[0] if commit.parents else None)
+            if old.entry(path) != self._repository.tree(commit.oid).entry(path):
+                yield LogEntry.of(commit)
+
+    def tree_changes(self) -> Iterator[tuple[Commit, list[TreeChange]]]:
+        """Every commit on the line of `main` with the files it changed, oldest first."""
+        old = self._repository.tree(None)
+        for commit in reversed(list(graph.first_parents(self._repository, self._bundle.tip))):
+            new = Tree(self._repository.store, commit.tree)
+            yield commit, list(old.changes(new))
+            old = new
+
     def entry(self, revision: str) -> LogEntry:
         return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))
 
@@ -112,6 +128,8 @@ class History:
             raise UnknownRevision(
                 f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."
             )
+        from gitmem.okf.folding import fold
+
         return fold(change for commit in reversed(commits) for change in self.of_commit(commit, path))
 
     def of_work_tree(self, path: str = "") -> list[Change]:
@@ -168,46 +186,3 @@ def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[s
     names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
     for line in difflib.unified_diff(before, after, *names):
         yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
-
-
-def fold(changes: Iterable[Change]) -> list[Change]:
-    """Many changes in a row as one: what came and went again is not told, a chain shows its two ends."""
-    net: dict[tuple[str, EntryKey], Change] = {}
-    for change in changes:
-        _fold_one(net, change)
-    return list(net.values())
-
-
-def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
-    from gitmem.okf.entries import Change as Told
-
-    old, new = change.old, change.new
-    subject = new if new is not None else old
-    assert subject is not None
-    whole = net.get((change.path, EntryKey("concept", "")))
-    if subject.key.space in ("meta", "body") and whole is not None and whole.op == "add":
-        return  # part of a concept that came in this very stretch
-    before = net.pop((change.from_path or change.path, old.key), None) if old is not None else None
-    first = before.old if before is not None else old
-    if before is None and new is not None:
-        gone = net.get((change.path, new.key))
-        if gone is not None and gone.new is None:  # it left earlier, and is back
-            del net[change.path, new.key]
-            if old is None:
-                if gone.old is not None and gone.old.text != new.text:
-                    net[change.path, new.key] = Told(change.path, "change", gone.old, new)
-                return
-    if first is None and new is None:
-        return
-    if first is not None and new is not None and first.key == new.key and first.text == new.text:
-        if change.op == "move" and (before is None or before.path != change.path):
-            net[change.path, new.key] = change
-        return
-    subject = new if new is not None else first
-    assert subject is not None
-    if first is None:
-        net[change.path, subject.key] = Told(change.path, "add", None, new)
-    elif new is None:
-        net[change.path, subject.key] = Told(change.path, "remove", first, None)
-    else:
-        net[change.path, subject.key] = Told(change.path, "change", first, new)

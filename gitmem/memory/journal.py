@@ -50,6 +50,7 @@ _OPEN = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _encoded = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
 ).encode
+_decoded = json.JSONDecoder().decode
 # The length of a file belongs to what fdatasync writes; only its times do not.
 _fdatasync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 
@@ -362,6 +363,7 @@ class Journal:
         _fdatasync(self._fd)
         if self._unnamed:
             _sync_directory(self._directory)
+            _sync_directory(os.path.dirname(os.path.abspath(self._directory)))  # we may have made it
             self._unnamed = False
 
     def _sync(self) -> bool:
@@ -624,7 +626,7 @@ def _value(line: bytes) -> dict[str, object] | None:
     if line[:9] != b"%08x " % crc32(body):
         return None
     try:
-        value = json.loads(body.decode())
+        value = _decoded(body.decode())
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -171,6 +171,8 @@ class Plans:
 
         origin = (origin or self._bundle.origin()).because("plan-complete")
         self._bundle.commit(work, purpose="plan", origin=origin)
+        if self._bundle.config.auto_snapshot:
+            self._bundle.snapshots.automatic(origin=origin, reason="plan complete")
         return self.get(target)
 
 

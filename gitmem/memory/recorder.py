@@ -173,7 +173,7 @@ class _Parts:
         number, file = self._number, self._file
         while number > 0:
             if file is not None and file.events:
-                return _sequence(file.events[-1].id)
+                return max(_sequence(event.id) for event in file.events)
             number -= 1
             file = self._read(number)
         return 0

@@ -16,6 +16,7 @@ from gitmem.memory import recorder
 from gitmem.memory.buffer import HotMemoryBuffer, origin_of
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin, Trigger
+from gitmem.memory.promptblock import FrozenBlock, freeze
 from gitmem.memory.recorder import SessionInfo
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
@@ -190,7 +191,14 @@ class Sessions:
             counts[event.kind] = counts.get(event.kind, 0) + 1
         changes = {"status": "closed", "ended": now, "counts": counts or None, **known}
         origin = origin_of(self._bundle, state.info).because(trigger)
-        return self._write(state.info, changes, f"{session} ended", now, origin)
+        published = self._write(state.info, changes, f"{session} ended", now, origin)
+        self.snapshot(state.info, "session end")
+        return published
+
+    def snapshot(self, info: SessionInfo, reason: str) -> None:
+        """An automatic snapshot, where the settings want one and something changed since the last."""
+        if self._bundle.config.auto_snapshot:
+            self._bundle.snapshots.automatic(origin=origin_of(self._bundle, info), reason=reason)
 
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title, the prompt block it used."""
@@ -231,6 +239,7 @@ class Session:
         self._bundle = bundle
         self.info = info
         self.buffer = HotMemoryBuffer(bundle, info)
+        self._block: FrozenBlock | None = None
 
     @property
     def id(self) -> str:
@@ -255,11 +264,20 @@ class Session:
     def flush(self, trigger: Trigger = "explicit") -> list[Event]:
         return list(self.buffer.flush(trigger).events)
 
+    def prompt_block(self) -> str:
+        """The prompt block, frozen at the first call; the session's concept records which one it was."""
+        if self._block is None:
+            self._block = freeze(self._bundle)
+            used = [{"commit": self._block.commit, "hash": self._block.hash}]
+            self._bundle.sessions.annotate(self.id, {"prompt_blocks": used})
+        return self._block.text
+
 
 @contextlib.contextmanager
 def open_session(bundle: Bundle, session: str = "", **known: str) -> Iterator[Session]:
     """Begin or resume a session; it is flushed and ended on the way out, also after an error."""
     handle = Session(bundle, bundle.sessions.start(session, keep_open=False, **known))
+    bundle.sessions.snapshot(handle.info, "session start")
     try:
         yield handle
     finally:

@@ -37,6 +37,9 @@ def layers(text: str, folded: str, words: list[str]) -> tuple[list[Layer], bool]
     if (latin := latinise(folded)) is not None:
         found.append(Layer("look-alike letters", latin))
         folded = latin
+    if "_" in folded and folded.count("_") > folded.count(" ") + 2:
+        folded = folded.replace("_", " ")
+        found.append(Layer("underscores", folded))
     if "-\n" in folded:
         found.append(Layer("hyphenation", folded.replace("-\n", "")))
     mixed = [word for word in words if not word.isalpha() and not word.isdigit()]
@@ -169,7 +172,21 @@ def _unleet(folded: str) -> str | None:
     return plain if changed else None
 
 
-_LEET_TABLE = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "@": "a", "$": "s", "!": "i", "|": "l"})
+_LEET_TABLE = str.maketrans(
+    {
+        "0": "o",
+        "1": "i",
+        "3": "e",
+        "4": "a",
+        "5": "s",
+        "7": "t",
+        "8": "b",
+        "@": "a",
+        "$": "s",
+        "!": "i",
+        "|": "l",
+    }
+)
 # A digit or sign between letters, or the short words `7h3`, `4ll`, `y0u`.
 _LEET = re.compile(r"[a-z][013457@$!|]{1,2}[a-z]|\b[013457@$][a-z]|[a-z]\$")
 _LEET_WORD = re.compile(r"(?<![a-z0-9@$!|./:#-])[a-z0-9@$!|]{2,24}(?![a-z0-9@$|/])")
@@ -179,13 +196,29 @@ _NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 _ROT13_SIGNS = ("rot13", "rot-13", "rot 13", " gur ", " lbh ", "vtaber", " naq ", "cebzcg", "vafgehpg")
 _REVERSED_SIGNS = ("backward", "revers", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){1,2000}")
-_ENTITY = re.compile(r"&#(\d{2,7});?|&#[xX]([0-9A-Fa-f]{2,6});?|&(lt|gt|amp|quot|apos|nbsp|colon|sol|period);", re.IGNORECASE)
-_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "sol": "/", "period": "."}
+_ENTITY = re.compile(
+    r"&#(\d{2,7});?|&#[xX]([0-9A-Fa-f]{2,6});?|&(lt|gt|amp|quot|apos|nbsp|colon|sol|period);", re.IGNORECASE
+)
+_NAMED = {
+    "lt": "<",
+    "gt": ">",
+    "amp": "&",
+    "quot": '"',
+    "apos": "'",
+    "nbsp": " ",
+    "colon": ":",
+    "sol": "/",
+    "period": ".",
+}
 _ESCAPES = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
 _NOT_HEX = re.compile(r"[^0-9A-Fa-f]+")
 _ENCODINGS = (
     (re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{16,}={0,2}"), "base64", _base64),
     (re.compile(r"(?<![A-Z2-7])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])"), "base32", _base32),
     (re.compile(r"(?<![0-9A-Fa-f])(?:0[xX])?[0-9A-Fa-f]{16,}(?![0-9A-Fa-f])"), "hex", _hex),
-    (re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"), "hex", _hex),
+    (
+        re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"),
+        "hex",
+        _hex,
+    ),
 )

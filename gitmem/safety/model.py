@@ -1,5 +1,8 @@
 """stub"""
+
 from __future__ import annotations
+
+
 class Model:
     @staticmethod
     def shipped() -> "Model | None":

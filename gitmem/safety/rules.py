@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module, resources
@@ -52,6 +52,7 @@ class Rule:
     dense: bool = False  # for words run together (`i g n o r e p r e v i o u s`)
     need: tuple[str, ...] = ()  # words of which one must follow within `reach`, or no try is made
     reach: int = 200
+    back: int = 0  # signs before the anchor with which the pattern begins, as in `<|im_start|>`
     note: bool = False  # only in texts short enough to be a note: in long documents it is ordinary
     match: tuple[str, ...] = ()
     no_match: tuple[str, ...] = ()
@@ -67,13 +68,12 @@ class Rule:
         whole = frozenset(word for word in self.need if not word.endswith("*"))
         return whole, tuple(word.rstrip("*") for word in self.need if word.endswith("*"))
 
-    def needed(self, words: set[str], keys: set[str]) -> set[str]:
-        """Those of the words that the rule needs."""
+    def needed(self, words: set[str], by_key: Mapping[str, list[str]]) -> set[str]:
+        """Those of the words that the rule needs; `by_key` has them by their first letters."""
         whole, stems = self._needs
         found = words & whole
         for stem in stems:
-            if stem[:KEY] in keys:
-                found.update(word for word in words if word.startswith(stem))
+            found.update(word for word in by_key.get(stem[:KEY], ()) if word.startswith(stem))
         return found
 
 
@@ -106,7 +106,9 @@ def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[
     for number, table in enumerate(tables, 1):
         name = table.get("id") if isinstance(table.get("id"), str) else f"number {number}"
         if not shipped and number > MAX_BUNDLE_RULES:
-            problems.append(f"{origin} has more than {MAX_BUNDLE_RULES} rules; those from {name} on were ignored")
+            problems.append(
+                f"{origin} has more than {MAX_BUNDLE_RULES} rules; those from {name} on were ignored"
+            )
             break
         try:
             rule = _rule(table, sets, origin, shipped=shipped)
@@ -132,9 +134,11 @@ def expand(pattern: str, anchors: Iterable[str] = (), need: Iterable[str] = ()) 
 
 def _blank(match: re.Match[str]) -> str:
     found = match.group()
-    if found == " ":
-        return r"[\W_]{1,4}"
-    return found.replace(" ", r"\s") if found.startswith("(?<") else found  # what looks back has a fixed width
+    if found in _BLANKS:
+        return _BLANKS[found]
+    return (
+        found.replace(" ", r"\s") if found.startswith("(?<") else found
+    )  # what looks back has a fixed width
 
 
 def _group(words: Iterable[str]) -> str:
@@ -146,7 +150,9 @@ def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
     if len(pattern) > MAX_PATTERN:
         return f"its pattern is longer than {MAX_PATTERN} characters"
     # The macros are known to be safe: for the check each is a plain character.
-    plain = _GAP.sub(lambda m: rf"[\s\S]{{0,{m.group(1)}}}", _WORDS.sub("\x01", pattern.replace("{told}", "")))
+    plain = _GAP.sub(
+        lambda m: rf"[\s\S]{{0,{m.group(1)}}}", _WORDS.sub("\x01", pattern.replace("{told}", ""))
+    )
     plain = plain.replace("@", _group(anchors))
     try:
         tree = import_module("re._parser").parse(plain)
@@ -155,7 +161,9 @@ def problem_with(pattern: str, anchors: Iterable[str] = ()) -> str | None:
         return f"its pattern is not a regular expression ({error})"
     low, high = tree.getwidth()
     if high > MAX_WIDTH:
-        return f"its pattern can run over more than {MAX_WIDTH} characters; use bounded gaps such as {{gap60}}"
+        return (
+            f"its pattern can run over more than {MAX_WIDTH} characters; use bounded gaps such as {{gap60}}"
+        )
     if low < 3 and not (low == 2 and any(ord(c) > 0x2E80 for c in plain)):
         return "its pattern matches single characters or nothing at all, which every text has"
     if compiled.match("") or any(compiled.search(text) for text in _ORDINARY):
@@ -179,13 +187,17 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
     severity = table.get("severity")
     if severity not in ("hold", "block"):
         raise ValueError("its severity is neither hold nor block")
-    pattern = _SET.sub(lambda m: f"(?:{sets[m.group(1)]})" if m.group(1) in sets else m.group(), _text(table, "pattern"))
+    pattern = _SET.sub(
+        lambda m: f"(?:{sets[m.group(1)]})" if m.group(1) in sets else m.group(), _text(table, "pattern")
+    )
     anchors = tuple(fold(anchor) for anchor in _texts(table, "anchors"))
     if not shipped:
         # A shipped rule is checked when the tests run, not at every start.
         anchors = anchors or _leading_words(pattern)
         if not anchors:
-            raise ValueError("its pattern does not begin with a word of three letters or more; name its anchors")
+            raise ValueError(
+                "its pattern does not begin with a word of three letters or more; name its anchors"
+            )
     if not shipped and any(len(anchor.rstrip("*")) < 3 and anchor.isascii() for anchor in anchors):
         raise ValueError("an anchor is a word of at least three letters")
     if not shipped and (wrong := problem_with(pattern, anchors)):
@@ -193,9 +205,11 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
     scopes = _texts(table, "scope") or SCOPES
     if set(scopes) - set(SCOPES):
         raise ValueError(f"its scope is none of {', '.join(SCOPES)}")
-    reach = table.get("reach", 200)
+    reach, back = table.get("reach", 200), table.get("back", 0)
     if not isinstance(reach, int) or not 1 <= reach <= 300:
         raise ValueError("reach is a number from 1 to 300")
+    if not isinstance(back, int) or not 0 <= back <= 80:
+        raise ValueError("back is a number from 0 to 80")
     return Rule(
         id=name if shipped else f"bundle.{name}",
         category=_text(table, "category"),
@@ -208,6 +222,7 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
         dense=table.get("dense", False) is True,
         need=tuple(fold(word) for word in _texts(table, "need")),
         reach=reach,
+        back=back,
         note=table.get("note", False) is True,
         match=_texts(table, "match"),
         no_match=_texts(table, "no_match"),
@@ -273,7 +288,7 @@ def _paths(tree: Any, *, repeated: bool = False) -> int:
 
 
 _KEYS = frozenset(
-    "id category severity reason anchors pattern scope quotable dense need reach note match no_match".split()  # noqa: SIM905
+    "id category severity reason anchors pattern scope quotable dense need reach back note match no_match".split()  # noqa: SIM905
 )
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _SET = re.compile(r"\{([a-z]{3,20})\}")
@@ -286,7 +301,22 @@ _TOLD = (
 )
 _WORDS = re.compile(r"\{w(\d)\}")
 _GAP = re.compile(r"\{gap(\d{1,3})\}")
-_BLANK = re.compile(r"\\.|\(\?<[!=][^()]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)  # a blank, and what has blanks of its own
+_BLANKS = {" ": r"[\W_]{1,4}", " ?": r"[\W_]{0,4}"}
+_BLANK = re.compile(
+    r"\\.|\(\?<[!=][^()]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]| \??", re.DOTALL
+)  # a blank, and what has blanks of its own
 _FIRST_WORD = re.compile(r"[^\W_]+")
 # A rule that finds something here would find something in every memory.
-_ORDINARY = ("a", "e", "the", "user", "user likes tea.", " ", "\n", ".", "1", "- note", "the user prefers short answers")
+_ORDINARY = (
+    "a",
+    "e",
+    "the",
+    "user",
+    "user likes tea.",
+    " ",
+    "\n",
+    ".",
+    "1",
+    "- note",
+    "the user prefers short answers",
+)

@@ -122,7 +122,9 @@ class _Index:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.words: dict[str, list[Rule]] = {}  # anchors that are whole words
-        self.stems: dict[str, list[tuple[str, Rule]]] = {}  # anchors that are beginnings, by their first letters
+        self.stems: dict[
+            str, list[tuple[str, Rule]]
+        ] = {}  # anchors that are beginnings, by their first letters
         self.unspaced: list[tuple[str, Rule]] = []
         self.dense: list[tuple[str, Rule]] = []
         for rule in rules:
@@ -140,14 +142,16 @@ class _Index:
     def places(self, view: str, words: list[str]) -> Iterator[tuple[Rule, list[int]]]:
         """The rules whose words occur, each with the positions of its anchors that are worth a try."""
         present = set(words)
-        keys = {word[:KEY] for word in present}
+        keys: dict[str, list[str]] = {}
+        for word in present:
+            keys.setdefault(word[:KEY], []).append(word)
         found: dict[str, tuple[Rule, set[str]]] = {}
         for word in present & self.words.keys():
             for rule in self.words[word]:
                 found.setdefault(rule.id, (rule, set()))[1].add(word)
-        for key in keys & self.stems.keys():
+        for key in keys.keys() & self.stems.keys():
             for stem, rule in self.stems[key]:
-                for word in present:
+                for word in keys[key]:
                     if word.startswith(stem):
                         found.setdefault(rule.id, (rule, set()))[1].add(word)
         wanted: set[str] = set()
@@ -214,7 +218,7 @@ class _Tries:
         seen: set[str] = set()
         for place in places:
             if len(places) > 8:
-                window = view[place : place + _WINDOW]
+                window = view[max(0, place - rule.back) : place + _WINDOW]
                 if window in seen:
                     continue
                 seen.add(window)
@@ -222,7 +226,10 @@ class _Tries:
                 self.spent = True
                 return None
             self.left -= 1
-            hit = rule.regex.match(view, place)
+            if rule.back:
+                hit = rule.regex.search(view, max(0, place - rule.back), place + _WINDOW)
+            else:
+                hit = rule.regex.match(view, place)
             if hit is not None:
                 return hit
         return None

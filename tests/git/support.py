@@ -32,7 +32,9 @@ GIT_ENVIRONMENT = {
 }
 
 
-def try_git(root: str | Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+def try_git(
+    root: str | Path, *arguments: str, stdin: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run plain git in a directory; it may fail."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(
@@ -119,9 +121,10 @@ def files_in_work_tree(repository: Repository) -> dict[str, bytes]:
 
 
 def locks_left(repository: Repository) -> list[str]:
-    """Lock files that block plain git; gitmem's own bundle lock is held by nobody and stays."""
+    """Lock files that block plain git; gitmem's own, which the system drops with its owner, stay."""
     directory = Path(repository.git_dir)
-    return sorted(str(lock.relative_to(directory)) for lock in directory.rglob("*.lock"))
+    locks = [lock.relative_to(directory).as_posix() for lock in directory.rglob("*.lock")]
+    return sorted(lock for lock in locks if not lock.startswith("gitmem/"))
 
 
 def index_agrees(repository: Repository) -> None:

@@ -15,7 +15,17 @@ from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Edit
 
-from tests.git.support import Git, files_at, fsck_clean, index_agrees, run_git, save, saved, try_git, work_file
+from tests.git.support import (
+    Git,
+    files_at,
+    fsck_clean,
+    index_agrees,
+    run_git,
+    save,
+    saved,
+    try_git,
+    work_file,
+)
 
 NAMES = [
     "a.md",
@@ -308,7 +318,9 @@ def test_damaged_index_is_made_again(repository: Repository) -> None:
 
 def test_thousands_of_files(repository: Repository, git: Git) -> None:
     """Inserting, changing and deleting at both ends and in the middle of a large index."""
-    files: dict[str, Edit] = {f"e/{number % 64:02x}/{number:05d}.md": b"%d\n" % number for number in range(1500)}
+    files: dict[str, Edit] = {
+        f"e/{number % 64:02x}/{number:05d}.md": b"%d\n" % number for number in range(1500)
+    }
     saved(repository, files)
     index_agrees(repository)
 

@@ -1,0 +1,162 @@
+"""`gitmem demo`: a short story in a temporary bundle, told by the commands themselves."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.options import pass_app
+from gitmem.cli.output import bold, dim
+from gitmem.errors import GitMemError
+
+if TYPE_CHECKING:
+    from gitmem.cli.context import App
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the story plays: a temporary directory, and an environment that knows nothing else."""
+
+    app: App
+    directory: str
+    env: Mapping[str, str]
+
+    @property
+    def bundle(self) -> str:
+        return os.path.join(self.directory, "mem")
+
+    def run(self, line: str, cwd: str, *, expect: int = 0) -> None:
+        """Show a command and run it; its output goes straight to ours."""
+        out, command = self.app.out, shlex.split(line)
+        out.line(bold(f"$ {line}"))
+        sys.stdout.flush()
+        # -P: it runs in the bundle, from where Python must not import.
+        real = [sys.executable, "-P", "-m", *command] if command[0] == "gitmem" else command
+        done = subprocess.run(real, cwd=cwd, env=dict(self.env), check=False)
+        if done.returncode != expect:
+            raise GitMemError(f"The demo stopped: `{line}` ended with {done.returncode}.")
+        out.line()
+
+    def write(self, path: str, text: str, *, append: bool = False) -> None:
+        """Edit a file of the bundle as a person would, and show what."""
+        full = os.path.join(self.bundle, *path.split("/"))
+        with open(full, "a" if append else "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+    def read(self, path: str) -> str:
+        with open(os.path.join(self.bundle, *path.split("/")), encoding="utf-8") as file:
+            return file.read()
+
+    def has_git(self) -> bool:
+        import shutil
+
+        return shutil.which("git", path=self.env.get("PATH")) is not None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: a sentence, something done by hand, commands; only `when` it can be shown here."""
+
+    say: str
+    commands: tuple[str, ...] = ()
+    act: Callable[[Stage], None] | None = None
+    cwd: str = "mem"
+    when: Callable[[Stage], bool] = field(default=lambda _: True)
+
+    def play(self, stage: Stage) -> None:
+        stage.app.out.line(dim(f"# {self.say}"))
+        if self.act is not None:
+            self.act(stage)
+        for command in self.commands:
+            stage.run(command, os.path.join(stage.directory, self.cwd))
+
+
+def _first_facts(stage: Stage) -> None:
+    stage.write(
+        "memories/MEMORY.md",
+        "The staging server is at stage.example.org\n§\nDeploys happen on Tuesdays\n",
+        append=True,
+    )
+
+
+def _one_changes(stage: Stage) -> None:
+    text = stage.read("memories/MEMORY.md")
+    stage.write(
+        "memories/MEMORY.md", text.replace("Deploys happen on Tuesdays", "Deploys happen on Thursdays now")
+    )
+
+
+def _with_git(stage: Stage) -> bool:
+    return stage.has_git()
+
+
+STORY: tuple[Step, ...] = (
+    Step("A bundle is a git repository with an agent's memory in it.", ("gitmem init mem",), cwd="."),
+    Step(
+        "Its files are plain text. Write two facts into memories/MEMORY.md with any editor …",
+        ("gitmem diff", "gitmem commit -m 'what I know so far'"),
+        act=_first_facts,
+    ),
+    Step(
+        "… then correct one. Every change is a commit with a reason.",
+        ("gitmem commit -m 'the release calendar changed'",),
+        act=_one_changes,
+    ),
+    Step("So there is a history, and it says who, where and why.", ("gitmem log", "gitmem show")),
+    Step("What was different before?", ("gitmem diff HEAD~1 HEAD --path memories/MEMORY.md",)),
+    Step("And as it was then:", ("gitmem show HEAD~1:memories/MEMORY.md",)),
+    Step(
+        "It is an ordinary repository: plain git reads the same story.",
+        (
+            "git log --oneline --format='%h %s (%(trailers:key=Reason,valueonly,separator=%x2C))'",
+            "git status",
+        ),
+        when=_with_git,
+    ),
+    Step("And it can be proved whole.", ("gitmem verify",)),
+)
+
+
+@click.command()
+@pass_app
+def demo(app: App) -> None:
+    """Tell a short real story in a temporary bundle: every command shown is run.
+
+    Nothing is left behind.
+
+    \b
+    gitmem demo
+    """
+    with tempfile.TemporaryDirectory(prefix="gitmem-demo-") as directory:
+        stage = Stage(app, os.path.realpath(directory), _environment(app, directory))
+        for step in STORY:
+            if step.when(stage):
+                step.play(stage)
+    app.out.line(dim("The end. Nothing was left behind; begin your own with `gitmem init DIR`."))
+
+
+def _environment(app: App, directory: str) -> dict[str, str]:
+    """The environment without anything that would lead to the person's own memory or git settings."""
+    env = {
+        name: value
+        for name, value in app.world.env.items()
+        if not name.startswith(("GITMEM_", "HERMES_", "GIT_"))
+    }
+    return {
+        **env,
+        "HOME": directory,
+        "HERMES_HOME": os.path.join(directory, "hermes"),
+        "GITMEM_MACHINE": "laptop",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_PAGER": "cat",
+        "PAGER": "cat",
+    }

@@ -1,0 +1,91 @@
+"""`gitmem hook NAME`: what the scripts in `hooks/` call."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import pass_app
+from gitmem.cli.output import complain
+from gitmem.errors import GitMemError, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@pass_app
+def hook(app: App, name: str, args: tuple[str, ...]) -> None:
+    """Run one of gitmem's git hooks. Git calls this, by the scripts that `gitmem init` installs.
+
+    pre-commit checks what is staged, commit-msg adds the trailers that are missing, post-commit,
+    post-merge and post-checkout finish what a crash left undone, and pre-push checks what would leave.
+
+    \b
+    gitmem hook pre-commit
+    gitmem hook commit-msg .git/COMMIT_EDITMSG
+    """
+    from gitmem.memory import githooks
+
+    if name not in githooks.NAMES:
+        raise UsageError(f"There is no hook {name!r}: it is one of {', '.join(githooks.NAMES)}.")
+    bundle = _bundle(app)
+    if name == "pre-commit":
+        _refuse(app, githooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
+    elif name == "pre-push":
+        _refuse(app, githooks.pre_push(bundle, sys.stdin), "push")
+    elif name == "commit-msg":
+        if not args:
+            raise UsageError("commit-msg needs the file that holds the message.")
+        _commit_msg(app, bundle, os.path.join(app.world.cwd, args[0]))
+    else:
+        try:
+            githooks.afterwards(bundle)
+        except GitMemError as error:  # what git did is done: only tell
+            app.warn(str(error))
+
+
+def _bundle(app: App) -> Bundle:
+    """The bundle that git stands in, whatever -C or $GITMEM_BUNDLE say: git sets the directory."""
+    from gitmem.git.setup import open_repository
+    from gitmem.memory.bundle import Bundle
+
+    repository = open_repository(app.world.cwd)
+    bundle = Bundle(repository, app.config_of(repository), app.world.clock, app.world.person)
+    app.bundle = bundle
+    return bundle
+
+
+def _index_path(app: App, bundle: Bundle) -> str:
+    given = app.world.env.get("GIT_INDEX_FILE")
+    return os.path.join(app.world.cwd, given) if given else bundle.repository.worktree.index_path
+
+
+def _refuse(app: App, problems: list[str], what: str) -> None:
+    for problem in problems:
+        complain(problem, env=app.world.env)
+    if problems:
+        raise GitMemError(
+            f"The {what} was stopped: mend that and try again, or skip the check: `git {what} --no-verify`."
+        )
+
+
+def _commit_msg(app: App, bundle: Bundle, path: str) -> None:
+    from gitmem.memory.githooks import commit_msg
+
+    git_dir = bundle.repository.git_dir
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        message = file.read()
+    # Git sets this where it opened no editor; then a line with # is part of the message.
+    comments = app.world.env.get("GIT_EDITOR") != ":"
+    kind = "merge" if os.path.exists(os.path.join(git_dir, "MERGE_HEAD")) else "edit"
+    wanted = commit_msg(message, kind=kind, machine=bundle.config.machine, comments=comments)
+    if wanted != message:
+        with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(wanted)

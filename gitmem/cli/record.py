@@ -1,0 +1,358 @@
+"""`gitmem record`, `session` and `plan`: events from a shell or another agent, committed at once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import bold, cyan, dim, yellow
+from gitmem.errors import GitMemError, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.plans import Plan
+    from gitmem.memory.sessions import SessionState
+
+_session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
+
+
+@click.group(invoke_without_command=True)
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read events as JSON lines from standard input.")
+@_session
+@json_option
+@click.pass_context
+def record(ctx: click.Context, from_stdin: bool, session: str, as_json: bool) -> None:
+    """Record events in a session: the one named, the one that is open, or today's.
+
+    \b
+    gitmem record observation "the build needs node 20"
+    gitmem record decision "use Postgres" --rationale "we need JSON" --tag database
+    gitmem record tool-call terminal --result "ok"
+    some-agent | gitmem record --stdin
+
+    Lines on standard input look like {"_kind": "observation", "content": "…", "session": "…"}.
+    """
+    app = ctx.obj
+    assert isinstance(app, App)
+    if ctx.invoked_subcommand is None:
+        if not from_stdin:
+            raise UsageError("Say what to record, or give events on standard input with --stdin.")
+        _from_stdin(app, session, as_json)
+
+
+@record.command()
+@click.argument("content")
+@click.option("--category", default="Observation", help="Its category in log.md.")
+@_session
+@json_option
+@pass_app
+def observation(app: App, content: str, category: str, session: str, as_json: bool) -> None:
+    """Record something that was seen or learned."""
+    _one(app, as_json, session, "observation", content=content, category=category)
+
+
+@record.command()
+@click.argument("decision")
+@click.option("--rationale", default="", help="Why.")
+@click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
+@_session
+@json_option
+@pass_app
+def decision(
+    app: App, decision: str, rationale: str, tags: tuple[str, ...], session: str, as_json: bool
+) -> None:
+    """Record a decision; it becomes a concept of its own."""
+    _one(app, as_json, session, "decision", decision=decision, rationale=rationale, tags=list(tags))
+
+
+@record.command("tool-call")
+@click.argument("name")
+@click.option("--args", "given", default="", help="What it was called with.")
+@click.option("--result", default="", help="What came of it (500 characters are kept).")
+@_session
+@json_option
+@pass_app
+def tool_call(app: App, name: str, given: str, result: str, session: str, as_json: bool) -> None:
+    """Record the use of a tool; its first use makes it known."""
+    _one(app, as_json, session, "tool_call", tool_name=name, args=given, result=result)
+
+
+@record.command()
+@click.option("--user", required=True, help="What the person said.")
+@click.option("--assistant", required=True, help="What the agent answered.")
+@_session
+@json_option
+@pass_app
+def turn(app: App, user: str, assistant: str, session: str, as_json: bool) -> None:
+    """Record one turn of a conversation."""
+    _one(app, as_json, session, "turn", user=user, assistant=assistant)
+
+
+@record.command("user-profile")
+@click.argument("text")
+@_session
+@json_option
+@pass_app
+def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
+    """Record a fact about the user, in today's profile."""
+    from gitmem.memory.sessions import add_user_profile
+
+    bundle = app.writing_bundle
+    made = add_user_profile(bundle, text, origin=bundle.origin(session=session or app.session))
+    commit = made.commit.oid if made else bundle.tip
+    if as_json:
+        app.out.json({"commit": commit, "changed": made is not None})
+    else:
+        app.out.line(yellow(commit[:8]), " ", "recorded" if made else "known already")
+
+
+def _one(app: App, as_json: bool, session: str, kind: str, **fields: object) -> None:
+    bundle = app.writing_bundle
+    event = bundle.record_event(kind, session=session or app.session, **fields)
+    if as_json:
+        app.out.json({"event": event, "commit": bundle.tip})
+    else:
+        app.out.line(yellow(bundle.tip[:8]), " recorded ", dim(event))
+
+
+def _from_stdin(app: App, session: str, as_json: bool) -> None:
+    """Events as JSON lines; a bad line is told with its number and the rest goes on."""
+    from gitmem.memory.buffer import HotMemoryBuffer
+
+    bundle = app.writing_bundle
+    first = bundle.sessions.info(session or app.session)
+    buffer = HotMemoryBuffer(bundle, first)
+    taken, problems = 0, []
+    try:
+        for number, line in enumerate(iter(sys.stdin.buffer), start=1):
+            if not line.strip():
+                continue
+            try:
+                fields = json.loads(line)
+                if not isinstance(fields, dict):
+                    raise UsageError("it is not a JSON object.")
+                named = str(fields.pop("session", "") or "")
+                if (named or first.id) != buffer.session.id:
+                    buffer.enter(bundle.sessions.info(named) if named else first)
+                buffer.push(str(fields.pop("_kind", "observation")), **fields)
+                taken += 1
+            except (ValueError, TypeError, GitMemError) as error:
+                problems.append(f"Line {number} is left out: {error}")
+    finally:
+        buffer.close("explicit")
+    for problem in problems:
+        app.warn(problem)
+    if as_json:
+        app.out.json({"recorded": taken, "problems": problems, "commit": bundle.tip})
+    else:
+        app.out.line(yellow(bundle.tip[:8]), f" recorded {taken} events")
+    if problems:
+        raise GitMemError(
+            f"{len(problems)} of {taken + len(problems)} lines were left out; the rest is recorded."
+        )
+
+
+# --- session ---------------------------------------------------------------------------------------------
+
+
+@click.group()
+def session() -> None:
+    """Sessions: begin, end, list, show.
+
+    \b
+    gitmem session start work-1 --model gpt-5
+    gitmem session end
+    gitmem session show work-1
+    """
+
+
+@session.command("start")
+@click.argument("session_id", default="", metavar="[ID]")
+@click.option("--parent", default="", help="The session that this one continues.")
+@click.option("--platform", default="", help="Where it runs.")
+@click.option("--model", default="", help="The model it uses.")
+@click.option("--title", default="", help="What it is about.")
+@json_option
+@pass_app
+def start(app: App, /, session_id: str, as_json: bool, **known: str) -> None:
+    """Begin a session, or resume one; the commands that follow belong to it."""
+    bundle = app.writing_bundle
+    info = bundle.sessions.start(session_id, keep_open=True, **known)
+    bundle.sessions.snapshot(info, "session start")
+    if as_json:
+        app.out.json({"session": info.id, "started": info.started})
+    else:
+        app.out.line(info.id)
+
+
+@session.command("end")
+@click.argument("session_id", default="", metavar="[ID]")
+@json_option
+@pass_app
+def end(app: App, session_id: str, as_json: bool) -> None:
+    """End a session: the one named, or the one that is open."""
+    bundle = app.writing_bundle
+    name = session_id or app.session or bundle.sessions.open_id()
+    made = bundle.sessions.end(name)
+    if as_json:
+        app.out.json({"session": name, "commit": made.commit.oid if made else None})
+    else:
+        app.out.line(f"{name} ended" if made else f"{name} had ended already")
+
+
+@session.command("list")
+@json_option
+@pass_app
+def list_(app: App, as_json: bool) -> None:
+    """List the sessions, newest first."""
+    states = app.bundle.sessions.all()
+    if as_json:
+        app.out.json({"sessions": [_state_json(state) for state in states]})
+        return
+    app.out.paged()
+    for state in states:
+        app.out.line(
+            dim(state.get("started")[:16].replace("T", " ")),
+            "  ",
+            bold(state.id),
+            "  ",
+            state.status,
+            "  ",
+            state.get("model"),
+        )
+
+
+@session.command("show")
+@click.argument("session_id")
+@json_option
+@pass_app
+def show(app: App, session_id: str, as_json: bool) -> None:
+    """Show a session: what is known of it, its commits, and what it changed, entry by entry."""
+    from gitmem.cli import changes as told
+    from gitmem.cli.history import commit_json
+    from gitmem.memory.history import LogFilter
+
+    bundle = app.bundle
+    state = bundle.sessions.get(session_id)
+    commits = list(bundle.history.log(LogFilter(session=state.id)))
+    changes = bundle.history.of_session(state.id) if commits else []
+    if as_json:
+        app.out.json(
+            {
+                **_state_json(state),
+                "commits": [commit_json(e) for e in commits],
+                "changes": told.as_json(changes),
+            }
+        )
+        return
+    app.out.paged()
+    app.out.line(bold(state.concept.title or state.id))
+    for key, value in state.concept.meta.items():
+        if key not in ("type", "title", "generated"):
+            app.out.line(dim(f"  {key}: "), str(value))
+    app.out.line()
+    for entry in commits:
+        app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
+    app.out.line()
+    told.tell(app.out, changes)
+
+
+def _state_json(state: SessionState) -> dict[str, Any]:
+    return {"path": state.path, **{key: value for key, value in state.concept.meta.items() if key != "type"}}
+
+
+# --- plan ------------------------------------------------------------------------------------------------
+
+
+@click.group()
+def plan() -> None:
+    """Plans with their steps.
+
+    \b
+    gitmem plan create "Move the server" "copy data" "switch DNS"
+    gitmem plan step move-the-server 1 --result "2 GB"
+    gitmem plan complete move-the-server
+    """
+
+
+@plan.command("create")
+@click.argument("title")
+@click.argument("steps", nargs=-1, required=True)
+@_session
+@json_option
+@pass_app
+def create(app: App, title: str, steps: tuple[str, ...], session: str, as_json: bool) -> None:
+    """Make a plan with its steps."""
+    bundle = app.writing_bundle
+    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(app, bundle, session)), as_json)
+
+
+@plan.command("step")
+@click.argument("name")
+@click.argument("number", type=int)
+@click.option("--result", default="", help="What came of it.")
+@_session
+@json_option
+@pass_app
+def step(app: App, name: str, number: int, result: str, session: str, as_json: bool) -> None:
+    """Mark a step done, counted from 1."""
+    bundle = app.writing_bundle
+    done = bundle.plans.complete_step(name, number, result, origin=_plan_origin(app, bundle, session))
+    _tell_plan(app, done, as_json)
+
+
+@plan.command("complete")
+@click.argument("name")
+@_session
+@json_option
+@pass_app
+def complete(app: App, name: str, session: str, as_json: bool) -> None:
+    """Finish a plan; it moves to plans/archive/."""
+    bundle = app.writing_bundle
+    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(app, bundle, session)), as_json)
+
+
+@plan.command("list")
+@click.option("--all", "everything", is_flag=True, help="Also those in the archive.")
+@json_option
+@pass_app
+def list_plans(app: App, everything: bool, as_json: bool) -> None:
+    """List plans with their progress."""
+    plans = app.bundle.plans.all(archived=everything)
+    if as_json:
+        app.out.json({"plans": [_plan_json(one) for one in plans]})
+        return
+    for one in plans:
+        done, total = one.progress
+        app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title)
+
+
+def _plan_origin(app: App, bundle: Bundle, session: str) -> Any:
+    return bundle.origin(session=session or app.session or bundle.sessions.open_id())
+
+
+def _tell_plan(app: App, one: Plan, as_json: bool) -> None:
+    if as_json:
+        app.out.json(_plan_json(one))
+        return
+    app.out.line(bold(one.title), dim(f"  {one.path}"))
+    for step_ in one.steps:
+        app.out.line("  ", step_.line())
+
+
+def _plan_json(one: Plan) -> dict[str, Any]:
+    done, total = one.progress
+    return {
+        "name": one.name,
+        "path": one.path,
+        "title": one.title,
+        "archived": one.is_archived,
+        "done": done,
+        "total": total,
+        "steps": [step_.listed() for step_ in one.steps],
+    }

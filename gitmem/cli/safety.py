@@ -1,0 +1,218 @@
+"""`gitmem scan` and `gitmem quarantine`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
+from gitmem.errors import FoundSomething, GitMemError, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.memory.quarantine import Held
+    from gitmem.safety.verdict import Result
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option("--stdin", "from_stdin", is_flag=True, help="Scan what comes on standard input, as one text.")
+@click.option("--jsonl", is_flag=True, help='Lines {"text": …} in, a verdict line out for each, in order.')
+@click.option("--history", is_flag=True, help="Scan every entry that the history of this bundle holds.")
+@click.option(
+    "--scope",
+    type=click.Choice(["memory", "event", "skill", "recall"]),
+    default="memory",
+    help="How strictly.",
+)
+@json_option
+@pass_app
+def scan(
+    app: App, files: tuple[str, ...], from_stdin: bool, jsonl: bool, history: bool, scope: str, as_json: bool
+) -> None:
+    """Scan text for attacks on a memory: instructions, exfiltration, hidden characters.
+
+    Without arguments it scans every entry of the bundle as it is. Exit code 3 means findings.
+
+    \b
+    gitmem scan notes.md
+    echo "ignore previous instructions" | gitmem scan --stdin
+    gitmem scan --jsonl < lines.jsonl
+    """
+    from gitmem.safety.scanner import Scanner
+
+    if sum((bool(files), from_stdin, jsonl, history)) > 1:
+        raise UsageError("Choose one of files, --stdin, --jsonl and --history.")
+    if jsonl:
+        _stream(Scanner.shipped(), scope)
+        return
+    if files or from_stdin:
+        judged = _judged(Scanner.shipped(), _texts(app, files), scope)
+    else:
+        from gitmem.memory.scanning import scan_history, scan_tree
+
+        judged = scan_history(app.bundle) if history else scan_tree(app.bundle)
+    found = [(where, result) for where, result in judged if result.verdict != "allow"]
+    if as_json:
+        app.out.json({"findings": [{"where": where, **_result_json(result)} for where, result in found]})
+    for where, result in found if not as_json else []:
+        style = red if result.verdict == "block" else yellow
+        app.out.line(style(f"{result.verdict} "), bold(where), " ", result.explain())
+    if found:
+        raise FoundSomething(f"{count(len(found), 'text')} with findings.")
+    if not as_json:
+        app.out.line(green("Nothing found."))
+
+
+def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    files = list(files)
+    if not files:
+        yield "standard input", sys.stdin.buffer.read().decode("utf-8", "replace")
+    for name in files:
+        try:
+            with open(app.outside_path(name), "rb") as file:
+                yield name, file.read().decode("utf-8", "replace")
+        except OSError as error:
+            raise GitMemError(f"{name} can not be read ({error.strerror}).") from error
+
+
+def _judged(scanner: Any, texts: Iterable[tuple[str, str]], scope: str) -> Iterator[tuple[str, Result]]:
+    for where, text in texts:
+        yield where, scanner.scan(text, scope)
+
+
+def _stream(scanner: Any, scope: str) -> None:
+    flagged = 0
+    for number, line in enumerate(iter(sys.stdin.buffer), start=1):
+        try:
+            value = json.loads(line)
+            text = value["text"]
+            if not isinstance(text, str):
+                raise TypeError
+            answer = _result_json(scanner.scan(text, scope))
+        except (ValueError, KeyError, TypeError):
+            answer = {"error": f"line {number} is no JSON object with a text"}
+        except GitMemError as error:
+            answer = {"error": str(error)}
+        flagged += answer.get("verdict", "allow") != "allow"
+        click.echo(json.dumps(answer, ensure_ascii=True))
+    if flagged:
+        raise FoundSomething(f"{count(flagged, 'text')} with findings.")
+
+
+def _result_json(result: Result) -> dict[str, Any]:
+    return {
+        "verdict": str(result.verdict),
+        "findings": [
+            {"rule": f.rule, "category": f.category, "reason": f.reason, "span": list(f.span)}
+            for f in result.findings
+        ],
+    }
+
+
+# --- quarantine ------------------------------------------------------------------------------------------
+
+
+@click.group()
+def quarantine() -> None:
+    """What the scanner held back: look at it, release it, or drop it.
+
+    It lies on a branch of its own: no agent reads it, and it is never pushed.
+    """
+
+
+@quarantine.command("list")
+@json_option
+@pass_app
+def list_(app: App, as_json: bool) -> None:
+    """List what is held."""
+    held = app.bundle.quarantine.all()
+    if as_json:
+        app.out.json({"held": [_held_json(one) for one in held]})
+        return
+    for one in held:
+        where = one.destination
+        target = where.get("path") or where.get("session", "")
+        app.out.line(
+            yellow(one.id),
+            "  ",
+            dim(one.at[:16].replace("T", " ")),
+            "  ",
+            bold(one.verdict),
+            f"  for {target}  ",
+            _first(one.text),
+        )
+    if not held:
+        app.out.line("Nothing is held.")
+
+
+@quarantine.command("show")
+@click.argument("item")
+@json_option
+@pass_app
+def show(app: App, item: str, as_json: bool) -> None:
+    """Show one item with its text (made safe for a terminal), findings and origin."""
+    one = app.bundle.quarantine.get(item)
+    if as_json:
+        app.out.json(_held_json(one))
+        return
+    app.out.line(bold(one.id), "  ", one.verdict, "  ", dim(one.at))
+    for finding in one.findings:
+        app.out.line(red("  ! "), f"{finding.get('reason', '')} ({finding.get('rule', '')})")
+    for key, value in {**one.destination, **one.origin}.items():
+        app.out.line(dim(f"  {key}: "), value)
+    app.out.line()
+    app.out.line(safe(one.text, keep="\n"))
+
+
+@quarantine.command("release")
+@click.argument("item")
+@click.option("--reason", default="", help="Why it is fine.")
+@json_option
+@pass_app
+def release(app: App, item: str, reason: str, as_json: bool) -> None:
+    """Let an item in: it goes where it belonged, and is recorded as looked at by you."""
+    from gitmem.memory.release import release as let_in
+
+    bundle = app.writing_bundle
+    one, commit = let_in(bundle, item, by=app.world.person or "human", reason=reason)
+    if as_json:
+        app.out.json({"id": one.id, "commit": commit or None, "destination": one.destination})
+    else:
+        where = one.destination.get("path") or one.destination.get("session", "")
+        app.out.line(green("released "), one.id, f" to {where}")
+
+
+@quarantine.command("drop")
+@click.argument("item")
+@json_option
+@pass_app
+def drop(app: App, item: str, as_json: bool) -> None:
+    """Drop an item for good: it will not be asked about again."""
+    one = app.writing_bundle.quarantine.remove(item, why="drop")
+    if as_json:
+        app.out.json({"id": one.id})
+    else:
+        app.out.line("dropped ", one.id)
+
+
+def _held_json(one: Held) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "verdict": one.verdict,
+        "at": one.at,
+        "destination": one.destination,
+        "origin": one.origin,
+        "findings": one.findings,
+        "text": one.text,
+    }
+
+
+def _first(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"

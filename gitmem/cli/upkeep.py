@@ -1,0 +1,182 @@
+"""`gitmem verify`, `doctor`, `gc` and `completion`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import asdict
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import bold, count, dim, green, red, size, yellow
+from gitmem.errors import BundleBusy, FoundSomething
+
+_FOUND = FoundSomething.exit_code
+
+
+@click.command()
+@click.option(
+    "--history", is_flag=True, help="Check every file of the whole history, not only the newest commit's."
+)
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
+    """Prove that the bundle is whole.
+
+    Reads every object and ref, checks each file against the OKF rules and the rules for paths, the
+    trailers of gitmem's own commits, and that the work tree is what the newest commit says. Exits with 3
+    when something is found, and changes nothing.
+
+    \b
+    gitmem verify
+    gitmem verify --history --json
+    """
+    from gitmem.memory.verification import CHECKS, Verification
+
+    app = ctx.find_object(App)
+    assert app is not None
+    bundle = app.any_bundle()
+    bundle.mend()
+    verification = Verification(bundle, history=history)
+    findings = list(verification.run())
+    if as_json:
+        app.out.json(
+            {
+                "ok": not findings,
+                "checks": list(CHECKS),
+                "commits": verification.commits,
+                "files": verification.files,
+                "findings": [asdict(finding) for finding in findings],
+            }
+        )
+    else:
+        app.out.paged()
+        for finding in findings:
+            app.out.line(
+                red(f"{finding.check}: "), bold(finding.where), " " * bool(finding.where), finding.what
+            )
+        seen = f"{count(verification.commits, 'commit')} and {count(verification.files, 'file')}"
+        if findings:
+            app.out.line(f"Looked at {seen}; {count(len(findings), 'finding')}.")
+        else:
+            app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
+    if findings:
+        ctx.exit(_FOUND)
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Mend what can be mended safely.")
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
+    """Find the usual problems and say how to mend each.
+
+    Exits with 3 when a problem is left that keeps gitmem from working; notes alone leave 0.
+
+    \b
+    gitmem doctor
+    gitmem doctor --fix
+    """
+    from gitmem.cli.start import hook_command
+    from gitmem.memory.creation import install_hooks
+    from gitmem.memory.diagnosis import Diagnosis
+
+    app = ctx.find_object(App)
+    assert app is not None
+    bundle = app.any_bundle()
+    diagnosis = Diagnosis(
+        bundle, install_hooks=lambda: install_hooks(bundle.repository, command=hook_command())
+    )
+    rows: list[dict[str, object]] = []
+    left = 0
+    for problem in diagnosis.run():
+        done = problem.fix() if fix and problem.fix is not None else ""
+        left += problem.serious and not done
+        rows.append(
+            {
+                "name": problem.name,
+                "serious": problem.serious,
+                "what": problem.what,
+                "remedy": problem.remedy,
+                "fixable": problem.fix is not None,
+                "fixed": done,
+            }
+        )
+        if not as_json:
+            app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
+            app.out.line("  ", green(done) if done else dim(problem.remedy))
+    if as_json:
+        app.out.json({"ok": not left, "problems": rows})
+    elif not rows:
+        app.out.line(green("Healthy. "), "No problem was found.")
+    if left:
+        ctx.exit(_FOUND)
+
+
+@click.command()
+@click.option("--auto", is_flag=True, help="Only when it is due, at low priority, and without a word.")
+@json_option
+@pass_app
+def gc(app: App, auto: bool, as_json: bool) -> None:
+    """Compress the object store, so that the bundle stays small and fast.
+
+    Gitmem does this by itself now and then. The git program does it when it is installed; without it
+    the result is several times larger.
+
+    \b
+    gitmem gc
+    """
+    from gitmem.git import housekeeping
+
+    repository = app.bundle.repository
+    if auto:
+        if not housekeeping.due(repository):
+            if as_json:
+                app.out.json({"ran": False, "by": None, "before": None, "after": None})
+            return
+        nice = getattr(os, "nice", None)
+        if nice is not None:
+            with contextlib.suppress(OSError):
+                nice(10)
+    try:
+        cleaned = housekeeping.clean(repository)
+    except BundleBusy:
+        if auto:
+            return
+        raise
+    if as_json:
+        app.out.json(
+            {
+                "ran": True,
+                "by": cleaned.by,
+                "before": asdict(cleaned.before),
+                "after": asdict(cleaned.after),
+            }
+        )
+    elif not auto:
+        app.out.line(
+            f"Compressed {size(cleaned.before.bytes)} to {size(cleaned.after.bytes)} with {cleaned.by}."
+        )
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@pass_app
+def completion(app: App, shell: str) -> None:
+    """Print a completion script for a shell.
+
+    \b
+    gitmem completion bash > ~/.local/share/bash-completion/completions/gitmem
+    gitmem completion zsh  > ~/.zfunc/_gitmem
+    gitmem completion fish > ~/.config/fish/completions/gitmem.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from gitmem.cli.main import cli
+
+    found = get_completion_class(shell)
+    assert found is not None
+    made = found(cli, {}, "gitmem", "_GITMEM_COMPLETE")
+    app.out.text(made.source_template % made.source_vars())

@@ -1,0 +1,263 @@
+"""Documents: what of a file can be found. A pure function of its path and bytes.
+
+- § file: each entry
+- session part: each event, its fields as people would read them
+- other concept: title, description and body as one text, with its tags
+
+Generated pages, retractions, snapshots, configuration and events that are held back are no documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gitmem.errors import InvalidContent
+from gitmem.okf import layout, timestamps
+from gitmem.okf.concept import Concept
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE, EntryKey
+from gitmem.okf.events import Event, EventsFile
+
+UNVERIFIED, CONFIRMED, HUMAN = 0, 1, 2
+DEPRECATED = -1
+Trust = Literal[-1, 0, 1, 2]
+
+SHARED, MACHINE = "shared", "machine"
+
+_HELD = "held"
+_NOT_FOUND_BY_SEARCH = frozenset(
+    (
+        layout.SNAPSHOT,
+        layout.RETRACTION,
+        layout.AGENT_CONFIG,
+        layout.SCANNER_RULES,
+        layout.ERASURE_RECEIPTS,
+        layout.QUARANTINED,
+    )
+)
+_MACHINE_FILE = re.compile(r"memories/machines/([^/]+)/")
+_DEFAULT_CATEGORY = "observation"
+
+
+CONCEPT = EntryKey("concept", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text that can be found, and what its file says about it.
+
+    `type` is the OKF type, or the kind for an event. An empty `at` or `session` is for the commit to tell.
+    """
+
+    key: EntryKey
+    text: str
+    type: str
+    at: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    trust: Trust = UNVERIFIED
+    scope: str = SHARED
+
+
+def documents_of(path: str, data: bytes) -> list[Document]:
+    """The documents of a file, in its order; none for bytes that are no readable concept."""
+    if not path.endswith(".md") or layout.is_generated(path):
+        return []
+    expected = layout.default_type(path)
+    if expected in _NOT_FOUND_BY_SEARCH:
+        return []
+    try:
+        if expected == EVENTS_TYPE:
+            return _of_part(path, EventsFile.parse(data, path))
+        if expected in CURATED_TYPES:
+            return _of_curated(path, CuratedFile.parse(data, path))
+        return _of_any(path, data)
+    except InvalidContent:  # `verify` tells it; a search goes on
+        return []
+
+
+def appended(old: bytes, new: bytes, path: str) -> list[Document] | None:
+    """The documents that a session part gained at its end; None where it was not merely continued.
+
+    A part grows by a few events with every flush, so it is read once and not once a flush.
+    """
+    if layout.default_type(path) != EVENTS_TYPE or len(new) <= len(old) or not new.startswith(old):
+        return None
+    end = old.find(b"\n---\n", 3)
+    # What follows must begin an event of its own: a line that continues the last one would change it.
+    if end < 0 or not old.endswith(b"\n") or not new.startswith(b"\n## ", len(old)):
+        return None
+    known = set(_EVENT_ID.findall(old))
+    grown = new[len(old) :]
+    if not known.isdisjoint(_EVENT_ID.findall(grown)):
+        return None
+    try:
+        return _of_part(path, EventsFile.parse(old[: end + 5] + grown, path))
+    except InvalidContent:
+        return None
+
+
+_EVENT_ID = re.compile(rb"^<!-- event ([^ \n]*) -->\r?$", re.MULTILINE)
+
+
+def _of_any(path: str, data: bytes) -> list[Document]:
+    concept = Concept.parse(data, path)
+    if concept.type in _NOT_FOUND_BY_SEARCH:
+        return []
+    if concept.type == EVENTS_TYPE:
+        return _of_part(path, EventsFile.parse(data, path))
+    if concept.type in CURATED_TYPES:
+        return _of_curated(path, CuratedFile.parse(data, path))
+    return list(_of_concept(path, concept))
+
+
+# --- § files --------------------------------------------------------------------------------------
+
+
+def _of_curated(path: str, file: CuratedFile) -> list[Document]:
+    meta = file.concept.meta
+    tags, trust = _tags(meta), _trust(meta)
+    scope, type_ = _scope(path), file.concept.type
+    return [
+        Document(
+            entry.key, entry.text, type_, entry.at, _text(entry.extra.get("session")), tags, trust, scope
+        )
+        for entry in file.entries
+    ]
+
+
+# --- session parts --------------------------------------------------------------------------------
+
+
+def _of_part(path: str, file: EventsFile) -> list[Document]:
+    if file.concept.type != EVENTS_TYPE:
+        return []
+    scope = _scope(path)
+    found = []
+    for event in file.events:
+        text = "" if event.kind == _HELD else event_text(event)
+        if text:
+            tags = _event_tags(event)
+            found.append(
+                Document(
+                    event.key,
+                    text,
+                    event.kind,
+                    timestamps.canonical(event.at),
+                    event.session,
+                    tags,
+                    scope=scope,
+                )
+            )
+    return found
+
+
+def event_text(event: Event) -> str:
+    """An event as people would read it: what was said, without the names of fields that say nothing."""
+    fields = event.fields
+    if event.kind == "observation":
+        return fields.get("content", "").strip()
+    if event.kind == "decision":
+        # The text of the Decision concept too, so that the two are found as one.
+        return decision_text(fields.get("decision", ""), fields.get("rationale", ""), _event_tags(event))
+    if event.kind == "tool_call":
+        parts = (fields.get("tool_name", ""), fields.get("args", ""), fields.get("result", ""))
+        return "\n".join(part for part in parts if part.strip())
+    said = [(name, text.strip()) for name, text in fields.items() if text.strip()]
+    if event.kind == "turn":
+        return "\n".join(f"{name}: {text}" for name, text in said if name != "omitted")
+    return said[0][1] if len(said) == 1 else "\n".join(f"{name}: {text}" for name, text in said)
+
+
+def decision_text(decision: str, rationale: str, tags: tuple[str, ...]) -> str:
+    """A decision as its concept reads."""
+    body = decision.strip()
+    if rationale.strip():
+        body += f"\n\n## Rationale\n\n{rationale.strip()}"
+    return _with_tags(body, tags)
+
+
+def _event_tags(event: Event) -> tuple[str, ...]:
+    if event.kind == "decision":
+        return _listed(event.fields.get("tags", "").split("\n"))
+    category = event.fields.get("category", "").strip() if event.kind == "observation" else ""
+    return () if category.lower() == _DEFAULT_CATEGORY else _listed([category])
+
+
+# --- concepts -------------------------------------------------------------------------------------
+
+
+def _of_concept(path: str, concept: Concept) -> Iterator[Document]:
+    meta = concept.meta
+    title, tags, body = concept.title, _tags(meta), concept.body.strip()
+    session = _text(meta.get("session"))
+    if concept.type == layout.SESSION and title == f"Session {session}":
+        title = ""  # what gitmem wrote for want of a title would be found by the word "session"
+    parts = [title, _text(meta.get("description")), body]
+    # A title that only repeats how the body begins would count its words twice.
+    if title and body.startswith(title.rstrip("…")):
+        parts[0] = ""
+    text = "\n\n".join(part for part in parts if part)
+    if not text:
+        return
+    yield Document(
+        CONCEPT,
+        _with_tags(text, tags),
+        concept.type,
+        _moment(meta),
+        session,
+        tags,
+        _trust(meta),
+        _scope(path),
+    )
+
+
+def _with_tags(text: str, tags: tuple[str, ...]) -> str:
+    return f"{text}\n\n{', '.join(tags)}" if tags else text
+
+
+def _moment(meta: Mapping[str, object]) -> str:
+    generated = meta.get("generated")
+    for value in (
+        generated.get("at") if isinstance(generated, Mapping) else None,
+        meta.get("timestamp"),
+        meta.get("started"),
+    ):
+        if at := timestamps.canonical(value):
+            return at
+    return ""
+
+
+def _trust(meta: Mapping[str, object]) -> Trust:
+    """The tier that the front matter claims; the caller knows whether it may be believed."""
+    if meta.get("status") == "deprecated":
+        return DEPRECATED
+    verified = meta.get("verified")
+    listed = verified if isinstance(verified, list) else [verified]
+    actors = [str(item.get("by", "")) for item in listed if isinstance(item, Mapping)]
+    if any(actor.startswith("human:") for actor in actors):
+        return HUMAN
+    return CONFIRMED if any(actors) else UNVERIFIED
+
+
+def _scope(path: str) -> str:
+    """Where it holds: everywhere, or on one machine."""
+    found = _MACHINE_FILE.match(path)
+    return f"{MACHINE}:{found.group(1)}" if found else SHARED
+
+
+def _tags(meta: Mapping[str, object]) -> tuple[str, ...]:
+    value = meta.get("tags")
+    return _listed(map(_text, value)) if isinstance(value, list) else _listed([_text(value)])
+
+
+def _listed(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags, each on one line and without the empty ones."""
+    return tuple(" ".join(tag.split()) for tag in tags if tag.strip())
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""

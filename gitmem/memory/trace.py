@@ -1,0 +1,201 @@
+"""Trace: where a text came from, and everything it may have touched while it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import UnknownRevision, UsageError
+from gitmem.memory.history import LogEntry
+from gitmem.memory.sessions import SessionState
+from gitmem.okf import entries as okf
+from gitmem.okf.entries import EntryKey
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+@dataclass(slots=True)
+class Life:
+    """One stretch in which an entry stood in a file."""
+
+    path: str
+    key: EntryKey
+    text: str
+    came: LogEntry
+    left: LogEntry | None = None
+
+
+@dataclass(slots=True)
+class Exposed:
+    """A session whose prompt held the text, and what that session wrote."""
+
+    session: str
+    certain: bool
+    """The prompt block it used is on record; else it only began while the text was there."""
+    wrote: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Traced:
+    """The lives of all entries that held a text, and their blast radius."""
+
+    text: str
+    lives: list[Life]
+    exposed: list[Exposed]
+
+    @property
+    def command(self) -> str:
+        """The command that takes it back."""
+        sessions = list(dict.fromkeys(life.came.session for life in self.lives if life.came.session))
+        if len(sessions) == 1 and all(life.came.session for life in self.lives):
+            return f"gitmem revert --session {sessions[0]}"
+        commits = dict.fromkeys(life.came.commit.oid[:12] for life in self.lives)
+        return f"gitmem revert {' '.join(commits)}"
+
+    def lines(self) -> Iterator[str]:
+        for life in self.lives:
+            yield f"{life.path}: {_short(life.text)}"
+            yield f"  came  {_told(life.came)}"
+            if life.left is not None:
+                yield f"  left  {_told(life.left)}"
+        if self.exposed:
+            yield ""
+            yield "Sessions that had it in their prompt:"
+            for one in self.exposed:
+                yield f"  {one.session}{'' if one.certain else ' (began while it was there)'}"
+                for sentence in one.wrote:
+                    yield f"    {sentence}"
+        yield ""
+        yield f"To take it back: {self.command}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "entries": [
+                {
+                    "path": life.path,
+                    "space": life.key.space,
+                    "id": life.key.id,
+                    "text": life.text,
+                    "came": _json(life.came),
+                    "left": _json(life.left) if life.left else None,
+                }
+                for life in self.lives
+            ],
+            "sessions": [
+                {"session": one.session, "certain": one.certain, "wrote": one.wrote} for one in self.exposed
+            ],
+            "command": self.command,
+        }
+
+
+def trace(bundle: Bundle, text: str) -> Traced:
+    """The whole life of a text, and the sessions it may have reached."""
+    if not text.strip():
+        raise UsageError("Give the text to trace, or a part of it.")
+    lives = list(_lives(bundle, text))
+    if not lives:
+        raise UnknownRevision(f"No entry in the whole history contains {_short(text)!r}.")
+    return Traced(text, lives, _exposed(bundle, lives))
+
+
+def _lives(bundle: Bundle, text: str) -> Iterator[Life]:
+    """Oldest first: each entry with the text, from the commit it came with to the one it left with."""
+    needle = text.encode()
+    open_lives: dict[tuple[str, EntryKey], Life] = {}
+    told: list[Life] = []
+    for commit, changes in bundle.history.tree_changes():
+        for change in changes:
+            before = bundle.repository.store.blob(change.old.oid) if change.old else b""
+            after = bundle.repository.store.blob(change.new.oid) if change.new else b""
+            if needle not in before and needle not in after:
+                continue
+            now = _holding(change.path, after, text)
+            for place in [place for place in open_lives if place[0] == change.path and place[1] not in now]:
+                open_lives.pop(place).left = LogEntry.of(commit)
+            for key, found in now.items():
+                if (change.path, key) not in open_lives:
+                    life = Life(change.path, key, found, LogEntry.of(commit))
+                    open_lives[change.path, key] = life
+                    told.append(life)
+    yield from told
+
+
+def _holding(path: str, data: bytes, text: str) -> dict[EntryKey, str]:
+    if not data:
+        return {}
+    return {key: entry.text for key, entry in okf.entries_of(path, data).items() if text in entry.text}
+
+
+def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
+    """Sessions whose prompt carried the text: by the block on record, else by when they began."""
+    in_prompt = [life for life in lives if life.path.startswith("memories/")]
+    found = []
+    for state in reversed(bundle.sessions.all()):
+        blocks = _blocks(state)
+        if blocks:
+            exposed = any(_stood_at(bundle, life, commit) for life in in_prompt for commit in blocks)
+        else:
+            started = state.get("started")
+            exposed = any(
+                life.came.at <= started and (life.left is None or started < life.left.at)
+                for life in in_prompt
+            )
+        if exposed:
+            found.append(Exposed(state.id, bool(blocks), _wrote(bundle, state.id)))
+    return found
+
+
+def _blocks(state: SessionState) -> list[str]:
+    listed = state.concept.meta.get("prompt_blocks")
+    if not isinstance(listed, list):
+        return []
+    return [str(item["commit"]) for item in listed if isinstance(item, Mapping) and "commit" in item]
+
+
+def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
+    data = bundle.read(life.path, commit)
+    return data is not None and life.key in okf.entries_of(life.path, data)
+
+
+def _wrote(bundle: Bundle, session: str) -> list[str]:
+    try:
+        changes = bundle.history.of_session(session)
+    except UnknownRevision:
+        return []
+    return [
+        f"{change.op} in {change.path}: {_short((change.new or change.old).text)}"  # type: ignore[union-attr]
+        for change in changes
+        if not change.path.startswith("sessions/")
+    ]
+
+
+def _told(entry: LogEntry) -> str:
+    parts = [entry.at[:16].replace("T", " "), entry.commit.oid[:8], entry.commit.subject]
+    for word, value in (
+        ("session", entry.session),
+        ("machine", entry.first("Machine")),
+        ("source", entry.first("Source")),
+    ):
+        if value:
+            parts.append(f"{word} {value}")
+    return "  ".join(parts)
+
+
+def _json(entry: LogEntry) -> dict[str, Any]:
+    return {
+        "commit": entry.commit.oid,
+        "at": entry.at,
+        "kind": entry.kind,
+        "session": entry.session or None,
+        "agent": entry.first("Agent") or None,
+        "machine": entry.first("Machine") or None,
+        "source": entry.first("Source") or None,
+    }
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"
