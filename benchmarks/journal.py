@@ -131,17 +131,18 @@ def recovery(directory: str) -> None:
     bare = os.open(os.path.join(directory, "bare"), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     written = timed(lambda: [os.write(bare, line) for line in lines])
     os.close(bare)
-    best = float("inf")
+    best = processor = float("inf")
     for _ in range(5):
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         [found] = abandoned(directory)
         best = min(best, (time.perf_counter() - started) * 1000)
+        processor = min(processor, (time.process_time() - used) * 1000)
         assert len(found.records) == EVENTS
         found.release()
     count = min(timed(lambda: pending_count(directory)) for _ in range(5)) / 1000
     print(
-        f"recovery of {EVENTS:,} events {best:.0f} ms (best of 5)   bare writes of the same lines "
-        f"{written / 1000:.0f} ms   x{best * 1000 / written:.1f}   limit 200"
+        f"recovery of {EVENTS:,} events {best:.0f} ms, processor {processor:.0f} ms (best of 5), limit 200; "
+        f"bare writes of the same lines {written / 1000:.0f} ms   x{best * 1000 / written:.1f}"
     )
     print(f"pending_count of {EVENTS:,} events {count:.1f} ms")
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from gitmem.errors import ConfigError
 
@@ -45,8 +45,7 @@ _BOOLS = {
 }
 
 
-@dataclass(frozen=True)
-class About:
+class About(NamedTuple):
     """What a row of the table says beside its type and default."""
 
     help: str
@@ -133,8 +132,7 @@ class Config:
 # --- the table, as rows ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     key: str
     type: Literal["str", "bool", "int", "float", "choice"]
     default: Value
@@ -195,8 +193,7 @@ def _groups() -> frozenset[str]:
 # --- sources ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ConfigFile:
+class ConfigFile(NamedTuple):
     """A parsed source. Only in `host-memory` are keys that are not ours left alone."""
 
     origin: str

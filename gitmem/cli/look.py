@@ -81,10 +81,6 @@ def _gather(app: App) -> dict[str, object]:
     problems: list[str] = []
     tip = LogEntry.of(repository.store.commit(bundle.tip))
     tree = bundle.tree()
-    files = concepts = 0
-    for path, _ in tree.files():
-        files += 1
-        concepts += path.endswith(".md") and not layout.is_generated(path)
     agent = tree.read(layout.CONFIG_AGENT)
     version = format_of(agent) if agent is not None else layout.FORMAT
     if version > layout.FORMAT:
@@ -95,6 +91,7 @@ def _gather(app: App) -> dict[str, object]:
     except GitMemError as error:  # a busy bundle can still be looked at
         problems.append(str(error))
         edits = []
+    paths = bundle.file_paths()
     weight = Weight.of(repository)
     cleaned = last_time(repository)
     return {
@@ -104,8 +101,8 @@ def _gather(app: App) -> dict[str, object]:
         "subject": tip.commit.subject,
         "at": tip.at,
         "format": version,
-        "files": files,
-        "concepts": concepts,
+        "files": len(paths),
+        "concepts": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
         "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
         "curated": _usage(bundle),
         "events_waiting": _waiting(bundle),

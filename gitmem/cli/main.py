@@ -160,6 +160,9 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         complain(f"{error} {error.hint}", env=env)
         return error.exit_code
     except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
+            click.echo(error.format_message())
+            return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
         complain(f"{error.format_message()} See `{path} --help`.", env=env)
         return 2

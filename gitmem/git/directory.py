@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitmem.git.objects import DIRECTORY, TreeEntry, parse_tree, render_tree
+from gitmem.git.objects import DIRECTORY, TreeEntry, parse_tree
 
 _FEW = 8
 """Up to one change among so many entries, patching is faster than rendering."""
@@ -30,7 +30,9 @@ class Directory:
             if patched is not None:
                 return patched
         entries = {**self.entries, **changes}
-        return self.parse(render_tree({name: entry for name, entry in entries.items() if entry is not None}))
+        kept = [(name, entry) for name, entry in entries.items() if entry is not None]
+        kept.sort(key=lambda item: _key(*item))
+        return Directory(dict(kept), b"".join(_render(name, entry) for name, entry in kept))
 
     def _patched(self, changes: Mapping[bytes, TreeEntry | None]) -> Directory | None:
         """The changes made in the bytes; None where the bytes are not as we would write them."""

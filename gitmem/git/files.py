@@ -148,7 +148,7 @@ def _flush_and_tell(descriptor: int, answers: SimpleQueue[OSError | None]) -> No
 
 
 def close_later(descriptors: Sequence[int]) -> None:
-    """Close files while the caller goes on: the last one to close a removed file frees it, which takes long."""
+    """Close files while the caller goes on: closing a removed file frees it, which takes long."""
     waiters = _DiskWaiters.shared()
     for descriptor in descriptors:
         close = partial(os.close, descriptor)
@@ -175,10 +175,19 @@ def durable_directory(path: str) -> None:
     except PermissionError:  # Windows opens no directories
         return
     try:
-        os.fsync(descriptor)
+        start_flushing([descriptor])()
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
+    finally:
+        os.close(descriptor)
+
+
+def overwrite_file(path: str, data: bytes) -> None:
+    """Write over the beginning of a small file in place, for notes that do no harm when they are torn."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _BINARY, 0o644)
+    try:
+        write_all(descriptor, data)
     finally:
         os.close(descriptor)
 

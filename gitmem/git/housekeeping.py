@@ -9,15 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.git.files import read_file, replace_file
 from gitmem.git.repository import Repository
-from gitmem.git.transaction import writing
 
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
@@ -82,6 +79,8 @@ def last_time(repository: Repository) -> float | None:
 
 def clean(repository: Repository) -> Cleaned:
     """Compress the object store. Commits go on meanwhile when git does it."""
+    import shutil
+
     from filelock import FileLock, Timeout
 
     os.makedirs(repository.scratch, exist_ok=True)
@@ -103,6 +102,8 @@ def clean(repository: Repository) -> Cleaned:
 
 def clean_in_background(repository: Repository) -> None:
     """Start housekeeping as a process of its own, with low priority; the caller does not wait."""
+    import subprocess
+
     # -P: it runs in the bundle, from where Python must not import.
     command = [sys.executable, "-P", "-m", "gitmem", "-C", repository.root, "gc", "--auto"]
     with contextlib.suppress(OSError):  # nothing depends on it
@@ -117,6 +118,8 @@ def clean_in_background(repository: Repository) -> None:
 
 
 def _with_git(repository: Repository) -> str:
+    import subprocess
+
     command = ["git", "--git-dir", repository.git_dir, "gc", "--quiet"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
@@ -133,6 +136,8 @@ def _with_git(repository: Repository) -> str:
 def _with_dulwich(repository: Repository) -> str:
     """Without git: everything into one pack, without deltas, while no one else writes."""
     from dulwich.object_store import DiskObjectStore
+
+    from gitmem.git.transaction import writing
 
     with writing(repository, "gc"):
         store = DiskObjectStore(repository.store.directory, fsync_object_files=True)

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy
+from gitmem.git.files import overwrite_file
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+_OWNER_LENGTH = 512
 
 
 class BundleLock:
@@ -57,5 +60,7 @@ class BundleLock:
             return ""
 
     def _sign(self, purpose: str) -> None:
-        with contextlib.suppress(OSError), open(self._owner_path, "w", encoding="utf-8") as file:
-            json.dump({"pid": os.getpid(), "purpose": purpose}, file)
+        # Written over in place and of one length: emptying a file first costs a wait for the disk.
+        owner = json.dumps({"pid": os.getpid(), "purpose": purpose[:60]})
+        with contextlib.suppress(OSError):
+            overwrite_file(self._owner_path, owner.encode().ljust(_OWNER_LENGTH))

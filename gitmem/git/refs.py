@@ -37,15 +37,15 @@ class Refs:
     def path(self, name: str) -> str:
         return os.path.join(self._git_dir, *name.split("/"))
 
-    def read(self, name: str) -> Oid | None:
+    def read(self, name: str, *, hops: int = 5) -> Oid | None:
         """The object a ref names, or None where there is no such ref."""
         try:
             with open(self.path(name), "rb") as file:
                 value = file.read(4096).strip()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return self._packed().get(name) if self._in_packed(name) else None
-        if value.startswith(b"ref: "):
-            return self.read(value[5:].strip().decode("utf-8", "replace"))
+        if value.startswith(b"ref: ") and hops:
+            return self.read(value[5:].strip().decode("utf-8", "replace"), hops=hops - 1)
         if not _OID.fullmatch(value):
             raise BundleUnusable(f"The ref {name} is damaged; run `gitmem verify`.")
         return value.decode()

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 
 from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.git.files import TEMPORARY, disk_error, read_file, replace_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+
+
+_FOREIGN_FORMAT = re.compile(
+    rb"^\s*(objectformat\s*=\s*\"?sha256|refstorage\s*=\s*\"?(?!files))", re.IGNORECASE | re.MULTILINE
+)
 
 
 def git_dir_of(root: str) -> str | None:
@@ -44,6 +50,10 @@ def open_repository(root: str) -> Repository:
         raise BundleUnusable(f"{root} is a linked work tree of another repository: use the main one.")
     if not os.path.isfile(os.path.join(git_dir, "HEAD")):
         raise BundleUnusable(f"{git_dir} is not a git repository (it has no HEAD); restore it from a backup.")
+    if _FOREIGN_FORMAT.search(read_file(os.path.join(git_dir, "config")) or b""):
+        raise BundleUnusable(
+            f"{root} has another object or ref format: gitmem works with SHA-1 objects and refs in files."
+        )
     repository = Repository(root, git_dir)
     # Backups leave empty directories out, and git takes a directory without these for no repository.
     for name in ("objects", "refs"):

@@ -139,13 +139,15 @@ class Tree:
         """
         objects: list[GitObject] = []
         plan: dict[str, object] = {}
+        entries: dict[str, TreeEntry | None] = {}
         for path, edit in edits.items():
             _refuse_unsafe(path, edit)
-            entry = edit
             if isinstance(edit, bytes):
                 blob = GitObject.of(b"blob", edit)
                 objects.append(blob)
-                entry = TreeEntry(mode_for(path), blob.oid)
+                entries[path] = TreeEntry(mode_for(path), blob.oid)
+            else:
+                entries[path] = edit
             node = plan
             *directories, name = path.split("/")
             for part in directories:
@@ -155,11 +157,13 @@ class Tree:
                 node = child
             if isinstance(node.get(name), dict):
                 raise InvalidContent(f"{path} can not be a file: it is a directory in the same change.")
-            node[name] = entry
+            node[name] = entries[path]
         root = self._lay(plan, TreeEntry(DIRECTORY, self.oid), "", objects)
         if root is None and self.oid != EMPTY_TREE:
             objects.append(GitObject.of(b"tree", b""))
-        return Tree(self._store, root.oid if root else EMPTY_TREE), objects
+        tree = Tree(self._store, root.oid if root else EMPTY_TREE)
+        tree._found.update(entries)
+        return tree, objects
 
     def _lay(
         self, plan: dict[str, object], old: TreeEntry | None, where: str, objects: list[GitObject]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gitmem.errors import BundleUnusable, TooLarge
 from gitmem.git import gitindex
 from gitmem.git.asides import FilesAside
-from gitmem.git.files import TEMPORARY, read_file, replace_file
+from gitmem.git.files import TEMPORARY, overwrite_file, read_file, replace_file
 from gitmem.git.gitindex import GitIndex, Record
 from gitmem.git.objects import EXECUTABLE, FILE, Oid, TreeEntry, blob_id
 from gitmem.git.store import ObjectStore
@@ -51,7 +51,7 @@ class WorkTree:
         self._index_looked_at = b""
 
     def path(self, name: str) -> str:
-        return os.path.join(self.root, *name.split("/"))
+        return f"{self.root}{os.sep}{name if os.sep == '/' else name.replace('/', os.sep)}"
 
     # What a person changed
 
@@ -89,8 +89,9 @@ class WorkTree:
                 if staged != known:
                     data = self._store.blob(staged) if staged else None
                     edits.append(HandEdit(path, data, staged=True))
-            self._looked_at[path] = self._marks(path)
-            edit = self._examine(path)
+            stat = self._stat(path)
+            self._looked_at[path] = _marks(stat) if stat is not None else None
+            edit = self._examine(path, stat)
             if edit.problem or (None if edit.data is None else blob_id(edit.data)) != known:
                 edits.append(edit)
         return edits
@@ -101,17 +102,20 @@ class WorkTree:
 
     def changed(self, path: str) -> bool:
         """Somebody touched the file since `differing` looked at it."""
-        return path in self._looked_at and self._marks(path) != self._looked_at[path]
+        if path not in self._looked_at:
+            return False
+        stat = self._stat(path)
+        return (_marks(stat) if stat is not None else None) != self._looked_at[path]
 
-    def _marks(self, path: str) -> _Marks | None:
+    def _stat(self, path: str) -> os.stat_result | None:
         try:
-            return _marks(os.lstat(self.path(path)))
+            return os.lstat(self.path(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def holds(self, path: str, entry: TreeEntry | None) -> bool:
         """The file is what the entry says; None stands for no file."""
-        edit = self._examine(path)
+        edit = self._examine(path, self._stat(path))
         return not edit.problem and (None if edit.data is None else blob_id(edit.data)) == _file_id(entry)
 
     def _staged(self, index: GitIndex, tip: Tree) -> Iterable[HandEdit]:
@@ -146,7 +150,7 @@ class WorkTree:
             seen.add(place)
             if index.untouched(place, stat):
                 continue
-            edit = self._examine(path)
+            edit = self._examine(path, self._stat(path))
             executable = bool(stat.st_mode & 0o100)
             if (
                 edit.problem
@@ -155,7 +159,7 @@ class WorkTree:
                 or executable != (index.mode(place) == EXECUTABLE)
             ):
                 yield edit
-        yield from (self._examine(path) for path in self._not_ignored(unknown))
+        yield from (self._examine(path, self._stat(path)) for path in self._not_ignored(unknown))
         for place, name in enumerate(index.names):
             if place not in seen:
                 yield HandEdit(name.decode("utf-8", "surrogateescape"), None)
@@ -170,10 +174,10 @@ class WorkTree:
             if entry is None:
                 unknown.append(path)
                 continue
-            edit = self._examine(path)
+            edit = self._examine(path, self._stat(path))
             if edit.problem or edit.data is None or blob_id(edit.data) != entry.oid:
                 edits.append(edit)
-        edits += [self._examine(path) for path in self._not_ignored(unknown)]
+        edits += [self._examine(path, self._stat(path)) for path in self._not_ignored(unknown)]
         return edits + [HandEdit(path, None) for path in missing]
 
     def _files(self) -> Iterable[tuple[str, os.stat_result]]:
@@ -205,11 +209,10 @@ class WorkTree:
     def _is_git_dir(self, path: str) -> bool:
         return os.path.abspath(path) == self._git_dir
 
-    def _examine(self, path: str) -> HandEdit:
+    def _examine(self, path: str, stat: os.stat_result | None) -> HandEdit:
+        """What stands at a path, whose stat was taken before."""
         full = self.path(path)
-        try:
-            stat = os.lstat(full)
-        except (FileNotFoundError, NotADirectoryError):
+        if stat is None:
             return HandEdit(path, None)
         if stat_module.S_ISLNK(stat.st_mode):
             return HandEdit(path, None, problem="is a symbolic link, which a bundle never holds")
@@ -314,8 +317,8 @@ class WorkTree:
     def _above(self, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
         """What stands where the directories above these paths are, with its mode."""
         checked: set[str] = set()
-        for path in paths:
-            parts = path.split("/")[:-1]
+        for parent in {path.rpartition("/")[0] for path in paths} - {""}:
+            parts = parent.split("/")
             for depth in range(1, len(parts) + 1):
                 directory = "/".join(parts[:depth])
                 if directory not in checked:
@@ -405,6 +408,11 @@ class WorkTree:
             self._cached = (marks, index) if index is not None else None
         return self._cached[1] if self._cached is not None else None
 
+    def tracked(self) -> list[bytes] | None:
+        """Names in git's index; None where it can not be read."""
+        index = self._index()
+        return None if index is None else index.names
+
     def index_written(self, stat: os.stat_result) -> None:
         """What `spliced_index` gave was written, with this stat before it got its name."""
         if self._spliced is not None and self._spliced.written(int(stat.st_mtime)):
@@ -417,7 +425,7 @@ class WorkTree:
 
     def _note(self, signature: bytes) -> None:
         with contextlib.suppress(OSError):  # only a shortcut
-            replace_file(self._seen_path, signature, scratch=self._scratch)
+            overwrite_file(self._seen_path, signature)
 
     def _signature(self, tip: Oid) -> bytes:
         try:
@@ -438,7 +446,8 @@ def _marks(stat: os.stat_result) -> _Marks:
 
 
 def _signed(tip: Oid, stat: os.stat_result) -> bytes:
-    return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".encode()
+    # Of one length, because it is written over in place: emptying a file first costs a wait for the disk.
+    return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".ljust(120).encode()
 
 
 def _file_id(entry: TreeEntry | None) -> Oid | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from gitmem.errors import InvalidContent
 from gitmem.okf import layout, timestamps
@@ -21,9 +20,8 @@ from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE, EntryKey
 from gitmem.okf.events import Event, EventsFile
 
-UNVERIFIED, CONFIRMED, HUMAN = 0, 1, 2
-DEPRECATED = -1
-Trust = Literal[-1, 0, 1, 2]
+# Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.
+DEPRECATED, UNVERIFIED, CONFIRMED, HUMAN = -1, 0, 1, 2
 
 SHARED, MACHINE = "shared", "machine"
 
@@ -58,7 +56,7 @@ class Document:
     at: str = ""
     session: str = ""
     tags: tuple[str, ...] = ()
-    trust: Trust = UNVERIFIED
+    trust: int = UNVERIFIED
     scope: str = SHARED
 
 
@@ -79,12 +77,17 @@ def documents_of(path: str, data: bytes) -> list[Document]:
         return []
 
 
+def is_part(path: str) -> bool:
+    """Whether the path is that of a session part."""
+    return layout.default_type(path) == EVENTS_TYPE
+
+
 def appended(old: bytes, new: bytes, path: str) -> list[Document] | None:
     """The documents that a session part gained at its end; None where it was not merely continued.
 
     A part grows by a few events with every flush, so it is read once and not once a flush.
     """
-    if layout.default_type(path) != EVENTS_TYPE or len(new) <= len(old) or not new.startswith(old):
+    if not is_part(path) or len(new) <= len(old) or not new.startswith(old):
         return None
     end = old.find(b"\n---\n", 3)
     # What follows must begin an event of its own: a line that continues the last one would change it.
@@ -231,7 +234,7 @@ def _moment(meta: Mapping[str, object]) -> str:
     return ""
 
 
-def _trust(meta: Mapping[str, object]) -> Trust:
+def _trust(meta: Mapping[str, object]) -> int:
     """The tier that the front matter claims; the caller knows whether it may be believed."""
     if meta.get("status") == "deprecated":
         return DEPRECATED

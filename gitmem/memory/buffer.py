@@ -13,7 +13,7 @@ from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory import journal, recorder
 from gitmem.memory.edits import Edits
-from gitmem.memory.journal import Journal, Record
+from gitmem.memory.journal import AbandonedJournal, Journal, Record
 from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.okf.events import Event
@@ -133,6 +133,10 @@ class HotMemoryBuffer:
             with self._count:
                 self._waiting = max(0, self._waiting - len(done))
 
+    def abandon(self) -> None:
+        """Give the journal back as it is: whoever comes next commits what is in it."""
+        self._journal.close()
+
     def close(self, trigger: Trigger = "shutdown") -> Flushed:
         """Flush and give the journal back; where the flush fails, the next start finds it."""
         try:
@@ -204,30 +208,30 @@ def _admitted(bundle: Bundle, event: Event, origin: Origin) -> Event:
 
 def recover(bundle: Bundle) -> list[str]:
     """Commit what dead processes left in their journals; gives a sentence for each."""
-    told = []
-    for found in journal.abandoned(bundle.journal_dir):
-        try:
-            events = [as_event(record, found.uuid) for record in found.records]
-            sessions = {
-                record.session: _session_of(record) for record in reversed(found.records) if record.session
-            }
-            published = None
-            if events:
-                published = commit_events(
-                    bundle,
-                    events,
-                    writer=found.uuid,
-                    sessions=sessions,
-                    kind="recover",
-                    origin=bundle.origin(source="journal", reason="a writer ended without a flush"),
-                )
-        except BaseException:
+    told: list[str] = []
+    left = journal.abandoned(bundle.journal_dir)
+    try:
+        while left:
+            told += _recover_one(bundle, left[0])
+            left.pop(0).discard()
+    finally:
+        for found in left:  # an error came between: whoever starts next tries again
             found.release()
-            raise
-        if published:
-            told.append(f"Recovered {len(events)} events of a writer that ended without a flush.")
-        told += [f"In its journal: {problem}" for problem in found.problems]
-        found.discard()
+    return told
+
+
+def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
+    events = [as_event(record, found.uuid) for record in found.records]
+    sessions = {record.session: _session_of(record) for record in reversed(found.records)}
+    published = None
+    if events:
+        origin = bundle.origin(source="journal", reason="a writer ended without a flush")
+        published = commit_events(
+            bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
+        )
+    told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
+    if published:
+        told.append(f"Recovered {len(events)} events of a writer that ended without a flush.")
     return told
 
 

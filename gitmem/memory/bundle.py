@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
     from gitmem.memory.gate import Gate
     from gitmem.memory.history import History
+    from gitmem.memory.indexing import Indexing
     from gitmem.memory.origin import Origin
     from gitmem.memory.plans import Plans
     from gitmem.memory.quarantine import Quarantine
@@ -81,6 +82,12 @@ class Bundle:
         from gitmem.memory.history import History
 
         return History(self)
+
+    @cached_property
+    def index(self) -> Indexing:
+        from gitmem.memory.indexing import Indexing
+
+        return Indexing(self)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -179,6 +186,15 @@ class Bundle:
             for path, _ in self.tree().files(directory)
             if path.endswith(".md") and not layout.is_generated(path)
         ]
+
+    def file_paths(self) -> list[str]:
+        """Paths of all files of the newest commit."""
+        # Git's index has them in one place; trees are as many reads as there are directories.
+        worktree = self.repository.worktree
+        names = worktree.tracked() if worktree.index_is_ours(self.tip) else None
+        if names is not None:
+            return [name.decode("utf-8", "surrogateescape") for name in names]
+        return [path for path, _ in self.tree().files()]
 
     def read_log(self) -> str:
         """The text of log.md."""

@@ -11,9 +11,10 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate import BlockedContent
 from gitmem.memory.origin import Origin
+from gitmem.memory.retractions import is_retracted, retract
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
-from gitmem.okf.entries import Entry, entry_hash
+from gitmem.okf.entries import Entry, entry_hash, section_key
 from gitmem.okf.pages import LogLine
 from gitmem.okf.timestamps import later
 
@@ -122,9 +123,16 @@ class CuratedStore:
     # Changing
 
     def add(
-        self, text: str, *, target: Target = "memory", machine: bool = False, origin: Origin | None = None
+        self,
+        text: str,
+        *,
+        target: Target = "memory",
+        machine: bool = False,
+        origin: Origin | None = None,
+        by_person: bool = False,
     ) -> Answer:
-        return self.batch([Operation("add", text)], target=target, machine=machine, origin=origin)
+        operations = [Operation("add", text)]
+        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
 
     def replace(
         self,
@@ -149,14 +157,20 @@ class CuratedStore:
         target: Target = "memory",
         machine: bool = False,
         origin: Origin | None = None,
+        by_person: bool = False,
     ) -> Answer:
-        """All operations in one commit, or none of them. The limit counts at the end only."""
+        """All operations in one commit, or none of them. The limit counts at the end only.
+
+        `by_person` says that a person asks: then what was retracted may come back.
+        """
         origin = origin or self._bundle.origin()
         done = _Done(target)
 
         def work(edits: Edits) -> Message | None:
             nonlocal done
-            done = self.lay(edits, operations, target=target, machine=machine, origin=origin)
+            done = self.lay(
+                edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
+            )
             if not done.changed:
                 return None
             edits.want_log()
@@ -173,6 +187,7 @@ class CuratedStore:
         target: Target,
         machine: bool = False,
         origin: Origin,
+        by_person: bool = False,
     ) -> _Done:
         """Put operations into a transaction that may hold more; raises before anything is laid."""
         if target not in TARGETS:
@@ -194,8 +209,9 @@ class CuratedStore:
         )
         done = _Done(target)
         now = self._bundle.now()
+        door = _Door(self._bundle, edits, path, origin, by_person, done.held)
         for number, operation in enumerate(operations):
-            file = self._operate(file, operation, done, at=later(now, number), origin=origin, path=path)
+            file = self._operate(file, operation, done, door, at=later(now, number))
         done.usage, done.count = file.usage + others, len(file.entries)
         limit = self.limit(target)
         if done.usage > limit and file.usage > start.usage:
@@ -216,10 +232,10 @@ class CuratedStore:
         return done
 
     def _operate(
-        self, file: CuratedFile, operation: Operation, done: _Done, *, at: str, origin: Origin, path: str
+        self, file: CuratedFile, operation: Operation, done: _Done, door: _Door, *, at: str
     ) -> CuratedFile:
         if operation.action == "add":
-            text = self._admitted(operation.content, done, origin, path)
+            text = door.admit(operation.content)
             if text is None:
                 return file
             if file.get(entry_hash(text)) is not None:
@@ -235,25 +251,11 @@ class CuratedStore:
         if operation.action == "remove":
             done.what.append(f"remove {found.text}")
             return file.remove(found.key.id)
-        text = self._admitted(operation.content, done, origin, path)
+        text = door.admit(operation.content)
         if text is None:
             return file
         done.what.append(f"replace {found.text} by {text}")
         return file.replace(found.key.id, text, file.next_at(at))
-
-    def _admitted(self, text: str, done: _Done, origin: Origin, path: str) -> str | None:
-        """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
-        from gitmem.safety.verdict import Verdict
-
-        text = self._bundle.redact(check_text(text))
-        result = self._bundle.gate.judge(text, "memory")
-        if result.verdict is Verdict.BLOCK:
-            raise BlockedContent(result)
-        if result.verdict is Verdict.HOLD:
-            where = {"kind": "entry", "path": path}
-            done.held.append(self._bundle.quarantine.hold(text, result, destination=where, origin=origin))
-            return None
-        return text
 
     def _match(self, file: CuratedFile, old: str, target: Target) -> Entry:
         """The one entry that contains a text."""
@@ -289,6 +291,42 @@ class CuratedStore:
             held=tuple(done.held),
             commit=published.commit.oid if published else "",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """What new texts for one file pass: redaction, the scanner, and what was retracted."""
+
+    bundle: Bundle
+    edits: Edits
+    path: str
+    origin: Origin
+    by_person: bool
+    held: list[str]
+
+    def admit(self, text: str) -> str | None:
+        """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        text = self.bundle.redact(check_text(text))
+        result = self.bundle.gate.judge(text, "memory")
+        if result.verdict is Verdict.BLOCK:
+            raise BlockedContent(result)
+        if is_retracted(self.edits, section_key(text)):
+            if self.by_person:
+                entry = Entry(section_key(text), text)
+                retract(
+                    self.edits, entry, self.path, state="released", at=self.bundle.now(), origin=self.origin
+                )
+            else:
+                reason = "was taken back earlier, and must not come back by itself"
+                finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
+                result = Result(Verdict.HOLD, (*result.findings, finding))
+        if result.verdict is Verdict.HOLD:
+            where = {"kind": "entry", "path": self.path}
+            self.held.append(self.bundle.quarantine.hold(text, result, destination=where, origin=self.origin))
+            return None
+        return text
 
 
 def _file(data: bytes | None, path: str) -> CuratedFile:

@@ -53,10 +53,20 @@ class Edits:
         """Names of directories in a directory as it will be."""
         prefix = directory + "/" if directory else ""
         found = {name for name, entry in self.tip.names(directory).items() if entry.is_directory}
+        doubtful: set[str] = set()
         for path, edit in self._files.items():
-            if edit is not None and path.startswith(prefix) and "/" in path[len(prefix) :]:
-                found.add(path[len(prefix) :].partition("/")[0])
-        return sorted(found)
+            if path.startswith(prefix) and "/" in path[len(prefix) :]:
+                (doubtful if edit is None else found).add(path[len(prefix) :].partition("/")[0])
+        return sorted(name for name in found if name not in doubtful or self._has_files(prefix + name))
+
+    def _has_files(self, directory: str) -> bool:
+        written = any(
+            path.startswith(directory + "/") and edit is not None and not layout.is_generated(path)
+            for path, edit in self._files.items()
+        )
+        return written or any(
+            path not in self._files and not layout.is_generated(path) for path, _ in self.tip.files(directory)
+        )
 
     def write(self, path: str, data: bytes) -> None:
         """Set a file's content. The path and the OKF rules are checked here, so no caller can forget."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gitmem.safety.scanner import Scanner
     from gitmem.safety.verdict import Result, Scope
 
+_WINDOW = 256 * 1024
+_OVERLAP = 4 * 1024
+
 
 class BlockedContent(InvalidContent):
     """A text that the scanner blocks; nothing was changed."""
@@ -56,10 +59,23 @@ class Gate:
         """The verdict on a text; what a person released on this machine is let through."""
         from gitmem.safety.verdict import Result, Verdict
 
-        result = self.scanner.scan(text, scope)
+        result = self._scan(text, scope)
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
             return Result(Verdict.ALLOW, result.findings)
         return result
+
+    def _scan(self, text: str, scope: Scope) -> Result:
+        """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
+        from gitmem.safety.verdict import Result
+
+        if len(text) <= _WINDOW:
+            return self.scanner.scan(text, scope)
+        results = [
+            self.scanner.scan(text[start : start + _WINDOW], scope)
+            for start in range(0, len(text), _WINDOW - _OVERLAP)
+        ]
+        findings = tuple(finding for result in results for finding in result.findings)
+        return Result(max(result.verdict for result in results), findings)
 
     def is_released(self, text_hash: str) -> bool:
         return text_hash in self._releases()

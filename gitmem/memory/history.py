@@ -107,15 +107,13 @@ class History:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
         return self.between_trees(self._repository.tree(old), self._repository.tree(new), path)
 
+    def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files that a commit changed, as they were before and after it."""
+        old = self._repository.tree(commit.parents[0] if commit.parents else None)
+        return _sides(old, Tree(self._repository.store, commit.tree))
+
     def between_trees(self, old: Tree, new: Tree, path: str = "") -> list[Change]:
-        before: dict[str, bytes] = {}
-        after: dict[str, bytes] = {}
-        for change in old.changes(new, path):
-            if change.old is not None:
-                before[change.path] = old.read_entry(change.old)
-            if change.new is not None:
-                after[change.path] = new.read_entry(change.new)
-        return _compare(before, after)
+        return _compare(*_sides(old, new, path))
 
     def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
         """What one commit did, against its first parent."""
@@ -173,6 +171,18 @@ def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
     from gitmem.okf.entries import compare  # brings YAML, which `log` does without
 
     return compare(before, after)
+
+
+def _sides(old: Tree, new: Tree, path: str = "") -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files that differ between two trees, on both sides."""
+    before: dict[str, bytes] = {}
+    after: dict[str, bytes] = {}
+    for change in old.changes(new, path):
+        if change.old is not None:
+            before[change.path] = old.read_entry(change.old)
+        if change.new is not None:
+            after[change.path] = new.read_entry(change.new)
+    return before, after
 
 
 def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

@@ -10,8 +10,9 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.quarantine import Held
 from gitmem.memory.recorder import find_session
+from gitmem.memory.retractions import is_retracted, retract
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import entry_hash
+from gitmem.okf.entries import Entry, entry_hash, section_key
 from gitmem.okf.events import Event, EventsFile
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ def _judged_text(held: Held) -> str:
 def _put_entry(bundle: Bundle, edits: Edits, held: Held, by: str) -> None:
     path = held.destination["path"]
     file = CuratedFile.salvage(edits.read(path) or b"", path)
+    entry = Entry(section_key(held.text), held.text)
+    if is_retracted(edits, entry.key):
+        retract(edits, entry, path, state="released", at=bundle.now(), origin=bundle.origin(source=by))
     added = file.add(held.text, file.next_at(bundle.now()), verified=f"human:{by}")
     edits.write(path, added.render())
 

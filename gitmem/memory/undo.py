@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ class Undo:
             done.kept.clear()
             inverse = _Inverse(edits, done.kept)
             for commit in commits:
-                inverse.apply(self._bundle.history.of_commit(commit))
+                inverse.apply(*self._bundle.history.sides(commit))
             if retracting:
                 for path, entry in inverse.gone(edits):
                     retract(edits, entry, path, state="reverted", at=self._bundle.now(), origin=origin)
@@ -122,9 +122,29 @@ class _Inverse:
         self._kept = kept
         self._removed: list[tuple[str, Entry]] = []
 
-    def apply(self, changes: Sequence[Change]) -> None:
-        for change in reversed(changes):
-            self._undo(change)
+    def apply(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+        """Take back what led from `before` to `after`.
+
+        A file that nobody touched since goes back to the byte; in any other, entry by entry.
+        """
+        whole = {
+            path
+            for path in before.keys() | after.keys()
+            if self._edits.read(path) == after.get(path) and not _is_index(path)
+        }
+        for change in reversed(okf.compare(before, after)):
+            if change.path in whole and (not change.from_path or change.from_path in whole):
+                if change.new is not None:
+                    self._removed.append((change.path, change.new))
+            else:
+                whole.discard(change.from_path)
+                whole.discard(change.path)
+                self._undo(change)
+        for path in whole:
+            if path in before:
+                self._edits.put(path, before[path])
+            else:
+                self._edits.remove(path)
 
     def gone(self, edits: Edits) -> list[tuple[str, Entry]]:
         """What was taken out and is gone in the end: entries, bodies and whole files.
@@ -265,6 +285,11 @@ class _Inverse:
             value = frontmatter.load_value(change.old.text) if change.old is not None else None
             concept = concept.with_meta(**{subject.key.id: value})
         self._edits.write(change.path, concept.render())
+
+
+def _is_index(path: str) -> bool:
+    """Index pages follow from names and are made again."""
+    return path.rpartition("/")[2] == layout.INDEX
 
 
 def _holds(path: str, data: bytes, entry: Entry) -> bool:

@@ -297,9 +297,8 @@ def _compare_parts(path: str, old: _Side, new: _Side) -> list[Change]:
     for key, entry in after.items():
         was = before.get(key)
         if was is not None:
-            # The text of a § entry is its identity, so two Unicode forms of it are no change; a blob is here
-            # because its bytes differ, whatever its text looks like.
-            if key.space == "blob" or (key.space != "§" and _content(was) != _content(entry)):
+            # The text of a § entry is its identity, so another Unicode form of it is no change.
+            if key.space != "§" and _content(was) != _content(entry):
                 changes.append(Change(path, "change", was, entry))
             continue
         replaced = removed.pop(EntryKey("§", entry.replaces), None) if key.space == "§" else None
@@ -322,9 +321,9 @@ def _with_moves(told: list[_Told]) -> list[Change]:
     for number, (change, mark) in enumerate(told):
         if change.op != "add" or mark is None:
             continue
-        source = next((one for one in gone.get(mark, ()) if told[one][0].path != change.path), None)
-        if source is not None:
-            gone[mark].remove(source)
+        # One file never both loses and gains the same key, so the two halves are of two files.
+        if gone.get(mark):
+            source = gone[mark].pop(0)
             left = told[source][0]
             result[source] = None
             result[number] = Change(change.path, "move", left.old, change.new, left.path)

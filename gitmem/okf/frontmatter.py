@@ -314,21 +314,20 @@ def _scalar_value(tag: str, text: str) -> object:
 
 def _integer(text: str) -> object:
     digits = text.replace("_", "")
-    # Base 60 is a time of day to everyone but YAML 1.1, and costs quadratic time; so does a giant number.
-    if ":" in digits or len(digits) > MAX_NUMBER:
+    if len(digits) > MAX_NUMBER:  # reading it costs the square of its length
         return text
     sign = -1 if digits.startswith("-") else 1
     digits = digits.lstrip("+-")
     base = {"0b": 2, "0x": 16}.get(digits[:2], 8 if digits.startswith("0") and digits != "0" else 10)
     try:
         return sign * int(digits[2:] if base in (2, 16) else digits, base)
-    except ValueError:  # `0b_`, `0x_`: the form of a number without one digit
+    except ValueError:  # base 60, a time of day to everyone but YAML 1.1; or `0x_`, a number without a digit
         return text
 
 
 def _float(text: str) -> object:
     digits = text.replace("_", "").lower()
-    if ":" in digits or len(digits) > MAX_NUMBER:
+    if len(digits) > MAX_NUMBER:
         return text
     try:
         return float(digits.replace(".inf", "inf").replace(".nan", "nan"))

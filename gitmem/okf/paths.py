@@ -54,10 +54,8 @@ def is_safe(path: str) -> bool:
 
 def fold(path: str) -> str:
     """The key under which paths collide on a file system that ignores case or Unicode form."""
-    # Twice, because case folding can undo the normal form and normalising can undo the folding (U+0345).
-    for _ in range(2):
-        path = unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
-    return path
+    # Decomposed first: folding a composed character can give another outcome than folding its parts.
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
 
 def slug(text: str, limit: int = 60) -> str:

@@ -1,7 +1,7 @@
 """One layer of disguise taken off: what a text says once it is decoded, respelled or read backwards.
 
-Every layer first looks for a cheap sign that it applies and costs nothing without it. Only what
-then looks like text is handed on; nothing is decoded twice.
+Every layer first looks for a cheap sign that it applies and costs nothing without it. A layer holds
+only the stretches that decoding changed, with a little around them; nothing is decoded twice.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import base64
 import binascii
 import codecs
 import re
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from gitmem.safety.unicode import fold, latinise
 
-MAX_PIECES = 2000  # encoded pieces that are decoded in one text; more of them is a finding of its own
+_AROUND = 160  # characters kept on both sides of a stretch that was decoded
+_MAX_PIECES = 2000  # encoded pieces that are read in one text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,64 +25,82 @@ class Layer:
 
     name: str
     text: str
-    span: tuple[int, int] | None = None  # None: the whole text, position by position unknown
+    span: tuple[int, int] | None = None  # None: somewhere in the text
     dense: bool = False  # written without spaces: only rules for squeezed text apply
-    respelled: bool = False  # letters were guessed: rules apply, statistics do not
 
 
-def layers(text: str, folded: str, words: list[str]) -> tuple[list[Layer], bool]:
-    """The readings of a text beside the plain one, and whether it held too many encoded pieces to read them all.
+def layers(text: str, folded: str, words: list[str], known: Container[str]) -> tuple[list[Layer], bool]:
+    """The readings of a text beside the plain one, and whether there was more of it than could be read.
 
-    `words` are the words of the folded text; they show cheaply whether a layer can apply.
+    `words` are the words of the folded text, `known` those that rules look for: where letters are
+    guessed, a reading counts only if one of these comes out.
     """
     found: list[Layer] = []
+    room = len(text) + 4000  # all readings together are about as long as the text: time stays linear
+    for layer in _readings(text, folded, words, known):
+        room -= len(layer.text)
+        if room < 0 or len(found) >= _MAX_PIECES:
+            return found, True
+        found.append(layer)
+    return found, False
+
+
+def _readings(text: str, folded: str, words: list[str], known: Container[str]) -> Iterator[Layer]:
     if (latin := latinise(folded)) is not None:
-        found.append(Layer("look-alike letters", latin))
+        yield Layer("look-alike letters", latin)
         folded = latin
     if "_" in folded and folded.count("_") > folded.count(" ") + 2:
         folded = folded.replace("_", " ")
-        found.append(Layer("underscores", folded))
-    if "-\n" in folded:
-        found.append(Layer("hyphenation", folded.replace("-\n", "")))
-    mixed = [word for word in words if not word.isalpha() and not word.isdigit()]
-    if (len(mixed) > 1 or "$" in folded) and _LEET.search(folded) and (plain := _unleet(folded)) is not None:
-        found.append(Layer("leet spelling", plain, respelled=True))
-    singles = sum(1 for word in words if len(word) == 1)
-    if singles > 4:
-        found.extend(_spaced_out(text))
-    if any(word in folded for word in _ROT13_SIGNS):
-        found.append(Layer("rot13", codecs.encode(folded, "rot13")))
-    if any(word in folded for word in _REVERSED_SIGNS):
-        found.append(Layer("reversed", folded[::-1]))
-    pieces, flooded = _pieces(text, words)
-    found.extend(pieces)
-    return found, flooded
-
-
-def _pieces(text: str, words: list[str]) -> tuple[list[Layer], bool]:
-    found = []
-    flooded = False
-    if text.count("%") > 2 and (decoded := _percent(text)) is not None:
-        found.append(Layer("URL encoding", decoded))
-    if "&" in text and _ENTITY.search(text):
-        found.append(Layer("HTML entities", fold(_ENTITY.sub(_entity, text))))
-    if "\\" in text and _ESCAPES.search(text):
-        found.append(Layer("escapes", fold(_ESCAPES.sub(_unescape, text))))
+        yield Layer("underscores", folded)
+    if "-\n" in folded and _BROKEN.search(folded):
+        yield from _pieces("hyphenation", _BROKEN, lambda _: "", folded)
+    odd = {word for word in words if not word.isalpha()}
+    if "$" in folded or "@" in folded:
+        odd.update(token.strip(_PUNCTUATION) for token in folded.split() if "$" in token or "@" in token)
+    if any(_unleet(token) in known for token in odd):
+        yield from _pieces("leet spelling", _LEET_WORD, lambda match: _unleet(match.group()), folded)
+    lengths = "".join("1" if len(word) == 1 else "0" for word in words)
+    if "11111" in lengths:
+        yield from _spaced_out(text)
+    if any(sign in folded for sign in _ROT13_SIGNS):
+        yield Layer("rot13", codecs.encode(folded, "rot13"))
+    if any(sign in folded for sign in _REVERSED_SIGNS):
+        yield Layer("reversed", folded[::-1])
+    if text.count("%") > 2:
+        yield from _pieces("URL encoding", _PERCENT, _percent, text)
+    if "&" in text:
+        yield from _pieces("HTML entities", _ENTITY, _entity, text)
+    if "\\" in text:
+        yield from _pieces("escapes", _ESCAPE, _unescape, text)
     if max(map(len, words), default=0) >= 12:
-        encodings = _ENCODINGS
-    elif sum(1 for word in words if len(word) == 2) >= 8:
-        encodings = _ENCODINGS[-1:]
-    else:
-        return found, flooded
-    for pattern, name, decode in encodings:
-        for number, match in enumerate(pattern.finditer(text)):
-            if number >= MAX_PIECES:
-                flooded = True
-                break
-            decoded = decode(match.group())
-            if decoded is not None:
-                found.append(Layer(name, fold(decoded), match.span()))
-    return found, flooded
+        for match in _RUN.finditer(text):
+            for name, decode in (("base64", _base64), ("hex", _hex), ("base32", _base32)):
+                if (decoded := decode(match.group())) is not None:
+                    yield Layer(name, fold(decoded), match.span())
+    if "2222222" in "".join("2" if len(word) == 2 else "0" for word in words):
+        for match in _HEX_PAIRS.finditer(text):
+            if (decoded := _hex(match.group())) is not None:
+                yield Layer("hex", fold(decoded), match.span())
+
+
+def _pieces(name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], text: str) -> Iterator[Layer]:
+    """The stretches of a text in which a pattern occurs, decoded, each with what stands around it."""
+    start = end = -1
+    for match in pattern.finditer(text):
+        if start >= 0 and match.start() > end + 2 * _AROUND:
+            yield _piece(name, pattern, decode, text, start, end)
+            start = -1
+        start = match.start() if start < 0 else start
+        end = match.end()
+    if start >= 0:
+        yield _piece(name, pattern, decode, text, start, end)
+
+
+def _piece(
+    name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], text: str, start: int, end: int
+) -> Layer:
+    piece = text[max(0, start - _AROUND) : end + _AROUND]
+    return Layer(name, fold(pattern.sub(decode, piece)), (start, end))
 
 
 def _readable(raw: bytes) -> str | None:
@@ -91,47 +111,48 @@ def _readable(raw: bytes) -> str | None:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    letters = sum(map(str.isalpha, text[:400]))
-    ordinary = sum(1 for c in text[:400] if c.isprintable() or c in "\n\t\r")
-    size = min(len(text), 400)
-    return text if ordinary == size and letters * 2 >= size else None
+    sample = text[:400]
+    letters = sum(map(str.isalpha, sample))
+    ordinary = sum(1 for char in sample if char.isprintable() or char in "\n\t\r")
+    return text if ordinary == len(sample) and letters * 2 >= len(sample) else None
 
 
-def _base64(piece: str) -> str | None:
-    piece = piece.rstrip("=").replace("-", "+").replace("_", "/")
-    if piece.isdigit() or piece.islower() or len(piece) % 4 == 1:
+def _base64(run: str) -> str | None:
+    run = run.rstrip("=").replace("-", "+").replace("_", "/")
+    if run.isdigit() or run.islower() or len(run) % 4 == 1:
         return None
     try:
-        return _readable(base64.b64decode(piece + "=" * (-len(piece) % 4)))
+        return _readable(base64.b64decode(run + "=" * (-len(run) % 4)))
     except (ValueError, binascii.Error):
         return None
 
 
-def _base32(piece: str) -> str | None:
-    piece = piece.rstrip("=")
+def _base32(run: str) -> str | None:
+    run = run.rstrip("=")
+    if not run.isupper():
+        return None
     try:
-        return _readable(base64.b32decode(piece + "=" * (-len(piece) % 8)))
+        return _readable(base64.b32decode(run + "=" * (-len(run) % 8)))
     except (ValueError, binascii.Error):
         return None
 
 
-def _hex(piece: str) -> str | None:
-    digits = _NOT_HEX.sub("", piece)
-    return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+def _hex(run: str) -> str | None:
+    digits = _HEX_SEPARATOR.sub("", run.removeprefix("0x"))
+    try:
+        return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+    except ValueError:
+        return None
 
 
-def _percent(text: str) -> str | None:
-    def byte_run(match: re.Match[str]) -> str:
-        return bytes.fromhex(match.group().replace("%", "")).decode("utf-8", "replace")
-
-    decoded, count = _PERCENT.subn(byte_run, text)
-    return fold(decoded) if count else None
+def _percent(match: re.Match[str]) -> str:
+    return bytes.fromhex(match.group().replace("%", "")).decode("utf-8", "replace")
 
 
 def _entity(match: re.Match[str]) -> str:
     decimal, hexadecimal, name = match.groups()
     if name:
-        return _NAMED.get(name.lower(), match.group())
+        return _NAMED[name.lower()]
     point = int(decimal) if decimal else int(hexadecimal, 16)
     return chr(point) if point < 0x110000 else ""
 
@@ -141,84 +162,38 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(point) if point < 0x110000 else ""
 
 
-def _spaced_out(text: str) -> list[Layer]:
+def _unleet(word: str) -> str:
+    return word.translate(_LEET_TABLE)
+
+
+def _spaced_out(text: str) -> Iterator[Layer]:
     """Words written letter by letter: `i g n o r e`, `i.g.n.o.r.e`, `d]i[s]r[e]g[a]r[d`."""
-    if not _SPACED.search(text):
-        return []
     runs: list[str] = []
 
     def join(match: re.Match[str]) -> str:
         # Two or more blanks in a row part words, one parts letters.
-        words = [_NOT_LETTER_OR_DIGIT.sub("", word) for word in _WIDE_GAP.split(match.group())]
+        words = [_SEPARATORS.sub("", word) for word in _WIDE_GAP.split(match.group())]
         runs.append("".join(words))
         return " ".join(words)
 
-    joined = fold(_SPACED.sub(join, text))
+    yield from _pieces("spacing", _SPACED, join, text)
     # Without wider gaps the words run together: `S a y t h a t` says `Saythat`.
-    return [Layer("spacing", joined), Layer("spacing", fold(" ".join(runs)), dense=True)]
+    yield Layer("spacing", fold(" ".join(runs)), dense=True)
 
 
-def _unleet(folded: str) -> str | None:
-    changed = 0
-
-    def respell(match: re.Match[str]) -> str:
-        nonlocal changed
-        word = match.group()
-        plain = word.translate(_LEET_TABLE)
-        changed += plain != word
-        return plain
-
-    plain = _LEET_WORD.sub(respell, folded)
-    return plain if changed else None
-
-
-_LEET_TABLE = str.maketrans(
-    {
-        "0": "o",
-        "1": "i",
-        "3": "e",
-        "4": "a",
-        "5": "s",
-        "7": "t",
-        "8": "b",
-        "@": "a",
-        "$": "s",
-        "!": "i",
-        "|": "l",
-    }
-)
-# A digit or sign between letters, or the short words `7h3`, `4ll`, `y0u`.
-_LEET = re.compile(r"[a-z][013457@$!|]{1,2}[a-z]|\b[013457@$][a-z]|[a-z]\$")
+_BROKEN = re.compile(r"-\n(?<=[^\W\d_]-\n)(?=[^\W\d_])")
+_LEET_TABLE = str.maketrans("0134578@$!|", "oieastbasil")
 _LEET_WORD = re.compile(r"(?<![a-z0-9@$!|./:#-])[a-z0-9@$!|]{2,24}(?![a-z0-9@$|/])")
+_PUNCTUATION = ".,;:?\"'()[]{}<>*`"
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*|/~+\]\[]{1,3}[^\W_]){4,400}(?![^\W_])")
 _WIDE_GAP = re.compile(r" {2,3}")
-_NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
+_SEPARATORS = re.compile(r"[\W_]+")
 _ROT13_SIGNS = ("rot13", "rot-13", "rot 13", " gur ", " lbh ", "vtaber", " naq ", "cebzcg", "vafgehpg")
-_REVERSED_SIGNS = ("backward", "revers", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")
+_REVERSED_SIGNS = ("backwards", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){1,2000}")
-_ENTITY = re.compile(
-    r"&#(\d{2,7});?|&#[xX]([0-9A-Fa-f]{2,6});?|&(lt|gt|amp|quot|apos|nbsp|colon|sol|period);", re.IGNORECASE
-)
-_NAMED = {
-    "lt": "<",
-    "gt": ">",
-    "amp": "&",
-    "quot": '"',
-    "apos": "'",
-    "nbsp": " ",
-    "colon": ":",
-    "sol": "/",
-    "period": ".",
-}
-_ESCAPES = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
-_NOT_HEX = re.compile(r"[^0-9A-Fa-f]+")
-_ENCODINGS = (
-    (re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{16,}={0,2}"), "base64", _base64),
-    (re.compile(r"(?<![A-Z2-7])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])"), "base32", _base32),
-    (re.compile(r"(?<![0-9A-Fa-f])(?:0[xX])?[0-9A-Fa-f]{16,}(?![0-9A-Fa-f])"), "hex", _hex),
-    (
-        re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"),
-        "hex",
-        _hex,
-    ),
-)
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "sol": "/", "period": "."}
+_ENTITY = re.compile(rf"&#(\d{{2,7}});?|&#[xX]([0-9A-Fa-f]{{2,6}});?|&({'|'.join(_NAMED)});", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
+_HEX_PAIRS = re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}\b")
+_HEX_SEPARATOR = re.compile(r"[ :,]")

@@ -72,7 +72,7 @@ class Scanner:
         findings = inspect(text, scope)
         folded = fold(text)
         words = _WORD.findall(folded)
-        more, flooded = layers(text, folded, words)
+        more, flooded = layers(text, folded, words, self._note_index.known)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
         findings.extend(self._matches(folded, words, text, scope, tries, None))
         for layer in more:
@@ -99,9 +99,10 @@ class Scanner:
     def _matches(
         self, view: str, words: list[str], text: str, scope: Scope, tries: _Tries, layer: Layer | None
     ) -> Iterator[Finding]:
+        index = self._note_index if len(text) <= NOTE else self._index
         dense = layer is not None and layer.dense
-        for rule, starts in self._index.places_dense(view) if dense else self._index.places(view, words):
-            if scope not in rule.scopes or (rule.note and len(text) > NOTE):
+        for rule, starts in index.places_dense(view) if dense else index.places(view, words):
+            if scope not in rule.scopes:
                 continue
             hit = tries.first(rule, view, starts)
             if hit is None:
@@ -113,8 +114,12 @@ class Scanner:
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
 
     @cached_property
-    def _index(self) -> _Index:
+    def _note_index(self) -> _Index:
         return _Index(self.rules)
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(rule for rule in self.rules if not rule.note)
 
 
 class _Index:
@@ -127,7 +132,9 @@ class _Index:
         ] = {}  # anchors that are beginnings, by their first letters
         self.unspaced: list[tuple[str, Rule]] = []
         self.dense: list[tuple[str, Rule]] = []
+        self.known: set[str] = set()  # words that matter to some rule
         for rule in rules:
+            self.known.update(word for word in (*rule.anchors, *rule.need) if len(word) > 3)
             for anchor in rule.anchors:
                 literal = anchor.rstrip("*")
                 if rule.dense:
@@ -165,7 +172,7 @@ class _Index:
             wanted |= starts | needs
             able.append((rule, starts, needs))
         if able:
-            where = _positions(view, wanted)
+            where = _positions(view, words, wanted)
             for rule, starts, needs in able:
                 places = sorted(place for word in starts for place in where[word])
                 if needs:
@@ -174,19 +181,26 @@ class _Index:
                 if places:
                     yield rule, places
         if not view.isascii() and _UNSPACED.search(view):
-            yield from _literal_places(view, self.unspaced)
+            letters = set(view)
+            yield from _literal_places(view, [pair for pair in self.unspaced if letters.issuperset(pair[0])])
 
     def places_dense(self, view: str) -> Iterator[tuple[Rule, list[int]]]:
         """The same for words run together: anchors may stand anywhere."""
         return _literal_places(view, self.dense)
 
 
-def _positions(view: str, wanted: set[str]) -> dict[str, list[int]]:
+def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[int]]:
+    """Where the wanted ones among the words of a text stand."""
     where: dict[str, list[int]] = {word: [] for word in wanted}
-    for match in _WORD.finditer(view):
-        places = where.get(match.group())
-        if places is not None:
-            places.append(match.start())
+    place = 0
+    for word in words:
+        if word in wanted:
+            # The next place where it stands by itself is its own: words come in order.
+            place = view.find(word, place)
+            while (place and view[place - 1].isalnum()) or view[place + len(word) : place + len(word) + 1].isalnum():
+                place = view.find(word, place + 1)
+            where[word].append(place)
+            place += len(word)
     return where
 
 

@@ -52,12 +52,21 @@ def redact(text: str) -> str:
     Of a secret under twelve characters nothing is kept: four would give away too much of it. What is
     redacted already stays as it is.
     """
-    pieces = []
+    for _ in range(4):  # a secret may only show once its neighbour is gone; more than twice was never seen
+        found = find(text)
+        if not found:
+            break
+        text = _replace(text, found)
+    return text
+
+
+def _replace(text: str, found: list[Secret]) -> str:
+    pieces: list[str] = []
     position = 0
-    for secret in find(text):
+    for secret in found:
         pieces += text[position : secret.start], _marker(secret.kind, text[secret.start : secret.end])
         position = secret.end
-    return "".join(pieces) + text[position:] if pieces else text
+    return "".join(pieces) + text[position:]
 
 
 def redact_value(value: object) -> object:
@@ -138,11 +147,18 @@ class _Found:
 
     def add(self, kind: str, begin: int, start: int, end: int) -> bool:
         """Whether `start` to `end` is now a find; it was read from `begin` on."""
-        if self.taken and self.taken.find(1, max(begin - 1, 0), end + 1) >= 0:
+        if not self.is_free(max(begin - 1, 0), end + 1):
             return False
         self.secrets.append(Secret(kind, start, end))
         self._take(start, end)
         return True
+
+    def is_free(self, start: int, end: int) -> bool:
+        return not self.taken or self.taken.find(1, start, end) < 0
+
+    def free_until(self, start: int, end: int) -> int:
+        taken = self.taken.find(1, start, end) if self.taken else -1
+        return end if taken < 0 else taken
 
     def _take(self, start: int, end: int) -> None:
         if not self.taken:
@@ -158,18 +174,20 @@ _BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"
 
 
 def _private_keys(text: str, found: _Found) -> None:
-    end_of_block = -1
-    for begin in _pattern(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text):
-        if end_of_block < begin.end():
-            end_of_block = text.find("-----END ", begin.end()) % (len(text) + 1)  # none: the text's end
-        # Headers such as `Proc-Type:` may come first; what is no key material ends an unfinished block.
-        body = _pattern(_KEY_BODY).match(text, begin.end(), end_of_block)
-        closing = _pattern(r"-----END [A-Z0-9 ]{1,40}-----").match(text, body.end()) if body else None
-        if body and len(body[0]) >= 40 and len(set(body[0])) >= 16:
-            kind = "pgp-private-key" if "PGP" in begin[0] else "private-key"
-            found.add(kind, begin.start(), begin.start(), (closing or body).end())
+    begins = list(_pattern(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text))
+    for begin, following in zip(begins, [*(each.start() for each in begins[1:]), len(text)], strict=True):
+        start, end = begin.start(), following
+        closing = _pattern(r"-----END [A-Z0-9 ]{1,40}-----").search(text, begin.end(), following)
+        if closing:  # quoted, indented, in pieces of code: all that is between
+            end = closing.end()
+        elif body := _pattern(_KEY_BODY).match(text, begin.end(), following):
+            end = body.end()
+        material = "".join(_pattern(r"[A-Za-z0-9+/=]{16,}").findall(text, begin.end(), end))
+        if len(material) >= 48 and len(set(material)) >= 16:
+            found.add("pgp-private-key" if "PGP" in begin[0] else "private-key", start, start, end)
 
 
+# A block without an end: headers such as `Proc-Type:` may come first, what is no key material ends it.
 _KEY_BODY = (
     r"(?:\s|\\[nr])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,100}+(?:\s|\\[nr])*+)*+"
     r"(?:[A-Za-z0-9+/=]{4,}+(?:\s|\\[nr])*+)*+"
@@ -198,7 +216,8 @@ def _prefixes() -> dict[str, tuple[str, str]]:
 def _prefix_pattern(prefix: str, rest: str) -> re.Pattern[str]:
     """The prefix first, so that the engine searches for it; only then what must not stand before it."""
     escaped = re.escape(prefix)
-    starts = rf"(?:(?<![\w-]{escaped})|(?<=\\[nrt]{escaped})|(?<=%[0-9A-F]{{2}}{escaped}))"
+    inner = "".join(each for each in "./+" if each in rest)
+    starts = rf"(?:(?<![\w{inner}-]{escaped})|(?<=\\[nrt]{escaped})|(?<=%[0-9A-F]{{2}}{escaped}))"
     return re.compile(rf"{escaped}{starts}{rest}(?<!\.)(?![A-Za-z0-9])")
 
 
@@ -261,9 +280,7 @@ def _in_headers(text: str, found: _Found) -> None:
             if len(value) >= 16 and _token_like(value):
                 found.add("auth-header", match.start(), *match.span("token"))
     if "basic" in low:
-        for match in _matches(
-            low, _pattern(r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])")
-        ):
+        for match in _matches(low, _pattern(_BASIC)):
             if _is_login(text[slice(*match.span("token"))]):
                 found.add("basic-auth", match.start(), *match.span("token"))
     if "-u" in low:
@@ -276,19 +293,22 @@ def _in_headers(text: str, found: _Found) -> None:
 _HEADER = (
     r"(?:(?<![a-z])(?:bearer|ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
     r"(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
-    r"(?P<token>[a-z0-9._~+/:-]{12,4000}={0,2})"
+    r"(?P<token>[a-z0-9._~+/-]{12,4000}={0,2})"
 )
-_LOGIN_OPTION = r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?P<password>[^\s\"'`]{4,128})"
+_BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
+_LOGIN_OPTION = (
+    r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
+)
 
 
 def _is_login(token: str) -> bool:
     """Whether base64 stands for `name:password`."""
     try:
         login = a2b_base64(token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4))
-        name, colon, password = login.decode("ascii").partition(":")
+        _, colon, password = login.decode("ascii").partition(":")
     except (Base64Error, UnicodeDecodeError):
         return False
-    return bool(colon) and login.isascii() and password.isprintable() and not _placeholder(password)
+    return bool(colon) and password.isprintable() and not _placeholder(password)
 
 
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
@@ -319,53 +339,89 @@ _TAIL = r"""
         (?:\s?\([^()\n]{1,40}+\))?+
         (?:\s(?:for|of|on|to|at|in|from|used\ by)\s[^\n:=|]{1,40}?)??
         (?:
-            \s{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))\s{0,8}+
-          | \s{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)\ )?to)
-            (?:\s(?:now|currently|still|just|simply|actually|only|always|(?:(?:re)?set|changed|rotated|updated)\ to)(?![\w-])){0,2}+
+            [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))\s{0,8}+
+          | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)\ )?to)
+            (?:[ ](?:now|currently|still|just|simply|actually|only|always
+                |(?:(?:re)?set|changed|rotated|updated)\ to)(?![\w-])){0,2}+
             :?\s{1,3}+
           | \s?[是为は]\s?
         )
-      | (?P<weak>\s{1,3}+)(?=\S{0,40}[0-9])
+      | (?P<weak>[ \t]{1,3}+)(?=\S{0,40}[0-9])
     )
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
     (?=\S{4})
 """
 # What a key is, if it is to be kept secret; or `SOMETHING_key`, unless it is one of the others.
-_SECRET_KEY = (
-    r"(?:api|access|private|signing|encryption|master|license|account|auth|service|client|admin|app|deploy|session"
-    r"|storage|webhook|subscription|shared|root|personal|security|integration)[ _-]?$"
+_KEPT_KEY = (
+    r"(?:api|access|private|signing|encryption|master|license|account|auth|service|client|admin|app|deploy"
+    r"|session|storage|webhook|subscription|shared|root|personal|security|integration)[ _-]?$"
     r"|(?<!public)(?<!primary)(?<!foreign)(?<!cache)(?<!sort)(?<!partition)(?<!idempotency)(?<=[a-z0-9])_$"
 )
 # Names of things about a secret, not of the secret.
 _ABOUT = (
-    r"(?:hash(?:es|ed)?|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit|min|max|policy"
-    r"|fields?|inputs?|label|params?|ttl|expir\w*|arn|ref|version|format|prefix|store|manager|provider|env|var|regex"
-    r"|pattern|rules?|budget|usage|hint|reset|salt|strength|rotation|auth|length|required|enabled|based|free|less)$"
+    r"(?:hash(?:es|ed)?|hasher|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit"
+    r"|min|max|policy|fields?|inputs?|label|params?|ttl|expir\w*|arn|ref|version|format|prefix|store|manager"
+    r"|provider|env|var|regex|pattern|rules?|budget|usage|hint|reset|salt|strength|rotation|auth|algorithm"
+    r"|encryption|encoding|required|enabled|based|free|less)$"
 )
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 
 def _told(text: str, found: _Found) -> None:
     low = found.low
-    for stem, word, kind in _WORDS:
+    spots: list[tuple[int, int]] = []
+    for which, (stem, _, _) in enumerate(_WORDS):
         position = low.find(stem)
         while position >= 0:
-            if kind != "api-key" or _pattern(_SECRET_KEY).search(low, max(0, position - 16), position):
-                match = _pattern(f"(?x){stem.replace(' ', '[ ]')}{word}{_TAIL}").match(low, position)
-                if match:
-                    _told_once(text, low, match, kind, found)
+            spots.append((position, which))
             position = low.find(stem, position + len(stem))
-    if "password" in low or "passphrase" in low or "key" in low:
+    spots.sort()
+    beyond = 0
+    for position, which in spots:
+        stem, word, kind = _WORDS[which]
+        # Inside a long value nothing is said about another one.
+        if position < beyond or (
+            kind == "api-key" and not _pattern(_KEPT_KEY).search(low, max(0, position - 16), position)
+        ):
+            continue
+        match = _word_pattern(stem, word).match(low, position)
+        if match:
+            end = _told_once(text, match, kind, found)
+            beyond = end if end - match.end() >= 32 else beyond
+    if "creds" in low or "credentials" in low or "login" in low:
+        for match in _matches(low, _pattern(_PAIR)):
+            end, _ = _value(text, match.end(), None, found)
+            if _password_like(text[match.end() : end], weak=False, quoted=False):
+                found.add("password", match.start(), match.end(), end)
+    if "phrase" in low or "mnemonic" in low:
+        for match in _matches(low, _pattern(_SEED_PHRASE)):
+            found.add("seed-phrase", match.start(), *match.span("words"))
+    if (" is " in low or " as " in low) and ("pass" in low or " key" in low):
         _told_backwards(text, found)
 
 
-def _told_once(text: str, low: str, match: re.Match[str], kind: str, found: _Found) -> None:
+@cache
+def _word_pattern(stem: str, word: str) -> re.Pattern[str]:
+    return re.compile(f"(?x){stem.replace(' ', '[ ]')}{word}{_TAIL}")
+
+
+# `login: maria / hunter22!`
+_PAIR = r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}[\w.@+-]{1,64}(?: / |:| \| )(?=\S{6})"
+_SEED_PHRASE = (
+    r"(?:(?:seed|recovery|backup|secret) ?phrase|mnemonic)[^\n:]{0,30}?(?::| is| =)\s{1,3}[\"'`]?"
+    r"(?P<words>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![\w-])"
+)
+
+
+def _told_once(text: str, match: re.Match[str], kind: str, found: _Found) -> int:
+    """Where the value ends that a word in `match` speaks of; it is a find if it looks like a secret."""
     if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
-        return
-    start, end, quoted = _value(text, match.end(), match["quote"])
+        return match.end()
+    start = match.end()
+    end, quoted = _value(text, start, match["quote"], found)
     value = text[start:end]
     # `--password x` and `with password x` are as good as `password: x`.
-    before = low[max(0, match.start() - 10) : match.start()]
+    before = found.low[max(0, match.start() - 10) : match.start()]
     weak = match["weak"] is not None and not before.endswith(("--", "with ", "using ", "with the "))
     if kind == "password":
         good = _password_like(value, weak=weak, quoted=quoted)
@@ -373,22 +429,22 @@ def _told_once(text: str, low: str, match: re.Match[str], kind: str, found: _Fou
         good = len(value) >= (20 if weak else 10) and _token_like(value)
     if good:
         found.add(kind, match.start(), start, end)
+    return end
 
 
-def _value(text: str, start: int, quote: str | None) -> tuple[int, int, bool]:
+def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int, bool]:
     """Where the value that begins at `start` ends, and whether quotes say so."""
     if quote:
-        closing = _QUOTES.get(quote, quote)
-        end = text.find(closing, start, start + 256)
-        if end > start and "\n" not in text[start:end]:
-            return start, end - (text[end - 1] == "\\"), True
+        end = text.find(_QUOTES.get(quote, quote), start, start + 256)
+        if end > start and "\n" not in text[start:end] and found.is_free(start, end):
+            return end - (text[end - 1] == "\\"), True
     run = _pattern(r"[^\s\"'`<]{1,256}").match(text, start)
     if not run:
-        return start, start, False
+        return start, False
+    value = text[start : found.free_until(start, run.end())]
     # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
-    cut = _pattern(r"[,;&|](?=$|[\w.-]{1,40}\s?[=:])").search(run[0])
-    value = (run[0][: cut.start()] if cut else run[0]).rstrip(".,;:!?)]}>*|\\")
-    return start, start + len(value), False
+    cut = _pattern(r"[,;&|](?=$|[\w.-]{1,40}\s?[=:])").search(value)
+    return start + len((value[: cut.start()] if cut else value).rstrip(".,;:!?)]}>*|\\")), False
 
 
 def _told_backwards(text: str, found: _Found) -> None:
@@ -410,21 +466,30 @@ _TOLD_BACKWARDS = (
 
 # --- Vendors whose keys have no prefix: their name, and close behind it something of the right shape.
 
-_VENDOR_KEY = (
-    r"(?P<gap>[^\n]{0,40}?)[\s:=\"'`(]"
-    r"(?P<token>[a-f0-9]{32}|[a-f0-9]{40}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|[a-z0-9_-]{36,72})(?![\w-])"
-)
-_NO_KEY = r"\b(?:ids?|uuid|guid|sha\d*|md5|hash|commit|rev(?:ision)?|digest|checksum|trace|span|account|org|tenant|build|release|zone|image|version|branch|sid)\b"
-
 
 def _of_vendors(text: str, found: _Found) -> None:
-    for vendor in VENDORS:
-        if vendor in found.low:
-            for match in _matches(found.low, _pattern(vendor + _VENDOR_KEY)):
-                if not _pattern(_NO_KEY).search(match["gap"].replace("_", " ")):
-                    token = text[slice(*match.span("token"))]
-                    if _plausible(token) and _token_like(token):
-                        found.add(f"{vendor.replace(' ', '')}-key", match.start(), *match.span("token"))
+    low = found.low
+    vendors = [vendor for vendor in VENDORS if vendor in low]
+    for match in _matches(low, _pattern(_BARE_KEY)) if vendors else ():
+        before = low[max(0, match.start() - 60) : match.start()].replace("_", " ")
+        last = max((before.rfind(vendor), vendor) for vendor in vendors)
+        gap = before[last[0] + len(last[1]) :]
+        if last[0] >= 0 and "\n" not in gap and not _pattern(_NO_KEY).search(gap):
+            token = text[match.start() : match.end()]
+            if _plausible(token) and _token_like(token):
+                found.add(
+                    f"{last[1].replace(' ', '')}-key", match.start() - len(before) + last[0], *match.span()
+                )
+
+
+_BARE_KEY = (
+    r"(?<![\w/.-])(?:[a-f0-9]{32}|[a-f0-9]{40}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|[a-z0-9_-]{36,72})"
+    r"(?![\w/-])"
+)
+_NO_KEY = (
+    r"\b(?:ids?|uuid|guid|sha\d*|md5|hash|commit|rev(?:ision)?|digest|checksum|trace|span|account|org|tenant|build"
+    r"|release|zone|image|version|branch|sid)\b"
+)
 
 
 # --- What is random, what is made up, what is only a word.
@@ -437,38 +502,37 @@ def _plausible(body: str) -> bool:
     pieces = _pattern(r"[-_.:]").split(body)
     if len(pieces) == 1:
         return not (body.isalpha() and body.islower())
-    joined = "".join(pieces)
-    return any(map(_noise, pieces)) or _mixed(joined)
+    return any(map(_noise, pieces)) or _mixed("".join(pieces))
+
+
+_FAKE = (
+    r"example|placeholder|x{4}|change.?me|dummy|redacted|insert|sample|0{8}|1234567|abcdefg"
+    r"|(?:^|[-_.])(?:your|fake)|[*•.…]{3}|[<>{}$]"
+)
 
 
 def _noise(piece: str) -> bool:
-    """Whether a run of letters and digits looks like nothing that a person wrote: `x7Kp2m`, not `OAuth2Client`."""
+    """Whether letters and digits look like nothing that a person wrote: `x7Kp2mQe`, not `OAuth2Client`."""
     if len(piece) < 8 or piece.isdigit() or (piece.isalpha() and (piece.islower() or piece.isupper())):
         return False
-    if not _pattern(rf"(?:{_PART})+[A-Z]?").fullmatch(piece):
+    if not _pattern(rf"(?:{_PART})++[A-Z]?").fullmatch(piece):
         return True
-    parts = len(_pattern(_PART).findall(piece))  # too many for words
+    parts = len(_pattern(_PART).findall(piece))  # of words there are fewer
     return len(piece) >= 12 and len(piece) < parts * (4.5 if len(piece) >= 20 else 3)
 
 
-_PART = r"[A-Z]{0,4}[a-z]{2,}|[A-Z]{2,}|[0-9]{1,4}"
+_PART = r"[A-Z]{0,4}[a-z]{2,}+|[A-Z]{2,}+|[0-9]{1,4}+(?![0-9])"
 
 
 def _mixed(piece: str) -> bool:
     return _noise(piece) and not piece.islower() and not piece.isupper()
 
 
-_FAKE = (
-    r"example|placeholder|x{4}|change.?me|dummy|redacted|insert|sample|0{8}|1234567|abcdefg|(?:^|[-_.])(?:your|fake)"
-    r"|[*•.…]{3}|[<>{}$]"
-)
-
-
 def _token_like(value: str) -> bool:
-    """Whether a value is random enough for a token. Case, digits and length decide; words with hyphens do not."""
-    if not 10 <= len(value) <= 4000 or _placeholder(value) or len(set(value)) < 7:
+    """Whether a value that is called a key is one: case, digits and length decide, words with hyphens do not."""
+    if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or _placeholder(value):
         return False
-    if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]+").fullmatch(value) or _pattern(_REFERENCE).match(value):
+    if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or _pattern(_REFERENCE).match(value):
         return False
     if value.startswith(("/", "~/", "./", "../")):  # base64, not a path
         return len(value) >= 40 and any(map(_mixed, value.split("/")))
@@ -478,29 +542,31 @@ def _token_like(value: str) -> bool:
 
 
 def _password_like(value: str, *, weak: bool, quoted: bool) -> bool:
-    """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`."""
+    """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
+
+    `weak`: nothing stands between the word and the value, so the value must tell more by itself.
+    """
+    if not (8 if weak else 6) <= len(value) <= 200 or _placeholder(value):
+        return False
     if (
-        not (8 if weak else 6) <= len(value) <= 200
-        or _placeholder(value)
-        or _pattern(_REFERENCE).match(value)
+        _pattern(_REFERENCE).match(value)
+        or _pattern(_DOTTED).fullmatch(value)
+        or value.startswith(("/", "~/", "./"))
     ):
         return False
     if _pattern(r"\s").search(value):
-        return quoted and bool(_pattern(r"(?:[a-z]{3,9}[ ]){3,9}[a-z]{3,9}").fullmatch(value)) and not weak
+        return quoted and not weak and bool(_pattern(r"(?:[a-z]{3,9} ){3,9}[a-z]{3,9}").fullmatch(value))
+    if not quoted and _pattern(r"\w[(\[]|[(\[{][^)\]}]*+[)\]}]").search(value):
+        return False  # code
     lower, upper = value.upper() != value, value.lower() != value
     digit, special = bool(_pattern(r"[0-9]").search(value)), bool(_pattern(r"[!@#$%^&*?+~=]").search(value))
-    if not quoted and _pattern(r"[A-Za-z_]\w*[(\[]|[(\[{].*[)\]}]").search(value):
-        return False  # code
     if digit and (lower or upper):
-        plain = bool(_pattern(r"[A-Za-z]+[0-9]{1,2}|[0-9]+[-.]?[A-Za-z-]+").fullmatch(value))
-        return (
-            (lower and upper) + special >= 1
-            if weak
-            else not (plain and _pattern(_TECHNICAL).match(value.lower()))
-        )
+        if weak and not (special or (lower and upper) or _noise(value)):
+            return False
+        return not _pattern(_TECHNICAL).match(value.lower())
     if lower and upper:
-        return special and not weak or (value.isalpha() and len(value) >= 10 and _noise(value))
-    return bool(_pattern(r"(?:[a-z]{3,9}-){3,7}[a-z]{3,9}").fullmatch(value)) and not weak
+        return (special and not weak) or (value.isalpha() and len(value) >= 10 and _noise(value))
+    return not weak and bool(_pattern(r"(?:[a-z]{3,9}-){3,7}[a-z]{3,9}").fullmatch(value))
 
 
 def _placeholder(value: str) -> bool:
@@ -512,21 +578,22 @@ _STANDS_FOR = (
     r"^\[redacted|^[<\[{(]|^\$[\w{(]+[})]?$|^\$\{|\{\{|\}\}|^%\w+%$|^[*•x.…_#-]+$|x{4}|\*{3}|[•…]|\.{3}|_{4}"
     r"|example|placeholder|change.?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem|replace"
     r"|^(?:my|the|some|a|new|old|user|test|db|admin|root|default|super|strong|secure|temp)?[-_ ]?"
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|api[-_]?key|credentials?|value|string|none|null|nil|undefined|true|false)"
-    r"[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|api[-_]?key|credentials?|value|string"
+    r"|none|null|nil|undefined|true|false)[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
     r"|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
     r"|0{8}|1234567|abcdefg"
 )
-# Paths, URLs, names in a secret store, hashes with their name, versions, dates, dotted names.
+# URLs, names in a secret store, hashes that say so, versions, dates, mail addresses.
 _REFERENCE = (
-    r"(?:[A-Za-z]:\\|[a-z][a-z0-9+]*://|arn:|op:|vault:|ref:|file:|//|[A-Za-z_]\w*::|secret/|projects/|keychain:"
-    r"|(?:sha[0-9]*|md5|blake[0-9a-z]*)[-:=]|ssh-|ecdsa-|v?[0-9]+(?:\.[0-9]+)+(?:[-+.]\w+)*$"
-    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(.*)?$|[\w.+-]+@[\w-]+\.[\w.]+$)"
+    r"(?:[A-Za-z]:\\|[a-z][a-z0-9+]*+://|arn:|op:|vault:|ref:|file:|//|[A-Za-z_]\w*+::|secret/|projects/"
+    r"|keychain:|(?:sha[0-9]*+|md5|blake[0-9a-z]*+)[-:=]|ssh-|ecdsa-|v?[0-9]++(?:\.[0-9]++\w*+)++(?:[-+]\w++)*+$"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[\w.+-]++@[\w-]++\.[\w.]++$)"
 )
+_DOTTED = r"(?:~|\.{1,2})?/.*|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++(?:\(.*)?"
 _TECHNICAL = (
-    r"sha-?[0-9]|md[0-9]|base-?[0-9]{2}|utf-?[0-9]|oauth|bcrypt|argon|pbkdf|s?crypt|scram|rfc-?[0-9]|http|ipv[46]|win[36]"
-    r"|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|tls|ssl|v[0-9]"
+    r"sha-?[0-9]|md[0-9]|base-?[0-9]{2}|utf-?[0-9]|oauth|bcrypt|argon|pbkdf|s?crypt|scram|rfc-?[0-9]|http|ipv[46]"
+    r"|win[36]|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|tls|ssl|v[0-9]"
     r"|(?:step|phase|part|level|section|option|item|version|python|node|java|field|input|user|test|admin)-?[0-9]{1,2}$"
-    r"|[0-9]+-?(?:char(?:acter)?|digit|letter|word|day|hour|minute|second|month|year|week|bit|byte|step|way|factor|fa)s?"
-    r"(?![a-z0-9])"
+    r"|[0-9]+-?(?:char(?:acter)?|digit|letter|word|day|hour|minute|second|month|year|week|bit|byte|step|way|factor"
+    r"|fa)s?(?![a-z0-9])"
 )

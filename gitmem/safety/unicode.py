@@ -209,7 +209,7 @@ _KINDS = (
     _Kind(
         "unicode.mixed-script",
         ((0x0370, 0x052F), (0x0531, 0x0587), (0x13A0, 0x13FF), (0x2C80, 0x2CE3)),
-        "",  # a search of its own, below
+        "",  # spelled out below
         Verdict.HOLD,
         "mixes letters of two alphabets that look alike within one word",
         many=4,
@@ -240,53 +240,62 @@ _BLANKS = (0x00A0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205
 def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
     """What is hidden in a text: invisible characters, direction tricks, letters that only look alike."""
     findings = []
-    if control := _CONTROL.search(text):
+    # One `in` for each of them is many times faster than one search for all of them.
+    control = min((text.index(char) for char in _CONTROLS if char in text), default=None)
+    if control is not None:
         findings.append(
             Finding(
                 "unicode.control",
                 CATEGORY,
                 "holds control characters, which a terminal obeys and a reader does not see",
-                control.span(),
+                (control, control + 1),
                 _soften(Verdict.HOLD, scope, _WEB),
             )
         )
     if text.isascii():
         return findings
+    # Most lines are plain: the searches look only at the others.
+    foreign = "\n".join(line for line in text.splitlines() if not line.isascii())
     present: set[int] = set()
     table = _kind_table()
-    for char in set(text):
+    for char in set(foreign):
         present.update(table.get(ord(char), ()))
     for number in sorted(present):
-        kind_ = _KINDS[number]
-        hit = _mixed_word(text) if not kind_.wrong else _wrong(number).search(text)
-        if hit is None or (kind_.rtl_ok and _HAS_RTL.search(text)):
+        kind, wrong = _KINDS[number], _wrong(number)
+        if wrong.search(foreign) is None or (kind.rtl_ok and _HAS_RTL.search(foreign)):
             continue
-        severity = kind_.severity
-        if kind_.many and severity is Verdict.HOLD and _at_least(_wrong(number), text, hit, kind_.many):
+        hit = wrong.search(text)
+        if hit is None:  # it stands at the beginning of a line, but not of the text
+            continue
+        severity = kind.severity
+        if kind.many and severity is Verdict.HOLD and _at_least(wrong, text, hit, kind.many):
             severity = Verdict.BLOCK
-        severity = _soften(severity, scope, kind_.quiet)
-        findings.append(Finding(kind_.rule, CATEGORY, kind_.reason, hit.span(), severity))
+        severity = _soften(severity, scope, kind.quiet)
+        findings.append(Finding(kind.rule, CATEGORY, kind.reason, hit.span(), severity))
     return findings
 
 
 def fold(text: str) -> str:
     """The text as a reader sees it, in lower case: no invisible characters, no marks, plain quotes, single spaces."""
+    lines = text.splitlines()
     if not text.isascii():
-        text = text.translate(_fold_table())
-    return _squeeze_blanks(text.lower())
+        table = _fold_table()
+        lines = [line if line.isascii() else line.translate(table) for line in lines]
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines))).lower()
 
 
 def latinise(folded: str) -> str | None:
     """`folded` with look-alike letters turned into Latin ones, or None if it has none beside Latin letters."""
-    if folded.isascii() or not _HAS_LATIN.search(folded):
+    if folded.isascii():
         return None
-    latin = folded.translate(_lookalike_table())
-    return None if latin == folded else latin
-
-
-def _squeeze_blanks(text: str) -> str:
-    text = _BLANK_RUN.sub(" ", text)
-    return _NEWLINE_RUN.sub("\n", text) if "\n" in text else text
+    lines = folded.split("\n")
+    alike = _lookalike_table()
+    changed = False
+    for number, line in enumerate(lines):
+        if not line.isascii() and not alike.keys().isdisjoint(map(ord, set(line))) and _HAS_LATIN.search(line):
+            lines[number] = line.translate(alike)
+            changed = True
+    return "\n".join(lines) if changed else None
 
 
 def _soften(severity: Verdict, scope: Scope, quiet: frozenset[Scope]) -> Verdict:
@@ -301,12 +310,6 @@ def _at_least(pattern: re.Pattern[str], text: str, first: re.Match[str], count: 
             return False
         start = hit.end()
     return True
-
-
-def _mixed_word(text: str) -> re.Match[str] | None:
-    """The first word that mixes Latin with look-alikes of another alphabet, and with nothing else of it."""
-    pattern = _wrong(len(_KINDS) - 1)
-    return pattern.search(text)
 
 
 @cache
@@ -406,8 +409,6 @@ _DROPPED = (
     (0xE0000, 0xE01EF),
 )
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x7f"
 _HAS_RTL = re.compile(f"[{_RTL}]")
 _HAS_LATIN = re.compile("[a-z]")
-_BLANK_RUN = re.compile(r"[ \t\r\f\v]{2,}|[\t\r\f\v]")
-_NEWLINE_RUN = re.compile(r" ?\n[ \n]*")

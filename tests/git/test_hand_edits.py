@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -359,45 +360,37 @@ def test_edit_while_the_commit_is_under_way(filled: Repository) -> None:
 
 
 def test_staging_while_the_commit_is_under_way(filled: Repository, git: Git) -> None:
-    """A version that a person stages between our look and our lock is not dropped from the index."""
-    calls = 0
+    """A version that a person stages between our look at the index and our lock on it is not dropped."""
+    index, lock = Path(filled.worktree.index_path), Path(filled.worktree.index_path + ".lock")
+    before = index.read_bytes()
+    work_file(filled, "a.md").write_bytes(b"staged\n")
+    git("add", "a.md")
+    work_file(filled, "a.md").write_bytes(b"1\n")
+    staged = index.read_bytes()
+    index.write_bytes(before)
+    lock.write_bytes(staged)  # a `git add` that is about to end
+    planned = threading.Event()
+
+    def end_of_add() -> None:
+        planned.wait()
+        time.sleep(0.3)  # by now the commit has looked, and waits for the lock
+        lock.rename(index)
 
     def plan(_: Tree) -> Draft:
+        planned.set()
         return Draft({"a.md": b"ours\n"}, Message("flush", "x"), WHO, WHO)
 
-    original = filled.refuse_if_busy
-
-    def stage_then_check() -> None:
-        nonlocal calls
-        calls += 1
-        original()
-
-    filled.refuse_if_busy = stage_then_check  # type: ignore[method-assign]
-    holder = threading.Event()
-    lock = Path(filled.worktree.index_path + ".lock")
-    lock.touch()  # git is at work: it will have staged something when it is done
-
-    def stage() -> None:
-        holder.wait()
-        work_file(filled, "a.md").write_bytes(b"staged\n")
-        lock.unlink()
-        git("add", "a.md")
-        work_file(filled, "a.md").write_bytes(b"1\n")
-
-    thread = threading.Thread(target=stage)
+    thread = threading.Thread(target=end_of_add)
     thread.start()
-    holder.set()
     try:
-        publish(filled, plan, purpose="test")
-    except HandEditsInTheWay as stop:
-        assert {("a.md", b"staged\n", True)} == {(e.path, e.data, e.staged) for e in stop.edits if e.staged}
+        with pytest.raises(HandEditsInTheWay) as raised:
+            publish(filled, plan, purpose="test")
     finally:
         thread.join()
 
-    staged = run_git(filled.root, "cat-file", "blob", ":a.md")
-    history = run_git(filled.root, "log", "--format=%s", "-1")
-    # Whoever was first: the staged version is still staged, or came on top of ours.
-    assert (staged, history) in {("staged", "flush: a change"), ("staged", "flush: x")}
+    assert [("a.md", b"staged\n", True)] == [(e.path, e.data, e.staged) for e in raised.value.edits]
+    assert "staged" == git("cat-file", "blob", ":a.md")
+    assert b"1\n" == files_at(filled)["a.md"]
 
 
 def test_reader_sees_no_edits_of_a_busy_writer(filled: Repository) -> None:

@@ -90,6 +90,7 @@ def test_every_parseable_input_survives(lines: list[str], body: str, newline: st
 @given(YAML_LINES, st.sampled_from("abcdejz"), PLAIN_VALUES, st.sampled_from(["\n", "\r\n"]))
 @example(["a: 'x", "# y'", "b: 1"], "b", 2, "\n")
 @example(["i: &x 1", "j: *x"], "i", None, "\n")
+@example(["i: &x 1", "e: &x 2", "j: *x"], "e", None, "\n")
 def test_with_meta_changes_that_key_only(lines: list[str], key: str, value: object, newline: str) -> None:
     """However odd the source, the one key gets its value and all others keep theirs."""
     data = newline.join(["---", "type: X", *lines, "---", "body"]).encode()

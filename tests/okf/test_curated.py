@@ -156,6 +156,14 @@ def test_unknown_keys_survive() -> None:
     assert CuratedFile.parse(changed).entries[1].extra == {"source": "web"}
 
 
+def test_taken_in_keeps_what_the_old_file_knew() -> None:
+    """A file whose list was lost gets ages, replaced hashes and unknown keys back from the old one."""
+    old = filled("a").add("b", AT, source="web", replaces=entry_hash("z"))
+    found = CuratedFile.parse(b"a\n\xc2\xa7\nb", "memories/MEMORY.md").taken_in(old, NOW)
+    assert found.entries == old.entries
+    assert found.entries[1].extra == {"source": "web"}
+
+
 def test_the_list_follows_the_body() -> None:
     """A text without a line in the list has no age; a line without a text is dropped."""
     data = filled("a", "b").render().replace(b"a\n\xc2\xa7\nb", b"c\n\xc2\xa7\nb")

@@ -83,7 +83,7 @@ def test_what_a_person_wrote_between_stays() -> None:
     file = EventsFile.parse(edited)
     assert [one.fields for one in file.events] == [{"text": "text"}, {"text": "text"}]
     more = file.append([event(3)])
-    assert more.render().startswith(edited)
+    assert more.render().startswith(edited + b"\n\n## ")
     assert len(EventsFile.parse(more.render()).events) == 3
     left = more.without({f"{UUID}-1", f"{UUID}-2", f"{UUID}-3"}).concept.body
     assert left.strip() == "My note\n## A heading\n> quoted"

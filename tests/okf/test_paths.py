@@ -105,6 +105,7 @@ def test_fold_finds_collisions() -> None:
 
 @given(TEXT)
 @example("\u0345\u03b1")
+@example("\u1f81\u0653")
 @example("İ")
 def test_fold_is_stable(path: str) -> None:
     """A folded path folds to itself, and so do its upper case and its other form."""

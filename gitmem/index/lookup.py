@@ -1,0 +1,215 @@
+"""Looking up what the index knows of the history: commits by path, session or trailer, and spans by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.index.database import Database
+from gitmem.index.writer import text_hash
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    """A commit: its id, its place, and who made it. `main` is False for one that a merge brought."""
+
+    oid: str
+    seq: int
+    main: bool
+    time: int
+    kind: str
+    session: str
+    agent: str
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where and when a text stood. `commit` brought it; `to_seq` is None while it stands."""
+
+    text: str
+    path: str
+    space: str
+    key: str
+    type: str
+    session: str
+    agent: str
+    machine: str
+    at: str
+    tags: tuple[str, ...]
+    trust: int
+    scope: str
+    commit: str
+    from_seq: int
+    to_seq: int | None
+
+
+_COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.machine FROM commits c "
+# Newest first; among what one merge brought, its own commit and then the later ones.
+_NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
+SPAN_COLUMNS = (
+    "e.text, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
+    "c.oid, s.from_seq, s.to_seq"
+)
+_SPAN = (
+    f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
+    "JOIN commits c ON c.id = s.origin "
+)
+
+
+class Lookup:
+    """What the history has, by its keys. Answers stand for the commit that the index stands for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Where the index stands
+
+    @property
+    def tip(self) -> str:
+        """The commit that the index stands for; empty before the first."""
+        return self._database.get("tip")
+
+    @property
+    def seq(self) -> int:
+        """That commit's place on the first-parent line."""
+        return int(self._database.get("seq") or 0)
+
+    # Commits
+
+    def commit(self, oid: str) -> CommitRow | None:
+        return next(iter(self._commits("WHERE c.oid = ?", (oid,))), None)
+
+    def commit_at(self, seq: int) -> CommitRow | None:
+        """The commit at a place of the first-parent line."""
+        return next(iter(self._commits("WHERE c.seq = ? AND c.main = 1", (seq,))), None)
+
+    def commit_at_time(self, moment: int) -> CommitRow | None:
+        """The newest commit of the line that was made at or before a moment (seconds since the epoch)."""
+        return next(
+            iter(self._commits(f"WHERE c.main = 1 AND c.time <= ?{_NEWEST} LIMIT 1", (moment,), order=False)),
+            None,
+        )
+
+    def commits_touching(self, path: str, *, limit: int = -1) -> list[CommitRow]:
+        """Commits that changed a file, or anything below a directory, newest first; "" is everything.
+
+        A merge counts only where its result is none of its parents'.
+        """
+        if not path:
+            return self._commits(f"WHERE true{_NEWEST} LIMIT ?", (limit,), order=False)
+        where = (
+            "WHERE c.id IN (SELECT x.commit_id FROM path_change x JOIN path p ON p.id = x.path "
+            f"WHERE p.name = ? OR (p.name > ? AND p.name < ?)){_NEWEST} LIMIT ?"
+        )
+        return self._commits(where, (path, f"{path}/", f"{path}0", limit), order=False)
+
+    def commits_with(self, trailer: str, value: str) -> list[CommitRow]:
+        """Commits with that value of a trailer (Session, Agent, Machine, Source, Derived-From, …), newest first."""
+        where = "WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ? AND value = ?)"
+        return self._commits(where, (trailer, value))
+
+    def commits_of_session(self, session: str) -> list[CommitRow]:
+        return self.commits_with("Session", session)
+
+    def paths_of(self, oid: str) -> list[str]:
+        """The files that a commit changed."""
+        found = self._database.rows(
+            "SELECT p.name FROM path_change x JOIN path p ON p.id = x.path "
+            "WHERE x.commit_id = (SELECT id FROM commits WHERE oid = ?) ORDER BY p.name",
+            (oid,),
+        )
+        return [name for (name,) in found]
+
+    def sessions_with_commits(self) -> dict[str, int]:
+        """Every session that commits belong to, with their number."""
+        found = self._database.rows(
+            "SELECT value, count(*) FROM trailer WHERE key = 'Session' GROUP BY value"
+        )
+        return dict(found)
+
+    def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
+        found = self._database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
+        return [CommitRow(oid, seq, bool(main), *rest) for oid, seq, main, *rest in found]
+
+    # Spans
+
+    def spans_of_path(self, path: str, *, seq: int | None = None, removed: bool = False) -> list[Span]:
+        """What stands in a file, or stood there at `seq`; with `removed` also what does so no more."""
+        if removed:
+            return self._spans("WHERE p.name = ? AND s.from_seq > 0", (path,))
+        return self._spans(f"WHERE p.name = ? AND {standing(seq)}", (path, *standing_values(seq)))
+
+    def spans_of_key(self, space: str, key: str) -> list[Span]:
+        """Every place that an entry stood at, by its identity."""
+        return self._spans("WHERE s.space = ? AND s.key = ? AND s.from_seq > 0", (space, key))
+
+    def spans_of_text(self, text: str) -> list[Span]:
+        """Every place that exactly this text stood at."""
+        return self._spans("WHERE e.hash = ? AND s.from_seq > 0", (text_hash(text),))
+
+    def spans_of_session(self, session: str, *, seq: int | None = None) -> list[Span]:
+        """What a session wrote and still stands, in order of time."""
+        found = self._database.rows(
+            f"{_SPAN} WHERE s.session = ? AND {standing(seq)} ORDER BY s.at, s.id",
+            (session, *standing_values(seq)),
+        )
+        return [_span(row) for row in found]
+
+    def _spans(self, where: str, values: Iterable[Any]) -> list[Span]:
+        found = self._database.rows(f"{_SPAN} {where} ORDER BY s.from_seq, s.id", tuple(values))
+        return [_span(row) for row in found]
+
+    # Retractions and links
+
+    def is_retracted(self, name: str) -> bool:
+        """Whether an entry is retracted now, by the name of its retraction."""
+        found = self._database.row("SELECT 1 FROM retraction WHERE hash = ? AND to_seq IS NULL", (name,))
+        return found is not None
+
+    def links(self, path: str) -> list[str]:
+        """The paths that a file links to."""
+        found = self._database.rows(
+            "SELECT DISTINCT l.target FROM link l JOIN path p ON p.id = l.source "
+            "WHERE p.name = ? AND l.to_seq IS NULL ORDER BY l.target",
+            (path,),
+        )
+        return [target for (target,) in found]
+
+    def backlinks(self, path: str) -> list[str]:
+        """The files that link to a path."""
+        found = self._database.rows(
+            "SELECT DISTINCT p.name FROM link l JOIN path p ON p.id = l.source "
+            "WHERE l.target = ? AND l.to_seq IS NULL ORDER BY p.name",
+            (path,),
+        )
+        return [name for (name,) in found]
+
+    def edges(self) -> list[tuple[str, str]]:
+        """Every link, as the file it stands in and the path it names."""
+        found = self._database.rows(
+            "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
+            "WHERE l.to_seq IS NULL ORDER BY 1, 2"
+        )
+        return [(source, target) for source, target in found]
+
+
+def standing(seq: int | None) -> str:
+    """The condition that a span stands now, or stood at `seq`, which are the values of two question marks."""
+    if seq is None:
+        return "s.to_seq IS NULL"
+    return "s.from_seq BETWEEN 1 AND ? AND (s.to_seq IS NULL OR s.to_seq > ?)"
+
+
+def standing_values(seq: int | None) -> tuple[int, ...]:
+    return () if seq is None else (seq, seq)
+
+
+def tags_of(stored: str) -> tuple[str, ...]:
+    return tuple(stored.strip("\n").split("\n")) if stored else ()
+
+
+def _span(row: tuple[Any, ...]) -> Span:
+    (text, path, space, key, type_, session, agent, machine, at, tags, *rest) = row
+    return Span(text, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)

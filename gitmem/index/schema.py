@@ -1,0 +1,80 @@
+"""The tables of the index. All of it can be made again from the history; a change here raises VERSION."""
+
+from __future__ import annotations
+
+VERSION = 1
+APPLICATION = 0x676D656D  # "gmem"
+
+WORDS = "words"
+GRAMS = "grams"
+
+# `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in by
+# a merge has the seq of that merge and main = 0. Spans stand on the line only: from `from_seq` up to and without
+# `to_seq`, NULL while they stand. A span with a negative `from_seq` belongs to a listing.
+SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE entry (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
+
+CREATE VIRTUAL TABLE {WORDS} USING fts5 (
+    text, content = 'entry', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE {GRAMS} USING fts5 (pieces, content = '', tokenize = "ascii tokenchars '_'");
+
+CREATE TABLE path (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+CREATE TABLE commits (
+    id INTEGER PRIMARY KEY,
+    oid TEXT NOT NULL UNIQUE,
+    seq INTEGER NOT NULL,
+    main INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    machine TEXT NOT NULL
+);
+CREATE INDEX commits_seq ON commits (seq, main);
+
+CREATE TABLE trailer (
+    key TEXT NOT NULL, value TEXT NOT NULL, commit_id INTEGER NOT NULL, PRIMARY KEY (key, value, commit_id)
+) WITHOUT ROWID;
+
+CREATE TABLE path_change (
+    path INTEGER NOT NULL, commit_id INTEGER NOT NULL, PRIMARY KEY (path, commit_id)
+) WITHOUT ROWID;
+
+CREATE TABLE span (
+    id INTEGER PRIMARY KEY,
+    entry INTEGER NOT NULL,
+    path INTEGER NOT NULL,
+    space TEXT NOT NULL,
+    key TEXT NOT NULL,
+    type TEXT NOT NULL,
+    session TEXT NOT NULL,
+    at TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    trust INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    origin INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER
+);
+CREATE INDEX span_entry ON span (entry);
+CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
+CREATE INDEX span_session ON span (session, at) WHERE session <> '';
+
+CREATE TABLE link (
+    source INTEGER NOT NULL, target TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER
+);
+CREATE INDEX link_source ON link (source);
+CREATE INDEX link_target ON link (target);
+
+CREATE TABLE retraction (hash TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER);
+CREATE INDEX retraction_hash ON retraction (hash);
+
+CREATE TABLE listing (id INTEGER PRIMARY KEY, tree TEXT NOT NULL UNIQUE, base_seq INTEGER NOT NULL);
+CREATE TABLE listing_path (
+    listing INTEGER NOT NULL, path INTEGER NOT NULL, PRIMARY KEY (listing, path)
+) WITHOUT ROWID;
+"""

@@ -1,0 +1,272 @@
+"""The writer: what a commit changed becomes rows, collected and inserted in large batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.index import grams
+from gitmem.index.database import Database
+from gitmem.index.documents import Document
+from gitmem.okf.entries import EntryKey
+
+_BATCH = 4_000
+_BATCH_CHARACTERS = 8_000_000
+# Trailers that commits are looked up by.
+_TRAILERS = ("Session", "Agent", "Machine", "Source", "Derived-From", "Reverts", "Snapshot", "Parent-Session")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The commit that a text came with: the row it is, and what it says of who and when."""
+
+    commit_id: int
+    session: str
+    at: str
+    pulled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """A commit in plain values."""
+
+    oid: str
+    time: int
+    kind: str
+    trailers: Mapping[str, tuple[str, ...]]
+
+    def first(self, trailer: str) -> str:
+        return self.trailers.get(trailer, ("",))[0]
+
+
+class Writer:
+    """Adds to a database inside a transaction of its caller. Rows are in the tables after `flush`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = database.sql
+        self._paths: dict[str, int] = {}
+        self._new_paths: list[tuple[int, str]] = []
+        self._texts: dict[bytes, str] = {}
+        self._characters = 0
+        self._spans: dict[tuple[int, EntryKey], list[Any]] = {}
+        self._done_spans: list[list[Any]] = []
+        self._closed: list[tuple[int, int, str, str]] = []
+        self._commits: list[tuple[Any, ...]] = []
+        self._trailers: list[tuple[str, str, int]] = []
+        self._changes: list[tuple[int, int]] = []
+        self._known: set[str] = set()
+        self._next_path = self._next("path")
+        self._next_commit = self._next("commits")
+        self._last_entry = self._next("entry") - 1
+
+    def _next(self, table: str) -> int:
+        found = self._database.row(f"SELECT max(id) FROM {table}")  # noqa: S608 (our own names)
+        return (found[0] or 0) + 1 if found else 1
+
+    # Commits
+
+    def commit(self, facts: CommitFacts, paths: Iterable[str], *, seq: int, main: bool) -> int:
+        """A commit and the paths it changed; gives its row's id."""
+        number = self._next_commit
+        self._next_commit += 1
+        self._known.add(facts.oid)
+        self._commits.append(
+            (
+                number,
+                facts.oid,
+                seq,
+                int(main),
+                facts.time,
+                facts.kind,
+                facts.first("Session"),
+                facts.first("Agent"),
+                facts.first("Machine"),
+            )
+        )
+        for key in _TRAILERS:
+            self._trailers += [(key, value, number) for value in dict.fromkeys(facts.trailers.get(key, ()))]
+        self._changes += [(self.path(path), number) for path in paths]
+        if len(self._changes) >= _BATCH or len(self._commits) >= _BATCH:
+            self.flush()
+        return number
+
+    def has_commit(self, oid: str) -> bool:
+        if oid in self._known:
+            return True
+        return self._database.row("SELECT 1 FROM commits WHERE oid = ?", (oid,)) is not None
+
+    # Spans
+
+    def open(
+        self, path: str, document: Document, origin: Origin, seq: int, *, closed: int | None = None
+    ) -> None:
+        """A document stands at a path from `seq` on."""
+        digest = text_hash(document.text)
+        if digest not in self._texts:
+            self._texts[digest] = document.text
+            self._characters += len(document.text)
+        number = self.path(path)
+        trust = document.trust
+        if origin.pulled and trust > 1:
+            trust = 1  # another machine's word that a person looked is still a machine's word here
+        self._spans[number, document.key] = [
+            digest,
+            number,
+            *document.key,
+            document.type,
+            document.session or origin.session,
+            document.at or origin.at,
+            "".join(f"\n{tag}" for tag in document.tags) + "\n" if document.tags else "",
+            trust,
+            document.scope,
+            origin.commit_id,
+            seq,
+            closed,
+        ]
+        if closed is not None:
+            self._done_spans.append(self._spans.pop((number, document.key)))
+        if len(self._spans) + len(self._done_spans) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
+            self.flush()
+
+    def close(self, path: str, key: EntryKey, seq: int) -> None:
+        """What stood at a path under that key is gone from `seq` on."""
+        number = self.path(path)
+        row = self._spans.pop((number, key), None)
+        if row is None:
+            self._closed.append((seq, number, key.id, key.space))
+        else:
+            row[-1] = seq
+            self._done_spans.append(row)
+
+    # Links and retractions
+
+    def link(self, path: str, targets: Iterable[str], seq: int) -> None:
+        self._sql.executemany(
+            "INSERT INTO link VALUES (?, ?, ?, NULL)", [(self.path(path), target, seq) for target in targets]
+        )
+
+    def unlink(self, path: str, targets: Iterable[str], seq: int) -> None:
+        self._sql.executemany(
+            "UPDATE link SET to_seq = ? WHERE source = ? AND target = ? AND to_seq IS NULL",
+            [(seq, self.path(path), target) for target in targets],
+        )
+
+    def retract(self, name: str, seq: int) -> None:
+        self._sql.execute("INSERT INTO retraction VALUES (?, ?, NULL)", (name, seq))
+
+    def unretract(self, name: str, seq: int) -> None:
+        self._sql.execute("UPDATE retraction SET to_seq = ? WHERE hash = ? AND to_seq IS NULL", (seq, name))
+
+    # Listings: the tree of a commit that is not on the line, as what differs from one that is
+
+    def listing(self, tree: str, base_seq: int, paths: Sequence[str]) -> int:
+        """A listing of a tree: the line at `base_seq`, but for these paths. Gives the seq of its own spans."""
+        number = self._next("listing")
+        self._sql.execute("INSERT INTO listing VALUES (?, ?, ?)", (number, tree, base_seq))
+        self._sql.executemany(
+            "INSERT INTO listing_path VALUES (?, ?)", [(number, self.path(p)) for p in paths]
+        )
+        return -number
+
+    # Going back
+
+    def roll_back(self, seq: int) -> None:
+        """Forget what happened after `seq`: the line goes on differently from there."""
+        sql = self._sql
+        for table in ("path_change", "trailer"):
+            sql.execute(
+                f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)",  # noqa: S608
+                (seq,),
+            )
+        sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
+        sql.execute("DELETE FROM listing_path")
+        sql.execute("DELETE FROM listing")
+        gone = sql.execute(
+            "SELECT DISTINCT entry FROM span WHERE from_seq > ? OR from_seq < 0", (seq,)
+        ).fetchall()
+        sql.execute("DELETE FROM span WHERE from_seq > ? OR from_seq < 0", (seq,))
+        for table in ("span", "link", "retraction"):
+            sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))  # noqa: S608
+            sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))  # noqa: S608
+        for (entry,) in gone:
+            self._drop_if_nowhere(entry)
+        self._last_entry = self._next("entry") - 1
+        self._next_commit = self._next("commits")
+
+    def _drop_if_nowhere(self, entry: int) -> None:
+        sql = self._sql
+        if sql.execute("SELECT 1 FROM span WHERE entry = ? LIMIT 1", (entry,)).fetchone():
+            return
+        (text,) = sql.execute("SELECT text FROM entry WHERE id = ?", (entry,)).fetchone()
+        sql.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (entry, text))
+        if piece := grams.indexed(text):
+            sql.execute("INSERT INTO grams (grams, rowid, pieces) VALUES ('delete', ?, ?)", (entry, piece))
+        sql.execute("DELETE FROM entry WHERE id = ?", (entry,))
+
+    # Batches
+
+    def path(self, name: str) -> int:
+        found = self._paths.get(name)
+        if found is None:
+            row = self._database.row("SELECT id FROM path WHERE name = ?", (_storable(name),))
+            if row is not None:
+                found = int(row[0])
+            else:
+                found = self._next_path
+                self._next_path += 1
+                self._new_paths.append((found, _storable(name)))
+            self._paths[name] = found
+        return found
+
+    def flush(self) -> None:
+        """Everything so far is in the tables."""
+        many = self._sql.executemany
+        many("INSERT INTO path VALUES (?, ?)", self._new_paths)
+        many("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self._commits)
+        many("INSERT INTO trailer VALUES (?, ?, ?)", self._trailers)
+        many("INSERT OR IGNORE INTO path_change VALUES (?, ?)", self._changes)
+        many(
+            "UPDATE span SET to_seq = ? WHERE path = ? AND key = ? AND space = ? AND to_seq IS NULL AND from_seq > 0",
+            self._closed,
+        )
+        self._insert_texts()
+        many(
+            "INSERT INTO span VALUES (NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [*self._done_spans, *self._spans.values()],
+        )
+        for rows in (self._new_paths, self._commits, self._trailers, self._changes, self._closed):
+            rows.clear()
+        self._spans.clear()
+        self._done_spans.clear()
+        self._known.clear()
+        if len(self._paths) > 50_000:
+            self._paths.clear()
+
+    def _insert_texts(self) -> None:
+        sql = self._sql
+        sql.executemany("INSERT OR IGNORE INTO entry (hash, text) VALUES (?, ?)", self._texts.items())
+        sql.execute(
+            "INSERT INTO words (rowid, text) SELECT id, text FROM entry WHERE id > ? ORDER BY id",
+            (self._last_entry,),
+        )
+        needing = [(digest, piece) for digest, text in self._texts.items() if (piece := grams.indexed(text))]
+        sql.executemany(
+            "INSERT INTO grams (rowid, pieces) SELECT id, ?2 FROM entry WHERE hash = ?1 AND id > ?3",
+            [(digest, piece, self._last_entry) for digest, piece in needing],
+        )
+        self._last_entry = self._next("entry") - 1
+        self._texts.clear()
+        self._characters = 0
+
+
+def text_hash(text: str) -> bytes:
+    """What makes two texts the same row."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _storable(name: str) -> str:
+    """A path as SQLite can hold it; bytes that are no UTF-8 are shown."""
+    return name.encode("utf-8", "backslashreplace").decode()

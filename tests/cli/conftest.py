@@ -1,0 +1,166 @@
+"""The command line, run in process under a fixed clock, home and time zone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gitmem.cli.context import World
+from gitmem.cli.main import main
+
+NOTE = "---\ntype: Note\n---\n"
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Cli:
+    """Runs commands. Each one plays a minute after the one before."""
+
+    def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = tmp_path / "home"
+        self.home.mkdir()
+        self.cwd = tmp_path
+        self.now = datetime(2026, 6, 30, 14, 0, tzinfo=UTC)
+        self.env: dict[str, str] = {"PATH": os.environ["PATH"]}
+        self._capsys = capsys
+        self._root = str(tmp_path)
+
+    def world(self) -> World:
+        return World(dict(self.env), str(self.home), str(self.cwd), lambda: self.now, "ada", "laptop", UTC)
+
+    def run(self, *args: str) -> Result:
+        """Run a command, whatever comes of it."""
+        self.now += timedelta(minutes=1)
+        self._capsys.readouterr()
+        code = main(args, self.world())
+        out, err = self._capsys.readouterr()
+        return Result(code, out, err)
+
+    def __call__(self, *args: str, code: int = 0) -> Result:
+        """Run a command that ends with that code, and without a word on standard error where it is 0."""
+        result = self.run(*args)
+        assert code == result.code, result
+        assert code or not result.err, result
+        return result
+
+    def fails(self, *args: str, code: int = 1) -> str:
+        """The one line that a command which fails leaves."""
+        result = self(*args, code=code)
+        assert result.err.startswith("gitmem: ")
+        assert result.err.count("\n") == 1, result.err
+        assert "Traceback" not in result.err
+        assert "bug" not in result.err
+        return result.err.removeprefix("gitmem: ").rstrip("\n").replace(self._root, "/tmp")
+
+    def masked(self, *args: str) -> str:
+        """The whole output with what differs from run to run taken out."""
+        text = self(*args).out.replace(self._root, "/tmp")
+        return re.sub(r"\b[0-9a-f]{8,40}\b", "<id>", text)
+
+    # A bundle to work in
+
+    @property
+    def root(self) -> Path:
+        return self.cwd
+
+    def init(self, name: str = "mem") -> Path:
+        self("init", name)
+        self.cwd = self.cwd / name
+        return self.cwd
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        full = self.cwd / path
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return full
+
+    def remember(self, *texts: str) -> None:
+        """Add facts to MEMORY.md by hand."""
+        path = self.cwd / "memories/MEMORY.md"
+        old = path.read_text()
+        between = "" if old.endswith("---\n") else "\n§\n"
+        path.write_text(old + between + "\n§\n".join(texts))
+
+    def git(self, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
+        return git(self.cwd, *args, check=check, input=input)
+
+    def state(self) -> tuple[object, ...]:
+        """All that a failed command must leave as it was: refs, index, work tree."""
+        files = {
+            str(path.relative_to(self.cwd)): path.read_bytes()
+            for path in sorted(self.cwd.rglob("*"))
+            if path.is_file() and ".git/gitmem" not in str(path)
+        }
+        return tuple(files.items())
+
+
+def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
+    """Plain git with a person's name and no settings from outside."""
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(cwd),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "Ann",
+        "GIT_AUTHOR_EMAIL": "ann@example.org",
+        "GIT_COMMITTER_NAME": "Ann",
+        "GIT_COMMITTER_EMAIL": "ann@example.org",
+    }
+    done = subprocess.run(
+        ["git", *args], cwd=cwd, env=env, check=False, capture_output=True, text=True, input=input
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout + (done.stderr if not check else "")
+
+
+def real(
+    *args: str, cwd: Path, env: dict[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """The real command in a process of its own."""
+    settings = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(cwd),
+        "GITMEM_MACHINE": "laptop",
+        "LC_ALL": "C.UTF-8",
+        **(env or {}),
+    }
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "gitmem", *args],
+        cwd=cwd,
+        env=settings,
+        check=False,
+        capture_output=True,
+        text=True,
+        **more,
+    )
+
+
+@pytest.fixture
+def gitmem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+    """The command line in an empty directory."""
+    yield Cli(tmp_path, capsys)
+
+
+@pytest.fixture
+def mem(gitmem: Cli) -> Cli:
+    """The command line inside a new bundle."""
+    gitmem.init()
+    return gitmem

@@ -1,0 +1,272 @@
+"""`gitmem log`, `show` and `diff`."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from tests.cli.conftest import NOTE, Cli
+
+
+@pytest.fixture
+def told(mem: Cli) -> Cli:
+    """A bundle with a little history: two facts, one of them corrected, and a note."""
+    mem.remember("The staging server is at stage.example.org", "Deploys happen on Tuesdays")
+    mem("commit", "-m", "what I know")
+    path = mem.root / "memories/MEMORY.md"
+    path.write_text(path.read_text().replace("on Tuesdays", "on Thursdays now"))
+    mem("commit", "-m", "calendar changed")
+    mem.write("notes/a.md", "---\ntype: Note\ntitle: A\n---\none\ntwo\nthree\n")
+    mem("commit")
+    return mem
+
+
+def test_log(told: Cli) -> None:
+    """One line per commit: when, what kind, what, why, who and where."""
+    expected = """\
+<id> 2026-06-30 14:04 edit     notes/a.md  (ada on laptop)
+<id> 2026-06-30 14:03 edit     memories/MEMORY.md: calendar changed  (ada on laptop)
+<id> 2026-06-30 14:02 edit     memories/MEMORY.md: what I know  (ada on laptop)
+<id> 2026-06-30 14:01 init     a bundle for hermes  (hermes on laptop)
+"""
+    assert expected == told.masked("log")
+
+
+def _subjects(gitmem: Cli, *args: str) -> list[str]:
+    return [commit["subject"] for commit in gitmem("log", "--json", *args).json["commits"]]
+
+
+def test_log_filters(told: Cli) -> None:
+    """By number, kind, author, machine, path, date and start."""
+    both = ["edit: memories/MEMORY.md", "edit: memories/MEMORY.md"]
+    first = ["init: a bundle for hermes"]
+    assert ["edit: notes/a.md"] == _subjects(told, "-n", "1")
+    assert first == _subjects(told, "--kind", "init")
+    assert first == _subjects(told, "--agent", "hermes")
+    assert [] == _subjects(told, "--machine", "desktop")
+    assert [*both, *first] == _subjects(told, "--path", "memories")
+    assert ["edit: notes/a.md"] == _subjects(told, "--path", "notes/a.md")
+    assert ["edit: notes/a.md"] == _subjects(told, "--since", "2026-06-30 14:04")
+    assert first == _subjects(told, "--until", "2026-06-30T14:01")
+    assert 4 == len(_subjects(told, "--since", "2026-06-30"))
+    assert 4 == len(_subjects(told, "--until", "2026-06-30"))
+    assert 4 == len(_subjects(told, "--since", "2 days ago"))
+    assert [] == _subjects(told, "--until", "2026-06-29")
+    assert [*both[1:], *first] == _subjects(told, "HEAD~2")
+    assert [] == _subjects(told, "--session", "s1")
+
+
+def test_log_as_json(told: Cli) -> None:
+    """Stable keys for each commit."""
+    commit = told("log", "--json").json["commits"][1]
+    assert {
+        "commit",
+        "parents",
+        "kind",
+        "subject",
+        "at",
+        "author",
+        "committer",
+        "session",
+        "agent",
+        "machine",
+        "reason",
+        "trailers",
+    } == set(commit)
+    assert "2026-06-30T14:03:00.000Z" == commit["at"]
+    assert {"name": "gitmem", "email": "gitmem@laptop"} == commit["committer"]
+    assert ["hand edit"] == commit["trailers"]["Source"]
+
+
+def test_log_of_a_wrong_date(told: Cli) -> None:
+    """A date that is none is wrong usage."""
+    assert "'soon' is not a date" in told.fails("log", "--since", "soon", code=2)
+
+
+def test_show_of_a_commit(told: Cli) -> None:
+    """The whole output: who, when, why, and what it did in entries."""
+    expected = """\
+commit <id>
+Author:    ada <ada@laptop>
+Date:      2026-06-30 14:03:00 +0000
+Kind:      edit
+Machine:   laptop
+Reason:    calendar changed
+Source:    hand edit
+
+    edit: memories/MEMORY.md
+
+memories/MEMORY.md
+  ~ Deploys happen on [-Tuesdays-] {+Thursdays now+}
+"""
+    assert expected == told.masked("show", "HEAD~1")
+
+
+def test_show_unified(told: Cli) -> None:
+    """--unified shows the lines that git would show."""
+    out = told("show", "HEAD~1", "--unified").out
+    assert "-Deploys happen on Tuesdays\n" in out
+    assert "+Deploys happen on Thursdays now\n" in out
+    assert "unified" in told("show", "HEAD~1", "--unified", "--json").json
+
+
+def test_show_tells_the_prose_of_a_message(told: Cli) -> None:
+    """A person's own words in a commit of plain git are shown, the trailers apart."""
+    told.write("notes/a.md", NOTE)
+    told.git("commit", "-qam", "By hand\n\nBecause of\nreasons.")
+    out = told("show").out
+    assert "    By hand\n    \n    Because of\n    reasons.\n\n" in out
+    assert "Kind:      edit\n" in out
+
+
+def test_show_of_a_file(told: Cli) -> None:
+    """A file by REV:PATH, by PATH, and as of a moment."""
+    now = told("show", "memories/MEMORY.md").out
+    before = told("show", "HEAD~2:memories/MEMORY.md").out
+    assert now.endswith("Deploys happen on Thursdays now\n")
+    assert before.endswith("Deploys happen on Tuesdays\n")
+    assert before == told("show", "memories/MEMORY.md", "--as-of", "2026-06-30 14:02").out
+    assert before == told("show", "2026-06-30 14:02:memories/MEMORY.md").out
+
+
+def test_show_of_a_directory(told: Cli) -> None:
+    """A directory is listed."""
+    assert "MEMORY.md\nUSER.md\nindex.md\n" == told("show", "memories").out
+    assert "directory" == told("show", "memories", "--json").json["kind"]
+
+
+def test_show_of_a_file_as_json(told: Cli) -> None:
+    """Text and entries, or base64 where it is no text."""
+    found = told("show", "memories/MEMORY.md", "--json").json
+    assert {"path", "commit", "kind", "size", "text", "entries"} == set(found)
+    assert ["curated", "§", 2] == [found["kind"], found["entries"][0]["space"], len(found["entries"])]
+    told.write("picture.bin", b"\xff\x00")
+    told("commit")
+    found = told("show", "picture.bin", "--json").json
+    assert b"\xff\x00" == base64.b64decode(found["base64"])
+
+
+def test_show_of_a_binary_file(told: Cli, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Its size is told; its bytes come with --raw."""
+    told.write("picture.bin", b"\xff\x00\x1b[2J")
+    told("commit")
+    assert "A binary file of 6 bytes; --raw writes it out.\n" == told("show", "picture.bin").out
+
+
+def test_show_raw_gives_the_bytes(told: Cli) -> None:
+    """--raw gives a file exactly, for a pipe."""
+    from tests.cli.conftest import real
+
+    data = "---\ntype: Note\n---\nesc \x1b[31m end"
+    told.write("notes/esc.md", data)
+    told("commit")
+    assert data == real("show", "notes/esc.md", "--raw", cwd=told.root).stdout
+    assert "--raw is for files" in told.fails("show", "HEAD", "--raw", code=2)
+
+
+def test_show_of_what_is_not_there(told: Cli) -> None:
+    """Each kind of miss has its own sentence."""
+    expected = (
+        "There is no file notes/b.md in the bundle. `gitmem log --path notes/b.md` tells whether there ever "
+        "was one."
+    )
+    assert expected == told.fails("show", "notes/b.md")
+    assert "There is no file notes/a.md at HEAD~1." in told.fails("show", "HEAD~1:notes/a.md")
+    told.write("notes/b.md", NOTE)
+    assert "It lies in the work tree uncommitted: run `gitmem commit`." in told.fails("show", "notes/b.md")
+    assert "Nothing here is called 'nonsense'" in told.fails("show", "nonsense")
+    assert "goes back further than the history does" in told.fails("show", "HEAD~9")
+
+
+def test_diff_of_the_work_tree(told: Cli) -> None:
+    """Without revisions: what was edited by hand, in the words that changed."""
+    path = told.root / "memories/MEMORY.md"
+    path.write_text(path.read_text().replace("Thursdays now", "Fridays"))
+    told.remember("A new fact\nof two lines")
+    expected = """\
+memories/MEMORY.md
+  - Deploys happen on Thursdays now
+  + Deploys happen on Fridays
+  + A new fact
+    of two lines
+"""
+    assert expected == told("diff").out
+    assert "+Deploys happen on Fridays\n" in told("diff", "--unified").out
+
+
+def test_diff_between_revisions(told: Cli) -> None:
+    """With A: from A to now; with A and B or A..B: between them; --path limits it."""
+    whole = told("diff", "HEAD~3").out
+    assert whole == told("diff", "HEAD~3", "HEAD").out == told("diff", "HEAD~3..HEAD").out
+    assert whole == told("diff", "HEAD~3..").out
+    expected = """\
+memories/MEMORY.md
+  + The staging server is at stage.example.org
+  + Deploys happen on Thursdays now
+notes/a.md
+  + Note: A
+"""
+    assert expected == whole
+    assert "notes/a.md\n  - Note: A\n" == told("diff", "HEAD", "HEAD~1").out
+    assert "notes/a.md\n  + Note: A\n" == told("diff", "HEAD~3", "--path", "notes").out
+    assert "No entries differ.\n" == told("diff", "HEAD", "HEAD").out
+
+
+def test_diff_of_a_concept(told: Cli) -> None:
+    """Front matter key by key in words, a body of several lines by line, a file that is no concept whole."""
+    told.write("notes/a.md", "---\ntype: Note\ntitle: A new title\n---\none\n2\nthree\n")
+    expected = """\
+notes/a.md
+  ~ title: A {+new title+}
+  ~ body: lines changed
+     one
+    -two
+    +2
+     three
+"""
+    assert expected == told("diff").out
+
+
+def test_diff_stat(told: Cli) -> None:
+    """How many entries came, went and changed in each file."""
+    expected = "memories/MEMORY.md  +1 ~1\n2 changes in 1 file\n"
+    told.remember("more")
+    told("commit")
+    assert expected == told("diff", "HEAD~3", "HEAD", "--stat", "--path", "memories").out
+    assert [{"path": "memories/MEMORY.md", "added": 1, "removed": 0, "changed": 1, "moved": 0}] == told(
+        "diff", "HEAD~3", "--stat", "--path", "memories", "--json"
+    ).json["files"]
+
+
+def test_diff_as_json(told: Cli) -> None:
+    """Each change with the entry before and after."""
+    found = told("diff", "HEAD~2", "HEAD~1", "--json").json
+    assert {"from", "to", "session", "changes"} == set(found)
+    (change,) = found["changes"]
+    assert {"path", "op", "from_path", "old", "new"} == set(change)
+    assert {"space", "id", "kind", "text", "at", "replaces"} == set(change["new"])
+    assert change["old"]["id"] == change["new"]["replaces"]
+    assert "unified" in told("diff", "HEAD~1", "--unified", "--json").json
+
+
+def test_diff_of_a_session(mem: Cli) -> None:
+    """What one session changed, whatever others did in between."""
+    mem("record", "observation", "The build is green", "--session", "s1")
+    mem.remember("by hand")
+    mem("commit")
+    mem("record", "observation", "The build is red", "--session", "s1")
+    out = mem("diff", "--session", "s1").out
+    assert "The build is green" in out
+    assert "The build is red" in out
+    assert "by hand" not in out
+    assert "No commit belongs to a session 's2'." in mem.fails("diff", "--session", "s2")
+    assert 2 <= len(_subjects(mem, "--session", "s1"))
+
+
+@pytest.mark.parametrize(
+    "args", [("--session", "s1", "HEAD"), ("--session", "s1", "--unified"), ("--stat", "--unified")]
+)
+def test_diff_refuses_what_makes_no_sense(mem: Cli, args: tuple[str, ...]) -> None:
+    """Options that contradict each other are wrong usage."""
+    mem.fails("diff", *args, code=2)

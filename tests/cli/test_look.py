@@ -1,0 +1,115 @@
+"""`gitmem status` and `commit`."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import NOTE, Cli
+
+
+def test_status_of_a_new_bundle(mem: Cli) -> None:
+    """The whole output of a bundle with nothing in it."""
+    expected = """\
+/tmp/mem
+  git directory  /tmp/mem/.git
+  newest commit  <id>  init: a bundle for hermes  (2026-06-30 14:01)
+  holds          3 concepts, 6 files
+  object store   2.5 KB (1 pack, 0 loose)
+  last gc        never
+  format         1
+  MEMORY.md      0 entries, 0 of 2,200 characters (0 %)
+  USER.md        0 entries, 0 of 1,375 characters (0 %)
+"""
+    assert expected == mem.masked("status")
+
+
+def test_status_lists_hand_edits(mem: Cli) -> None:
+    """Edited, new, removed and staged files are listed, with what will become of them."""
+    mem.remember("a fact")
+    mem.write("notes/new.md", NOTE)
+    mem.git("add", "notes")
+    (mem.root / "memories/USER.md").unlink()
+    (mem.root / "link").symlink_to("/etc/passwd")
+    shown = mem("status").out.partition("\n\n")[2]
+    expected = """\
+Edited by hand; the next write or `gitmem commit` commits them:
+  added   notes/new.md  (staged)
+  changed memories/MEMORY.md
+  added   link  (is a symbolic link, which a bundle never holds)
+  removed memories/USER.md
+"""
+    assert sorted(expected.splitlines()) == sorted(shown.splitlines())
+
+
+def test_status_as_json(mem: Cli) -> None:
+    """Stable keys, ISO dates and plain numbers."""
+    mem.remember("a fact", "another")
+    mem("commit")
+    mem.remember("a third")
+    found = mem("status", "--json").json
+    assert {
+        "bundle",
+        "git_dir",
+        "commit",
+        "subject",
+        "at",
+        "format",
+        "files",
+        "concepts",
+        "store",
+        "curated",
+        "events_waiting",
+        "last_gc",
+        "hand_edits",
+        "problems",
+    } == set(found)
+    assert "2026-06-30T14:02:00.000Z" == found["at"]
+    assert {
+        "target": "memory",
+        "path": "memories/MEMORY.md",
+        "entries": 2,
+        "characters": 16,
+        "limit": 2200,
+    } == found["curated"][0]
+    assert [{"path": "memories/MEMORY.md", "staged": False, "problem": "", "change": "changed"}] == found[
+        "hand_edits"
+    ]
+    assert (6, 3, 0, None) == (found["files"], found["concepts"], found["events_waiting"], found["last_gc"])
+
+
+def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
+    """What is staged is not in the newest commit yet."""
+    mem.write("notes/new.md", NOTE)
+    mem.git("add", "notes")
+    assert 6 == mem("status", "--json").json["files"]
+
+
+def test_commit_takes_hand_edits_in(mem: Cli) -> None:
+    """One commit of kind `edit`, with the reason and the person; git sees a clean tree."""
+    mem.remember("The server runs Debian 12")
+    expected = "<id> edit: memories/MEMORY.md\nmemories/MEMORY.md\n  + The server runs Debian 12\n"
+    assert expected == mem.masked("commit", "-m", "seen in /etc/os-release")
+    newest = mem("log", "-n", "1", "--json").json["commits"][0]
+    assert ("edit", "ada", "seen in /etc/os-release", "laptop") == (
+        newest["kind"],
+        newest["author"]["name"],
+        newest["reason"],
+        newest["machine"],
+    )
+    assert "" == mem.git("status", "--porcelain")
+    assert "" == mem.git("fsck", "--strict")
+
+
+def test_nothing_to_commit_is_no_failure(mem: Cli) -> None:
+    """Without a hand edit it says so, and no commit is made."""
+    assert "Nothing to commit: no file differs from the newest commit.\n" == mem("commit").out
+    assert {"commits": []} == mem("commit", "--json").json
+    assert 1 == len(mem("log", "--json").json["commits"])
+
+
+def test_commit_takes_in_what_was_staged_too(mem: Cli) -> None:
+    """A version that only the index held gets a commit of its own, before the work tree's."""
+    mem.write("notes/a.md", NOTE + "staged\n")
+    mem.git("add", "notes")
+    mem.write("notes/a.md", NOTE + "later\n")
+    assert 2 == len(mem("commit", "--json").json["commits"])
+    assert NOTE + "staged\n" == mem("show", "HEAD~1:notes/a.md").out
+    assert NOTE + "later\n" == mem("show", "notes/a.md").out

@@ -1,0 +1,165 @@
+"""The entry point: help, versions, exit codes, and errors that are one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from gitmem import __version__
+from gitmem.cli import main as entry
+from gitmem.cli.main import COMMANDS, cli
+
+from tests.cli.conftest import Cli, real
+
+
+def test_help_names_every_command(gitmem: Cli) -> None:
+    """`gitmem --help` lists the whole table."""
+    out = gitmem("--help").out
+    assert set(COMMANDS) <= set(out.split())
+
+
+def test_no_arguments_show_help(gitmem: Cli) -> None:
+    """`gitmem` alone shows the same as `--help`."""
+    assert gitmem("--help").out == gitmem().out
+
+
+def test_version(gitmem: Cli) -> None:
+    """`--version` prints it."""
+    assert f"gitmem {__version__}\n" == gitmem("--version").out
+
+
+def test_help_imports_click_alone() -> None:
+    """Start-up is a feature: nothing heavy is imported for `--help`."""
+    code = (
+        "import sys; from gitmem.cli.main import main; main(['--help']); "
+        "heavy = {'dulwich', 'yaml', 'frontmatter', 'sqlite3', 'filelock', 'subprocess', 'json', 'difflib'}; "
+        "print('heavy:', sorted(heavy & set(sys.modules)), [m for m in sys.modules if m.startswith('gitmem.git')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "heavy: [] []" == done.stdout.splitlines()[-1]
+
+
+def test_log_does_without_yaml(mem: Cli) -> None:
+    """`gitmem log` needs no YAML, no SQLite and nothing of the writing half."""
+    code = (
+        f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'log', '-n', '20']); "
+        "heavy = {'yaml', 'frontmatter', 'sqlite3', 'filelock', 'gitmem.git.transaction', 'gitmem.okf.validate'}; "
+        "print('heavy:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "heavy: []" == done.stdout.splitlines()[-1]
+
+
+def test_unknown_command_gets_a_suggestion(gitmem: Cli) -> None:
+    """A typo is told with the nearest command, and is wrong usage."""
+    expected = "There is no command `stauts`. Did you mean `status`? See `gitmem --help`."
+    assert expected == gitmem.fails("stauts", code=2)
+
+
+def test_wrong_option_is_wrong_usage(gitmem: Cli) -> None:
+    """An option that is not there exits with 2 and names the help to read."""
+    assert "See `gitmem log --help`." in gitmem.fails("log", "--colour", code=2)
+
+
+def test_a_group_without_a_command_shows_its_help(gitmem: Cli) -> None:
+    """`gitmem memory` alone is a question, not a failure."""
+    assert gitmem("memory").out.startswith("Usage: gitmem memory")
+
+
+def test_an_unexpected_error_is_one_line(gitmem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug is told as one, without a traceback."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("boom\x1b[31m\nsecond line")
+
+    monkeypatch.setattr(cli, "main", broken)
+    result = gitmem("log", code=1)
+    expected = (
+        "gitmem: RuntimeError: boom␛[31m second line. This is a bug in gitmem; "
+        "run it again with GITMEM_DEBUG=1 to see where.\n"
+    )
+    assert expected == result.err
+
+
+def test_debug_shows_the_traceback(gitmem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With GITMEM_DEBUG the exception comes through."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(cli, "main", broken)
+    gitmem.env["GITMEM_DEBUG"] = "1"
+    with pytest.raises(RuntimeError):
+        gitmem("log")
+
+
+def test_debug_is_no_setting(mem: Cli) -> None:
+    """GITMEM_DEBUG does not count as an unknown setting."""
+    mem.env["GITMEM_DEBUG"] = "1"
+    mem("status")
+
+
+def test_interrupt_exits_with_130(gitmem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is quiet and has its customary code."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    assert "gitmem: interrupted.\n" == gitmem("log", code=130).err
+
+
+def test_an_error_of_the_system_is_one_line(gitmem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An OSError that nobody expected says what the system said, and is no bug."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "/x")
+
+    monkeypatch.setattr(cli, "main", refused)
+    expected = "The system refused: Permission denied (/x). Mend that and try again."
+    assert expected == gitmem.fails("log")
+
+
+def test_a_reader_that_leaves_is_no_error(mem: Cli) -> None:
+    """`gitmem log | head -1` ends quietly."""
+    for number in range(40):
+        mem.write("notes/n.md", f"---\ntype: Note\n---\n{number}\n")
+        mem("commit")
+    command = f"{sys.executable} -P -m gitmem -C {mem.root} log --json | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert ("{\n", "") == (done.stdout, done.stderr)
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    """`python -m gitmem` works, with its exit codes."""
+    assert real("--version", cwd=tmp_path).stdout == f"gitmem {__version__}\n"
+    assert 2 == real("nonsense", cwd=tmp_path).returncode
+    lost = real("log", cwd=tmp_path)
+    assert 1 == lost.returncode
+    assert lost.stderr.startswith("gitmem: There is no bundle in ")
+
+
+def test_the_table_is_right() -> None:
+    """Every row leads to a command of that name."""
+    context = click.Context(cli)
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert name == command.name
+
+
+def test_modules_in_the_work_tree_are_not_imported(mem: Cli) -> None:
+    """A bundle that carries a `click.py` can not run it through gitmem's git hooks."""
+    mem.write("click.py", "raise SystemExit('owned')\n")
+    mem.write("notes/a.md", "---\ntype: Note\n---\n")
+    mem.git("add", ".")
+    mem.git("commit", "-m", "a note")
+    assert "Kind: edit" in mem.git("log", "-1", "--format=%B")
+
+
+def test_entry_point_is_main() -> None:
+    """The console script of pyproject.toml."""
+    assert callable(entry.main)

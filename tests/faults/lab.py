@@ -1,0 +1,593 @@
+"""Fault experiments that fork: each victim is a process of its own, killed or broken at a chosen moment.
+
+Run by the tests as `python -m tests.faults.lab NAME ROOT [ARGUMENT…]`: a small process without
+threads, because forking a test runner is asking for trouble.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import select
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+# Imported here so that not every forked child does it again.
+import dulwich.ignore
+import dulwich.object_store
+import filelock  # noqa: F401
+import gitmem.git.packs
+import gitmem.git.worktree  # noqa: F401
+from gitmem.errors import GitMemError
+from gitmem.git.objects import render_tag
+from gitmem.git.recovery import hand_edits
+from gitmem.git.setup import make_repository, open_repository
+from gitmem.git.transaction import writing
+from gitmem.git.tree import Edit
+
+from tests.faults.trap import Trap
+from tests.git.support import (
+    WHO,
+    append,
+    files_at,
+    files_in_work_tree,
+    fsck_clean,
+    locks_left,
+    save,
+    saved,
+    tip_of,
+    work_file,
+)
+
+BEFORE: dict[str, bytes] = {"a.md": b"1\n", "d/b.md": b"1\n", "d/c.md": b"1\n", "skills/s/n/SKILL.md": b"1\n"}
+CHANGE: dict[str, Edit] = {
+    "a.md": b"2\n",
+    "d/b.md": None,
+    "n/x/y.md": b"new\n",
+    "skills/s/n/scripts/run.sh": b"#!/bin/sh\n",
+}
+OLD_TIME = 1_600_000_000
+
+
+def applied(files: Mapping[str, bytes], edits: Mapping[str, Edit]) -> dict[str, bytes]:
+    result = dict(files)
+    for path, edit in edits.items():
+        if edit is None:
+            result.pop(path, None)
+        else:
+            assert isinstance(edit, bytes)
+            result[path] = edit
+    return result
+
+
+def forked(work: Callable[[], int | None], *, kill_after: float | None = None) -> int:
+    """Run something in a process of its own; gives its exit status as the shell has it."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = work() or 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def verified(check: Callable[[], None], told: str) -> None:
+    """Run assertions in a process of its own, which has none of our caches."""
+    status = forked(check)  # type: ignore[arg-type]
+    assert status == 0, told
+
+
+class Ledger:
+    """What was acknowledged, written where no fault reaches."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.write_bytes(b"")
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+        self._write = os.write  # before a trap wraps it
+
+    def note(self, what: str) -> None:
+        self._write(self._descriptor, what.encode() + b"\n")
+
+    def read(self) -> list[str]:
+        return self.path.read_text().split()
+
+
+# The bundles that faults happen to
+
+
+def base(root: Path, kind: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
+    """A bundle and the change that the victim makes to it."""
+    shutil.rmtree(root, ignore_errors=True)
+    if kind == "first":
+        make_repository(str(root))
+        return {}, CHANGE
+    if kind == "separate":  # work tree and git directory on two file systems
+        shutil.rmtree(f"/dev/shm/{root.name}-{os.getpid()}.git", ignore_errors=True)
+        repository = make_repository(str(root), separate_git_dir=f"/dev/shm/{root.name}-{os.getpid()}.git")
+    else:
+        repository = make_repository(str(root))
+    saved(repository, BEFORE)
+    if kind == "join":  # so many packs that the victim joins them
+        for number in range(14):
+            append(repository, "join.md", b"%d\n" % number)
+    files = files_at(repository)
+    repository.store.close()
+    return files, CHANGE
+
+
+def prepare(root: Path, kind: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
+    """The same, made in a process of its own: its threads would not survive a fork."""
+    store = root.parent / "base.txt"
+
+    def make() -> None:
+        files, _ = base(root, kind)
+        store.write_text(repr(files))
+
+    verified(make, "preparing")
+    return eval(store.read_text()), CHANGE  # our own repr, just written
+
+
+def victim(root: Path, edits: Mapping[str, Edit], ledger: Ledger, trap: Trap) -> int:
+    """One commit under a trap; tells the ledger when it is acknowledged. Exit 7: the trap did not spring."""
+    repository = open_repository(str(root))
+    repository.on_stage = lambda stage: ledger.note(stage) if stage == "acknowledged" else None
+    try:
+        with trap:
+            published = save(repository, edits)
+        ledger.note("published" if published and not published.warning else "warned")
+    except GitMemError as error:
+        told = str(error)
+        assert told[:1].isupper(), told
+        assert told.rstrip().endswith((".", "again", "verify`")), told
+        ledger.note("made" if "was made" in told else "refused")
+    return 0 if trap.sprung else 7
+
+
+def after(
+    root: Path,
+    files: Mapping[str, bytes],
+    edits: Mapping[str, Edit],
+    told: list[str],
+    edited: Mapping[str, bytes | None],
+) -> None:
+    """Nothing acknowledged is lost, nothing is half there, nothing is left for a person to clean up."""
+    made = bool({"acknowledged", "published", "warned", "made"} & set(told))
+    repository = open_repository(str(root))
+    here = files_at(repository) if repository.tip() else {}
+    new = applied(files, edits)
+    assert here in (dict(files), new), ("neither old nor new", here)
+    if made:
+        assert here == new, ("an acknowledged commit is lost", told)
+    if "refused" in told:
+        assert here == dict(files), ("refused, and there all the same", told)
+    for path, data in edited.items():
+        file = work_file(repository, path)
+        if data is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            os.utime(file, (OLD_TIME, OLD_TIME))
+    expected = {(path, data) for path, data in edited.items() if here.get(path) != data}
+
+    def found() -> set[tuple[str, bytes | None]]:
+        return {(edit.path, edit.data) for edit in hand_edits(repository)}
+
+    assert expected == found(), ("before recovery", found())
+    saved(repository, {"after.md": b"after\n"})
+    assert applied(here, {"after.md": b"after\n"}) == files_at(repository)
+    assert expected == found(), ("after recovery", found())
+    assert locks_left(repository) == []
+    assert os.listdir(repository.scratch) == []
+    assert not list(root.rglob(".gitmem-tmp-*"))
+    in_the_way = {path: data for path, data in edited.items() if (path, data) in expected}
+    if in_the_way:
+        assert applied(applied(here, {"after.md": b"after\n"}), in_the_way) == files_in_work_tree(repository)
+        save(repository, in_the_way, takes_in=in_the_way)
+    fsck_clean(repository)
+    repository.store.close()
+
+
+# The experiments
+
+
+def kill_each(root: Path, kind: str, edit: str) -> None:
+    """The victim dies at the n-th change of the disk, for every n."""
+    edited: dict[str, bytes | None] = {}
+    if edit == "edit":  # a person edits a pending file, a new one and a removed one after the crash
+        edited = {"a.md": b"hand\n", "n/x/y.md": b"hand\n", "d/b.md": b"hand\n"}
+    if edit == "remove":
+        edited = {"a.md": None, "n/x/y.md": None}
+    ledger = Ledger(root.parent / "ledger")
+    for number in range(1, 500):
+        files, edits = prepare(root, kind)
+        ledger.path.write_bytes(b"")
+        status = forked(lambda n=number: victim(root, edits, ledger, Trap(n, kill=True)))  # type: ignore[misc]
+        assert status in (7, -signal.SIGKILL), status
+        told = ledger.read()
+        verified(lambda: after(root, files, edits, told, edited), f"{kind}: killed at change {number}: {told}")
+        if status == 7:
+            print(number - 1, "moments")
+            assert number > 20, "the trap wraps nothing any more"
+            return
+    raise AssertionError("the victim never came to an end")
+
+
+def kill_recovery(root: Path, edit: str) -> None:
+    """A second victim dies at the n-th change of the disk while it recovers from the first one's death."""
+    edited: dict[str, bytes | None] = {"a.md": b"hand\n"} if edit == "edit" else {}
+    ledger = Ledger(root.parent / "ledger")
+    for stage in ("acknowledged", "work tree"):
+        for number in range(1, 500):
+            files, edits = prepare(root, "plain")
+
+            def die(stage: str = stage) -> None:
+                repository = open_repository(str(root))
+
+                def at(reached: str) -> None:
+                    if reached == stage:
+                        os.kill(os.getpid(), signal.SIGKILL)
+
+                repository.on_stage = at
+                save(repository, edits)
+
+            assert forked(die) == -signal.SIGKILL
+            if stage == "work tree" and number % 2:
+                os.unlink(root / ".git" / "index.lock")  # as git tells people to do
+
+            def recover(n: int = number) -> int:
+                trap = Trap(n, kill=True)
+                repository = open_repository(str(root))
+                with trap, writing(repository, "recover"):
+                    pass
+                return 0 if trap.sprung else 7
+
+            status = forked(recover)
+            assert status in (7, -signal.SIGKILL), status
+            verified(
+                lambda: after(root, files, edits, ["acknowledged"], edited),
+                f"killed at change {number} of a recovery from a death at {stage}",
+            )
+            if status == 7:
+                print(number - 1, "moments")
+                assert number > 5
+                break
+    ledger.path.unlink()
+
+
+def kill_leaving(root: Path) -> None:
+    """A commit of a staged version, whose work tree file is a later one, dies at every moment: that file stays."""
+    ledger = Ledger(root.parent / "ledger")
+    for number in range(1, 500):
+        for later in (b"1\n", b"later\n"):  # set back to the tip's, or changed once more
+            files, _ = prepare(root, "plain")
+
+            def stage(later: bytes = later) -> None:
+                from tests.git.support import run_git
+
+                (root / "a.md").write_bytes(b"staged\n")
+                run_git(root, "add", "a.md")
+                (root / "a.md").write_bytes(later)
+
+            verified(stage, "staging")
+
+            def commit(n: int = number) -> int:
+                trap = Trap(n, kill=True)
+                repository = open_repository(str(root))
+                staged = {"a.md": b"staged\n"}
+                with trap:
+                    save(repository, staged, takes_in=staged, leaves=frozenset(staged))
+                return 0 if trap.sprung else 7
+
+            status = forked(commit)
+
+            def check(later: bytes = later) -> None:
+                repository = open_repository(str(root))
+                made = files_at(repository)["a.md"] == b"staged\n"
+                expected = {("a.md", later, False)} | (set() if made else {("a.md", b"staged\n", True)})
+
+                def found() -> set[tuple[str, bytes | None, bool]]:
+                    return {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+
+                assert expected == found(), (made, found())
+                saved(repository, {"after.md": b"after\n"})
+                assert expected == found(), (made, found())
+                assert locks_left(repository) == []
+
+            verified(check, f"killed at change {number}, work tree {later!r}")
+        if status == 7:
+            print(number - 1, "moments")
+            assert number > 15
+            break
+    ledger.path.unlink()
+
+
+def kill_tags(root: Path) -> None:
+    """Setting and deleting a tag die at every moment: no lock is left that blocks the same name."""
+    for action in ("set", "delete"):
+        for number in range(1, 500):
+
+            def make() -> None:
+                shutil.rmtree(root, ignore_errors=True)
+                repository = make_repository(str(root))
+                commit = saved(repository, BEFORE).commit
+                from tests.git.support import run_git
+
+                for name in ("v1", "v2"):
+                    run_git(root, "tag", name, commit.oid)
+                run_git(root, "pack-refs", "--all")
+
+            verified(make, "preparing")
+
+            def tag(n: int = number, action: str = action) -> int:
+                trap = Trap(n, kill=True)
+                repository = open_repository(str(root))
+                tip = tip_of(repository)
+                with trap, writing(repository, "tag"):
+                    if action == "set":
+                        made = render_tag(tip, "snapshot/x", WHO, "x\n")
+                        repository.store.write([made])
+                        assert repository.refs.set("refs/tags/snapshot/x", made.oid, expected=None)
+                    else:
+                        assert repository.refs.delete("refs/tags/v1", expected=tip)
+                return 0 if trap.sprung else 7
+
+            status = forked(tag)
+            assert status in (7, -signal.SIGKILL), status
+
+            def check() -> None:
+                repository = open_repository(str(root))
+                tip = tip_of(repository)
+                saved(repository, {"after.md": b"after\n"})
+                assert locks_left(repository) == []
+                assert os.listdir(repository.scratch) == []
+                with writing(repository, "tag"):
+                    for name in ("refs/tags/snapshot/x", "refs/tags/v1"):
+                        present = repository.refs.read(name)
+                        assert repository.refs.set(name, tip, expected=present)
+                        assert repository.refs.delete(name, expected=tip)
+                assert {"refs/tags/v2": tip} == repository.refs.under("refs/tags/")
+                assert locks_left(repository) == []
+                fsck_clean(repository)
+
+            verified(check, f"killed at change {number} of {action}")
+            if status == 7:
+                print(number - 1, "moments")
+                assert number > 8
+                break
+
+
+def fail_each(root: Path, kind: str, errors: str, sticky: str) -> None:
+    """The n-th change of the disk fails, for every n: the commit is there whole or not at all."""
+    ledger = Ledger(root.parent / "ledger")
+    numbers = [getattr(errno, name) for name in errors.split(",")]
+    every = len(numbers) > 1 and sticky.endswith("-all")
+    for number in range(1, 500):
+        for error in numbers if every else [numbers[number % len(numbers)]]:
+            files, edits = prepare(root, kind)
+            ledger.path.write_bytes(b"")
+            trap = Trap(number, error=error, sticky=sticky.startswith("sticky"))
+
+            def run(trap: Trap = trap) -> int:
+                descriptors = _descriptors()
+                status = victim(root, edits, ledger, trap)
+                _no_more_descriptors(descriptors)
+                told = ledger.read()
+                if "refused" in told and trap.sprung not in ("unlink", "open") and not trap.sticky:
+                    assert locks_left(open_repository(str(root))) == [], "a refused commit left a lock"
+                return status
+
+            status = forked(run)
+            what = f"{kind}: change {number} failed with {errno.errorcode[error]} ({sticky}): {ledger.read()}"
+            assert status in (0, 7), what
+            told = ledger.read()
+            assert told, what
+            verified(lambda: after(root, files, edits, told, {}), what)
+        if status == 7:
+            print(number - 1, "moments")
+            assert number > 20, "the trap wraps nothing any more"
+            return
+    raise AssertionError("the victim never came to an end")
+
+
+def _descriptors() -> set[str]:
+    if not os.path.isdir("/proc/self/fd"):
+        return set()
+    return {os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_open(name)}
+
+
+def _is_open(name: str) -> bool:
+    return os.path.islink(f"/proc/self/fd/{name}")
+
+
+def _no_more_descriptors(before: set[str]) -> None:
+    """Files of the bundle that stayed open; packs are kept open on purpose."""
+    left = {name for name in _descriptors() - before if ".pack" not in name and ".idx" not in name}
+    assert not [name for name in left if "/.git" in name or name.endswith(".md")], left
+
+
+def kill_randomly(root: Path, kills: str, seed: str) -> None:
+    """A writer in a loop is killed at random moments; the ledger has what it was told is safe."""
+    chance = random.Random(int(seed))
+    ledger = Ledger(root.parent / "ledger")
+
+    def start() -> None:
+        make_repository(str(root))
+
+    verified(start, "preparing")
+    for kill in range(int(kills)):
+
+        def write(kill: int = kill) -> None:
+            repository = open_repository(str(root))
+            own = random.Random(f"{seed} {kill}")
+            for number in range(10_000):
+                name = f"{kill}-{number}"
+                lines = f"log/{own.randrange(4)}.md"
+                edits: dict[str, Edit] = {f"new/{name}.md": name.encode()}
+                if number > 2:
+                    edits[f"new/{kill}-{number - 2}.md"] = None
+                tip = repository.tip()
+                old = (repository.tree(tip).read(lines) or b"") if tip else b""
+                edits[lines] = old + name.encode() + b"\n"
+                if save(repository, edits):
+                    ledger.note(name)
+
+        assert forked(write, kill_after=0.02 + chance.random() * 0.12) == -signal.SIGKILL
+
+        def check(kill: int = kill) -> None:
+            repository = open_repository(str(root))
+            assert hand_edits(repository) == []
+            saved(repository, {"after.md": b"%d\n" % kill})
+            files = files_at(repository)
+            noted = b"".join(data for path, data in files.items() if path.startswith("log/")).split()
+            missing = {name.encode() for name in ledger.read()} - set(noted)
+            assert not missing, ("acknowledged and lost", missing)
+            assert len(noted) == len(set(noted)), "written twice"
+            assert files == files_in_work_tree(repository)
+            assert locks_left(repository) == []
+            assert os.listdir(repository.scratch) == []
+            fsck_clean(repository)
+
+        verified(check, f"kill {kill} with seed {seed}")
+    print(len(ledger.read()), "acknowledged")
+    assert len(ledger.read()) > int(kills) // 2, "the writer hardly ever wrote"
+
+
+def many_writers(root: Path, processes: str, commits: str) -> None:
+    """Processes that append to a shared file and to their own at the same time: every line is there, in order."""
+
+    def start() -> None:
+        saved(make_repository(str(root)), BEFORE)
+
+    verified(start, "preparing")
+    children = []
+    for process in range(int(processes)):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                repository = open_repository(str(root))
+                for number in range(int(commits)):
+                    line = b"%d-%d\n" % (process, number)
+                    published = append(repository, "shared.md" if number % 2 else f"own/{process}.md", line)
+                    assert not published.warning, published.warning
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert all(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 for child in children)
+
+    def check() -> None:
+        repository = open_repository(str(root))
+        files = files_at(repository)
+        shared = files["shared.md"].split()
+        for process in range(int(processes)):
+            mine = [b"%d-%d" % (process, number) for number in range(int(commits))]
+            assert mine[::2] == files[f"own/{process}.md"].split()
+            assert mine[1::2] == [line for line in shared if line.startswith(b"%d-" % process)]
+        fsck_clean(repository)
+        assert locks_left(repository) == []
+
+    verified(check, "many writers")
+
+
+def beside_plain_git(root: Path, commits: str, how: str) -> None:
+    """A git process commits in a loop while gitmem does: every acknowledged change is in the tip at the end."""
+    from tests.git.support import try_git
+
+    def start() -> None:
+        saved(make_repository(str(root)), {**BEFORE, **{f"many/{n}.md": b"%d\n" % n for n in range(50)}})
+
+    verified(start, "preparing")
+    ledger = Ledger(root.parent / "ledger")
+    stop_read, stop_write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(stop_write)
+        made = 0
+        try:
+            while not select.select([stop_read], [], [], 0)[0]:
+                (root / "plain.md").write_bytes(b"%d\n" % made)
+                if how == "add":
+                    done = try_git(root, "add", "plain.md")
+                    done = try_git(root, "commit", "--quiet", "-m", "plain") if done.returncode == 0 else done
+                elif how == "all":
+                    done = try_git(root, "commit", "--quiet", "-a", "-m", "plain")
+                else:
+                    done = try_git(root, "commit", "--quiet", "--only", "plain.md", "-m", "plain")
+                made += done.returncode == 0
+                if how == "status":
+                    try_git(root, "status")
+        finally:
+            ledger.note(f"plain:{made}")
+            os._exit(0)
+
+    def write() -> None:
+        repository = open_repository(str(root))
+        for number in range(int(commits)):
+            published = append(repository, f"own/{number % 3}.md", b"%d\n" % number)
+            ledger.note(f"{number}")
+            assert not published.warning
+            saved(repository, {f"new/{number}.md": b"%d\n" % number})
+            ledger.note(f"new-{number}")
+
+    status = forked(write)
+    os.close(stop_write)
+    os.waitpid(child, 0)
+    assert status == 0
+
+    def check() -> None:
+        repository = open_repository(str(root))
+        told = ledger.read()
+        files = files_at(repository)
+        lines = b"".join(files[f"own/{number}.md"] for number in range(3)).split()
+        missing = [name for name in told if name.isdigit() and name.encode() not in lines]
+        missing += [name for name in told if name.startswith("new-") and f"new/{name[4:]}.md" not in files]
+        assert not missing, ("taken back by a plain git commit", missing)
+        print([name for name in told if name.startswith("plain:")])
+
+    verified(check, f"beside git ({how})")
+
+
+@contextmanager
+def _reported(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        traceback.print_exc()
+        print(f"{name} failed", file=sys.stderr)
+        sys.exit(1)
+
+
+EXPERIMENTS: dict[str, Callable[..., None]] = {
+    "kill-each": kill_each,
+    "kill-recovery": kill_recovery,
+    "kill-leaving": kill_leaving,
+    "kill-tags": kill_tags,
+    "kill-randomly": kill_randomly,
+    "fail-each": fail_each,
+    "many-writers": many_writers,
+    "beside-plain-git": beside_plain_git,
+}
+
+
+if __name__ == "__main__":
+    with _reported(sys.argv[1]):
+        EXPERIMENTS[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])
