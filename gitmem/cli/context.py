@@ -228,6 +228,8 @@ class App:
             sys.stdout.flush()
         finally:
             bundle = self.__dict__.get("bundle")
+            if bundle is not None:
+                bundle.repository.store.close()
             for warning in bundle.warnings if bundle is not None else ():
                 self.warn(warning)
 

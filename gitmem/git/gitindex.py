@@ -10,7 +10,7 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import BundleBusy, BundleUnusable
@@ -18,8 +18,12 @@ from gitmem.git.objects import FILE, Oid
 
 _HEADER = struct.Struct(">4sLL")
 _FIXED = struct.Struct(">10L20sH")
+_STAT = struct.Struct(">L4xLL4xLL8xL")
+"""Of a record: ctime in seconds, mtime in seconds and nanoseconds, inode, mode, size."""
 _U32 = 0xFFFFFFFF
 _STAGE = 0x3000
+_LOOKS = 64
+"""How many racy files are looked at when the index is written, or one of a hundred files."""
 _EXTENDED = 0x4000
 _SKIP_WORKTREE = 0x4000
 _INTENT_TO_ADD = 0x2000
@@ -74,10 +78,12 @@ class GitIndex:
 
     def __init__(self, raw: bytes, mtime: int) -> None:
         self.raw = raw
-        self._mtime = mtime
+        self.mtime = mtime
         self.names: list[bytes] = []
         self._starts: list[int] = []
-        self._racy: list[int] = []
+        # Racy git: a file written in the second in which the index was written may have changed
+        # since without its stat showing it. So they are remembered, with that second.
+        self._racy: dict[bytes, int] = {}
         self._walk()
 
     @property
@@ -87,7 +93,7 @@ class GitIndex:
     def _walk(self) -> None:
         raw, position = self.raw, _HEADER.size
         names, starts, racy = self.names, self._starts, self._racy
-        moment = struct.pack(">L", self._mtime & _U32)
+        moment = struct.pack(">L", self.mtime & _U32)
         count = _HEADER.unpack_from(raw)[2]
         for _ in range(count):
             flags = (raw[position + 60] << 8) | raw[position + 61]
@@ -96,11 +102,9 @@ class GitIndex:
             length = flags & 0xFFF
             if length == 0xFFF:
                 length = raw.index(b"\0", position + 62) - position - 62
-            # Racy git: a file written in the second in which the index was written may have
-            # changed since without its stat showing it.
-            if raw[position + 8 : position + 12] >= moment:
-                racy.append(position)
             names.append(raw[position + 62 : position + 62 + length])
+            if raw[position + 8 : position + 12] >= moment:
+                racy[names[-1]] = int.from_bytes(raw[position + 8 : position + 12])
             starts.append(position)
             position += (62 + length + 8) & ~7
         starts.append(position)
@@ -119,27 +123,27 @@ class GitIndex:
 
     def untouched(self, place: int, stat: os.stat_result) -> bool:
         """The file is for certain what the record says: same stat, and not written in the index's second."""
-        start = self._starts[place]
-        changed, _, seconds, nanos, _, inode, mode, _, _, size, _, _ = _FIXED.unpack_from(self.raw, start)
-        return (
-            (seconds, nanos) == _split(stat.st_mtime_ns)
-            and changed == stat.st_ctime_ns // 1_000_000_000 & _U32  # a program may set the other time back
+        changed, seconds, nanos, inode, mode, size = _STAT.unpack_from(self.raw, self._starts[place])
+        return bool(
+            seconds * 1_000_000_000 + nanos == stat.st_mtime_ns
             and 0 < size == stat.st_size & _U32
             and inode == stat.st_ino & _U32
+            and changed == stat.st_ctime_ns // 1_000_000_000 & _U32  # a program may set the other time back
             and (mode == FILE) == (not stat.st_mode & 0o100)
-            and seconds < self._mtime
+            and seconds < self.mtime
         )
 
-    def splice(self, changes: Mapping[bytes, Record | None]) -> GitIndex:
-        """An index in which these records are set or dropped.
+    def splice(
+        self, changes: Mapping[bytes, Record | None], moment: int, holds: Callable[[bytes, Oid], bool]
+    ) -> GitIndex:
+        """An index in which these records are set or dropped; it must be given its `mtime` on disk.
 
-        Extensions are left out: a stale cache of trees makes `git commit` write the old tree while
-        `git status` is clean. Records that became racy get size 0, as git does it, so that a
-        same-size edit in the second of a flush is seen.
+        `moment` (in seconds) lies before the files of the new records were written. Extensions
+        are left out: a stale cache of trees makes `git commit` write the old tree while `git
+        status` is clean.
         """
         raw = bytearray(self.raw)
-        for position in self._racy:
-            raw[position + 36 : position + 40] = b"\0\0\0\0"
+        racy = self._settle_racy(raw, moment, holds)
         names: list[bytes] = []
         starts: list[int] = []
         pieces: list[bytes] = []
@@ -162,22 +166,35 @@ class GitIndex:
         names += self.names[done:]
         starts += _shifted(self._starts[done:], shift)
         pieces.append(bytes(raw[self._starts[done] : self._starts[-1]]))
+        sealed = _sealed(len(names), b"".join(pieces))
+        mtime = min([moment, *racy.values()])
+        if mtime < self.mtime:  # the clock was set back: files that were old are young again
+            return GitIndex(sealed, mtime)
         spliced = GitIndex.__new__(GitIndex)
-        spliced.raw = _sealed(len(names), b"".join(pieces))
-        spliced.names, spliced._starts = names, starts
-        spliced._racy = [starts[bisect_left(names, name)] for name, record in changes.items() if record]
-        spliced._mtime = self._mtime
+        spliced.raw, spliced.mtime, spliced.names, spliced._starts = sealed, mtime, names, starts
+        renewed = {name: record.mtime[0] for name, record in changes.items() if record}
+        spliced._racy = {name: seconds for name, seconds in (racy | renewed).items() if seconds >= mtime}
         return spliced
 
-    def written(self, mtime: int) -> bool:
-        """The index made by `splice` is in place since this second; False where it must be read again."""
-        if mtime < self._mtime:  # the clock was set back: files that were old are young again
-            return False
-        self._mtime = mtime
-        moment = struct.pack(">L", mtime & _U32)
-        # Only new records can be racy: the others were looked at when the last index was spliced.
-        self._racy = [start for start in self._racy if self.raw[start + 8 : start + 12] >= moment]
-        return True
+    def _settle_racy(
+        self, raw: bytearray, moment: int, holds: Callable[[bytes, Oid], bool]
+    ) -> dict[bytes, int]:
+        """Look at racy files, a few at a time; gives those that stay in doubt.
+
+        A file that still is what its record says can not change unseen any more when its second
+        is over. One that is not gets a record of size 0, as git does it, so that it is seen.
+        """
+        doubtful: dict[bytes, int] = {}
+        left = max(_LOOKS, len(self.names) // 100)
+        for name, seconds in self._racy.items():
+            if seconds >= moment or not left:
+                doubtful[name] = seconds
+                continue
+            left -= 1
+            place = self.place(name)
+            if not holds(name, self.oid(place)):
+                raw[self._starts[place] + 36 : self._starts[place] + 40] = b"\0\0\0\0"
+        return doubtful
 
 
 def _shifted(starts: list[int], by: int) -> list[int]:

@@ -25,6 +25,7 @@ class PreparedLock:
         self._aside = aside
         self._descriptor = _new_file(aside)
         self._held = False
+        self.moment = self.stat().st_mtime_ns
 
     @classmethod
     def adopt(cls, target: str, inode: int) -> PreparedLock | None:
@@ -40,6 +41,7 @@ class PreparedLock:
         lock.target, lock.lock_path, lock._aside = target, target + ".lock", ""
         lock._descriptor, lock._held = descriptor, True
         os.ftruncate(descriptor, 0)
+        lock.moment = lock.stat().st_mtime_ns
         return lock
 
     @property
@@ -55,6 +57,16 @@ class PreparedLock:
         write_all(self._descriptor, data)
         if disk is not None:
             disk.add(self._descriptor)
+
+    def backdate(self, seconds: int) -> os.stat_result:
+        """Give what was written the mtime of the lock's making, or an older one; gives its stat.
+
+        Git distrusts records of files that are no older than the index, so it must not look
+        younger than it is: a file may change while we write it.
+        """
+        moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
+        os.utime(self.lock_path, ns=(moment, moment))
+        return self.stat()
 
     def wait_for_foreign(self, deadline: float) -> None:
         """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""

@@ -18,7 +18,9 @@ def renew_index(repository: Repository) -> None:
     lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, f"{os.getpid()}-renew-index"))
     try:
         lock.take(time.monotonic() + _LOCK_WAIT)
-        lock.write(worktree.mended_index((), tree, tree))
+        index = worktree.mended_index((), tree, tree, lock.moment)
+        lock.write(index.raw)
+        lock.backdate(index.mtime)
         lock.commit()
     finally:
         lock.release()

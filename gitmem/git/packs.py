@@ -88,11 +88,14 @@ class StagedPack:
         self.name = f"pack-{checksum.hex()}"
         self._directory = directory
         self._stem = stem
+        self._is_empty = not ordered
         self._data = body + checksum
         self._index = _render_index(ordered, offsets, checksum)
 
     def write(self, disk: DiskGroup) -> None:
         """Write both files aside; they may be published when `disk` was flushed."""
+        if self._is_empty:
+            return
         disk.write(self._stem + ".pack", self._data, mode=0o444)
         disk.write(self._stem + ".idx", self._index, mode=0o444)
 
@@ -108,6 +111,8 @@ class StagedPack:
 
     def publish(self) -> None:
         """Give both files their names; they survive a power cut when this returns."""
+        if self._is_empty:
+            return
         os.makedirs(self._directory, exist_ok=True)
         for suffix in (".pack", ".idx"):
             os.replace(self._stem + suffix, os.path.join(self._directory, self.name + suffix))

@@ -13,7 +13,7 @@ import json
 import os
 from dataclasses import dataclass, field
 
-from gitmem.git.files import DiskGroup, read_file
+from gitmem.git.files import DiskGroup, read_file, replace_file
 from gitmem.git.objects import Oid
 
 _MARK = b"pending "
@@ -38,18 +38,15 @@ class PendingFile:
         self.path = os.path.join(state_dir, name)
 
     def write(self, pending: Pending, disk: DiskGroup) -> None:
-        """Write the note; it counts when `disk` was flushed."""
-        body = json.dumps(
-            {
-                "old": pending.old,
-                "new": pending.new,
-                "paths": pending.paths,
-                "locks": pending.locks,
-                "leaves": pending.leaves,
-            }
-        ).encode()
-        digest = hashlib.sha256(body).hexdigest().encode()
-        disk.write(self.path, _MARK + digest + b" %d\n" % len(body) + body + b"\n", in_place=True)
+        """Write the note; it counts when `disk` was flushed.
+
+        Only where no note stands: one that is torn half-way is none.
+        """
+        disk.write(self.path, _rendered(pending), in_place=True)
+
+    def rewrite(self, pending: Pending, scratch: str) -> None:
+        """Put a note in the place of one that still counts."""
+        replace_file(self.path, _rendered(pending), scratch=scratch, durable=True)
 
     def read(self) -> Pending | None:
         """The note of a commit that was not finished, or None."""
@@ -80,3 +77,17 @@ class PendingFile:
             os.write(descriptor, _DONE)
         finally:
             os.close(descriptor)
+
+
+def _rendered(pending: Pending) -> bytes:
+    body = json.dumps(
+        {
+            "old": pending.old,
+            "new": pending.new,
+            "paths": pending.paths,
+            "locks": pending.locks,
+            "leaves": pending.leaves,
+        }
+    ).encode()
+    digest = hashlib.sha256(body).hexdigest().encode()
+    return _MARK + digest + b" %d\n" % len(body) + body + b"\n"

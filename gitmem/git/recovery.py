@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from gitmem.errors import BundleUnusable
-from gitmem.git.files import TEMPORARY, DiskGroup
+from gitmem.git.files import TEMPORARY
 from gitmem.git.gitlocks import PreparedLock, break_stale
 from gitmem.git.objects import Oid, TreeEntry, blob_id
 from gitmem.git.pending import Pending, PendingFile
@@ -57,10 +57,8 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
     if lock is None:
         lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, "mend-index"))
         try:
-            with DiskGroup() as disk:
-                noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
-                repository.pending.write(noted, disk)
-                disk.flush()
+            noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
+            repository.pending.rewrite(noted, repository.scratch)
             lock.take(time.monotonic() + _LOCK_WAIT)
         except BaseException:
             lock.release()
@@ -72,7 +70,9 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
             worktree.bring(path, target.entry(path))
         for directory in {os.path.dirname(worktree.path(path)) for path in note.paths}:
             _remove_temporary(directory)
-        lock.write(worktree.mended_index(note.paths, old, target))
+        index = worktree.mended_index(note.paths, old, target, lock.moment)
+        lock.write(index.raw)
+        lock.backdate(index.mtime)
         lock.commit()
     finally:
         lock.leave()

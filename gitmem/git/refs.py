@@ -101,7 +101,6 @@ class Refs:
     @contextlib.contextmanager
     def _locked(self, name: str) -> Iterator[PreparedLock]:
         """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it."""
-        from gitmem.git.files import DiskGroup
         from gitmem.git.gitlocks import PreparedLock
         from gitmem.git.pending import Pending, PendingFile
 
@@ -114,9 +113,7 @@ class Refs:
         outermost = not self._noted
         self._noted[f"{name}.lock"] = lock.inode
         try:
-            with DiskGroup() as disk:
-                note.write(Pending(None, _ZERO, (), dict(self._noted)), disk)
-                disk.flush()
+            note.rewrite(Pending(None, _ZERO, (), dict(self._noted)), os.path.join(state_dir, "tmp"))
             lock.take(time.monotonic() + _LOCK_WAIT)
             yield lock
         finally:

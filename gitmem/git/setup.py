@@ -11,7 +11,6 @@ from gitmem.git.files import TEMPORARY, disk_error, read_file, replace_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 
-
 _FOREIGN_FORMAT = re.compile(
     rb"^\s*(objectformat\s*=\s*\"?sha256|refstorage\s*=\s*\"?(?!files))", re.IGNORECASE | re.MULTILINE
 )

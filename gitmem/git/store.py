@@ -63,8 +63,10 @@ class ObjectStore:
         try:
             return self._read_packed(oid)
         except (KeyError, BundleUnusable):
-            # Another process may have joined packs under our feet: look once more with fresh eyes.
-            self.close()
+            pass
+        # Another process may have joined packs under our feet: look once more with fresh eyes. Not in the
+        # handler above: the error holds on to the pack that is to be closed.
+        self.close()
         try:
             return self._read_packed(oid)
         except KeyError:
@@ -156,7 +158,8 @@ class ObjectStore:
 
     def close(self) -> None:
         if self._packs is not None:
-            self._packs.close()
+            with contextlib.suppress(BufferError):  # an error still holds on to a pack
+                self._packs.close()
             self._packs = None
 
     def _typed(self, oid: Oid, kind: bytes) -> bytes:

@@ -35,8 +35,10 @@ class Draft:
     message: Message
     author: Person
     committer: Person
-    also_parents: tuple[Oid, ...] = ()
-    """Further parents, for a merge."""
+    merges: Oid | None = None
+    """The other parent of a merge. Parents are sorted, so that every machine makes the same commit."""
+    adopts: Oid | None = None
+    """A commit that stands on the tip already: `main` moves to it, and no commit is made."""
     takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
     """What stands in the work tree at some paths and is part of this change: it may be written over."""
     leaves: frozenset[str] = frozenset()
@@ -70,9 +72,9 @@ def writing(repository: Repository, purpose: str, *, wait: float = 30.0) -> Iter
     """Hold the bundle lock; what a dead writer left is mended before anything else."""
     try:
         os.makedirs(repository.scratch, exist_ok=True)
-        with repository.lock.hold(purpose, wait=wait) as outermost:
-            if outermost:
-                recover(repository)
+        with repository.lock.hold(purpose, wait=wait):
+            # Also within a longer hold: our own last commit may have left something to mend.
+            recover(repository)
             yield
     except OSError as error:
         raise disk_error(error) from error
@@ -107,14 +109,18 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
         if isinstance(edit, bytes):
             check_size(path, edit)
     tree, objects = base.apply(edits)
-    if tree.oid == base.oid and not draft.also_parents:
+    if tree.oid == base.oid and not draft.merges and not draft.adopts:
         return None
     paths = tuple(edits)
     _refuse_hand_edits(repository, tip, base, tree, paths, draft)
-    parents = ((tip,) if tip else ()) + draft.also_parents
     message = draft.message.render()
-    commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
-    with _Steps(repository, tip, commit, tree, edits, [*objects, commit], draft.leaves) as steps:
+    if draft.adopts is not None:
+        commit, objects = GitObject(*repository.store.read(draft.adopts), draft.adopts), []
+    else:
+        parents = sorted(oid for oid in (tip, draft.merges) if oid)
+        commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
+        objects.append(commit)
+    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves) as steps:
         steps.move_ref()
         warning = steps.bring_along()
     if steps.doubt:
@@ -203,8 +209,10 @@ class _Steps:
             self._index_lock.release()
         else:
             with contextlib.suppress(OSError):  # then the note stays, and the next writer breaks the locks
-                self._ref_lock.release()
-                self._index_lock.release()
+                try:
+                    self._ref_lock.release()
+                finally:
+                    self._index_lock.release()
                 if not self._finished:
                     self._repository.pending.settle()
                 for lock in (self._ref_lock, self._index_lock):
@@ -278,10 +286,12 @@ class _Steps:
                 else:
                     written[path] = worktree.bring(path, entry)
             repository.on_stage("work tree")
-            self._index_lock.write(worktree.spliced_index(entries, self._tree, written))
-            index_stat = self._index_lock.stat()
-            self._index_lock.commit()
-            worktree.index_written(index_stat)
+            lock = self._index_lock
+            index = worktree.spliced_index(entries, self._tree, written, lock.moment)
+            lock.write(index.raw)
+            index_stat = lock.backdate(index.mtime)
+            lock.commit()
+            worktree.index_written(index, index_stat)
             if nothing_staged:
                 worktree.note_index(self._commit.oid, index_stat)
             repository.pending.settle()

@@ -46,7 +46,6 @@ class WorkTree:
         self._scratch = scratch
         self._seen_path = os.path.join(git_dir, "gitmem", "index-seen")
         self._cached: tuple[_Marks, GitIndex] | None = None
-        self._spliced: GitIndex | None = None
         self._looked_at: dict[str, _Marks | None] = {}
         self._index_looked_at = b""
 
@@ -140,14 +139,13 @@ class WorkTree:
             yield HandEdit(path, None, staged=True)
 
     def _unstaged(self, index: GitIndex) -> Iterable[HandEdit]:
-        seen: set[int] = set()
+        missing = dict(zip(index.names, range(len(index.names)), strict=True))
         unknown: list[str] = []
         for path, stat in self._files():
-            place = index.place(path.encode("utf-8", "surrogateescape"))
+            place = missing.pop(path.encode("utf-8", "surrogateescape"), -1)
             if place < 0:
                 unknown.append(path)
                 continue
-            seen.add(place)
             if index.untouched(place, stat):
                 continue
             edit = self._examine(path, self._stat(path))
@@ -160,9 +158,8 @@ class WorkTree:
             ):
                 yield edit
         yield from (self._examine(path, self._stat(path)) for path in self._not_ignored(unknown))
-        for place, name in enumerate(index.names):
-            if place not in seen:
-                yield HandEdit(name.decode("utf-8", "surrogateescape"), None)
+        for name in missing:
+            yield HandEdit(name.decode("utf-8", "surrogateescape"), None)
 
     def _against_tree(self, tip: Tree) -> list[HandEdit]:
         """Without a usable index: read every file and compare it with the tip."""
@@ -202,9 +199,12 @@ class WorkTree:
                 if entry.is_dir(follow_symlinks=False):
                     if not self._is_git_dir(entry.path):
                         stack.append(path + "/")
-                else:
-                    with contextlib.suppress(FileNotFoundError):
-                        yield path.replace(os.sep, "/"), entry.stat(follow_symlinks=False)
+                    continue
+                try:
+                    stat = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:  # removed meanwhile
+                    continue
+                yield path, stat
 
     def _is_git_dir(self, path: str) -> bool:
         return os.path.abspath(path) == self._git_dir
@@ -308,7 +308,8 @@ class WorkTree:
         for directory, mode in self._above(paths):
             if not stat_module.S_ISDIR(mode):
                 raise BundleUnusable(
-                    f"{directory} in the work tree is in the way: move it, a directory of the bundle goes there."
+                    f"{directory} in the work tree is in the way: move it, "
+                    "a directory of the bundle goes there."
                 )
 
     def is_below_link(self, path: str) -> bool:
@@ -335,27 +336,33 @@ class WorkTree:
         entries: Mapping[str, TreeEntry | None],
         tip: Tree,
         written: Mapping[str, os.stat_result | None],
-    ) -> bytes:
-        """The bytes of git's index with these records; `written` has the stats of the files we wrote."""
+        moment: int,
+    ) -> GitIndex:
+        """Git's index with these records; `written` has the stats of the files we wrote.
+
+        `moment` (in nanoseconds) lies before they were written.
+        """
         records = {
             path.encode("utf-8", "surrogateescape"): self._record(path, entry, written.get(path))
             for path, entry in entries.items()
         }
         index = self._index()
         if index is None:
-            return self._whole_index(tip, records)
-        self._spliced = index.splice(records)
-        return self._spliced.raw
+            return self._whole_index(tip, records, moment)
+        return index.splice(records, moment // 1_000_000_000, self._holds_blob)
 
-    def _whole_index(self, tip: Tree, known: Mapping[bytes, Record | None]) -> bytes:
-        """The bytes of an index for the whole tip, where there is none that can be spliced."""
+    def _holds_blob(self, name: bytes, oid: Oid) -> bool:
+        return self.holds(name.decode("utf-8", "surrogateescape"), TreeEntry(FILE, oid))
+
+    def _whole_index(self, tip: Tree, known: Mapping[bytes, Record | None], moment: int) -> GitIndex:
+        """An index for the whole tip, where there is none that can be spliced."""
         records = {}
         for path, entry in tip.files():
             name = path.encode("utf-8", "surrogateescape")
             record = known.get(name) or self._record(path, entry, self._stat_if_holds(path, entry))
             if record is not None:
                 records[name] = record
-        return gitindex.build(records)
+        return GitIndex(gitindex.build(records), moment // 1_000_000_000)
 
     def _record(self, path: str, entry: TreeEntry | None, written: os.stat_result | None) -> Record | None:
         """The record of a file that had this stat when it was what the entry says.
@@ -379,18 +386,18 @@ class WorkTree:
                 return stat
         return None
 
-    def mended_index(self, paths: Iterable[str], old: Tree, target: Tree) -> bytes:
+    def mended_index(self, paths: Iterable[str], old: Tree, target: Tree, moment: int) -> GitIndex:
         """The index after a crash: records that still are the old tip's follow the target."""
         index = self._index()
         if index is None:
-            return self._whole_index(target, {})
+            return self._whole_index(target, {}, moment)
         changes = {}
         for path in paths:
             place = index.place(path.encode("utf-8", "surrogateescape"))
             if (index.oid(place) if place >= 0 else None) == _file_id(old.entry(path)):
                 changes[path] = target.entry(path)
         written = {path: self._stat_if_holds(path, entry) for path, entry in changes.items()}
-        return self.spliced_index(changes, target, written)
+        return self.spliced_index(changes, target, written, moment)
 
     def index_is_ours(self, tip: Oid) -> bool:
         """Nobody wrote git's index since we did for this tip, so nothing is staged."""
@@ -413,11 +420,9 @@ class WorkTree:
         index = self._index()
         return None if index is None else index.names
 
-    def index_written(self, stat: os.stat_result) -> None:
-        """What `spliced_index` gave was written, with this stat before it got its name."""
-        if self._spliced is not None and self._spliced.written(int(stat.st_mtime)):
-            self._cached = _marks(stat), self._spliced
-        self._spliced = None
+    def index_written(self, index: GitIndex, stat: os.stat_result) -> None:
+        """This index was written, and had this stat before it got its name."""
+        self._cached = _marks(stat), index
 
     def note_index(self, tip: Oid, stat: os.stat_result) -> None:
         """Remember the index as we wrote it, to tell it from what a person staged later."""

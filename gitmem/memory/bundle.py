@@ -56,6 +56,12 @@ class Bundle:
         """The bundle whose work tree is `root`."""
         repository = open_repository(root)
         if repository.tip() is None:
+            branches = [name.removeprefix("refs/heads/") for name in repository.refs.under("refs/heads/")]
+            if branches:
+                raise BundleUnusable(
+                    f"{repository.root} has no branch main, which gitmem works on: "
+                    f"rename {branches[0]} with `git branch -m {branches[0]} main` if that is it."
+                )
             raise BundleNotFound(
                 f"{repository.root} is a repository without commits, not a bundle yet.",
                 hint="Make it one with `gitmem init`.",
@@ -297,7 +303,7 @@ class Bundle:
             try:
                 published = publish(self.repository, plan, purpose=purpose, wait=wait)
             except HandEditsInTheWay as stop:
-                self._take_in(stop.edits, strict=True, reason="")
+                self.take_in(stop.edits)
                 continue
             if published and published.warning:
                 self.warnings.append(published.warning)
@@ -340,6 +346,10 @@ class Bundle:
         """
         with self.writing("edit"):
             return self._take_in(self.hand_edits(), strict=strict, reason=reason)
+
+    def take_in(self, edits: Iterable[HandEdit]) -> None:
+        """Commit these hand edits, which stand in the way of a change; an unusable one stops it."""
+        self._take_in(edits, strict=True, reason="")
 
     def _take_in(self, edits: Iterable[HandEdit], *, strict: bool, reason: str) -> list[Published]:
         from gitmem.memory.handedits import acceptable

@@ -163,17 +163,7 @@ class Diagnosis:
                     fix=self._renew_index,
                 )
             return
-        if gitindex.load(path) is not None:
-            return
-        if raw[:4] == b"DIRC" and raw[4:8] != b"\0\0\0\2":
-            yield Problem(
-                "index",
-                f"Git's index has version {raw[7]}; gitmem rewrites it whole at the next commit, "
-                "which is slow in a large bundle.",
-                "Run `git update-index --index-version 2`.",
-                serious=False,
-            )
-        else:
+        if gitindex.load(path) is None:
             yield Problem(
                 "index",
                 "Git's index is damaged, split or sparse; what was staged in it can not be read by gitmem.",

@@ -23,6 +23,7 @@ class Edits:
     def __init__(self, tip: Tree) -> None:
         self.tip = tip
         self._keeps_pages = False
+        self._refreshed: set[str] = set()
         self._files: dict[str, Edit] = {}
         self._log: list[LogLine] = []
         self._log_is_wanted = False
@@ -108,6 +109,10 @@ class Edits:
         """Make no index page again: the edits bring their own."""
         self._keeps_pages = True
 
+    def refresh_pages(self, changed: Iterable[str]) -> None:
+        """Make the index pages above these paths again, also where no name changed here."""
+        self._refreshed.update(changed)
+
     def want_log(self) -> None:
         """Make log.md again in this commit."""
         self._log_is_wanted = True
@@ -136,8 +141,9 @@ class Edits:
     def _stale_indexes(self) -> set[str]:
         """Directories whose list of names changed."""
         stale: set[str] = set()
-        for path, edit in self._files.items():
-            if layout.is_generated(path) or (path in self.tip) == (edit is not None):
+        moved = {path for path, edit in self._files.items() if (path in self.tip) != (edit is not None)}
+        for path in moved | self._refreshed:
+            if layout.is_generated(path):
                 continue
             parent = path.rpartition("/")[0]
             while True:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitmem.git.message import kind_of, trailers_of
-from gitmem.git.objects import Commit, Oid, TreeEntry
+from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
+from gitmem.git.rawdiff import RawDiff
 from gitmem.git.repository import Repository
-from gitmem.git.tree import Tree, TreeChange
+from gitmem.git.tree import TreeChange
 from gitmem.index.documents import Document, appended, documents_of, is_part
 from gitmem.index.links import targets
 from gitmem.index.writer import CommitFacts, Origin, Writer
@@ -41,21 +42,23 @@ class Replay:
     def __init__(self, repository: Repository, writer: Writer) -> None:
         self._repository = repository
         self._writer = writer
+        self._diff = RawDiff(repository.store)
         self._files: OrderedDict[tuple[str, Oid], _File] = OrderedDict()
 
     def run(self, commits: Sequence[Commit], *, base: Commit | None, seq: int, progress: Progress) -> None:
         """Add the commits of the line, oldest first; `base` stands before them, at `seq`."""
-        old = Tree(self._repository.store, base.tree) if base else self._repository.tree(None)
+        old = base.tree if base else EMPTY_TREE
         for number, commit in enumerate(commits, start=1):
             progress(number, len(commits))
-            new = Tree(self._repository.store, commit.tree)
-            self._add(commit, old, new, seq + number)
-            old = new
+            self._add(commit, self._changes(old, commit.tree), seq + number)
+            old = commit.tree
         self._writer.flush()
 
-    def _add(self, commit: Commit, old: Tree, new: Tree, seq: int) -> None:
+    def _changes(self, old: Oid, new: Oid) -> list[TreeChange]:
+        return sorted(self._diff.changes(old, new), key=lambda change: change.path)
+
+    def _add(self, commit: Commit, changes: list[TreeChange], seq: int) -> None:
         brought = self._side(commit, seq) if len(commit.parents) > 1 else {}
-        changes = list(old.changes(new))
         own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
         facts = facts_of(commit)
         number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=True)
@@ -100,8 +103,8 @@ class Replay:
         """Take in the commits that a merge brought; gives the origin of what each of them added."""
         origins: dict[tuple[str, EntryKey], Origin] = {}
         for commit in reversed(self._brought_by(merge)):
-            old = self._repository.tree(commit.parents[0] if commit.parents else None)
-            changes = list(old.changes(Tree(self._repository.store, commit.tree)))
+            old = self._repository.store.commit(commit.parents[0]).tree if commit.parents else EMPTY_TREE
+            changes = self._changes(old, commit.tree)
             own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
             facts = facts_of(commit)
             number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=False)

@@ -7,8 +7,8 @@ services make their tokens longer from time to time.
 
 from __future__ import annotations
 
-# Kind, prefixes, and what follows a prefix. A class that holds `.`, `/` or `+` says that a token can not begin
-# behind one either: no run is read twice.
+# Kind, prefixes, and what follows a prefix. A class that holds `.`, `/` or `+` says that a token can not
+# begin behind one either: no run is read twice.
 PREFIXES: tuple[tuple[str, str, str], ...] = (
     # clouds
     ("aws-access-key", "AKIA ASIA ABIA ACCA", "[A-Z0-9]{16}"),

@@ -108,7 +108,9 @@ class Scanner:
             if hit is None:
                 continue
             severity = rule.severity
-            if scope == "event" and rule.quotable:
+            if _mentioned(view, hit) or (severity is Verdict.HOLD and _discussed(view, hit)):
+                severity = Verdict.ALLOW
+            elif scope == "event" and rule.quotable:
                 severity = Verdict.HOLD if severity is Verdict.BLOCK else Verdict.ALLOW
             reason = rule.reason if layer is None else f"{rule.reason} (read through {layer.name})"
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
@@ -249,6 +251,17 @@ class _Tries:
         return None
 
 
+def _mentioned(view: str, hit: re.Match[str]) -> bool:
+    """Whether a match is a mention: the quoted phrase and nothing more, as in `the phrase "…" was blocked`."""
+    before = _MENTION.search(view, max(0, hit.start() - 40), hit.start())
+    return before is not None and _CLOSED.match(view, hit.end()) is not None
+
+
+def _discussed(view: str, hit: re.Match[str]) -> bool:
+    """Whether the words around a match speak about attacks, as documentation does."""
+    return _DISCUSSION.search(view, max(0, hit.start() - 140), hit.end() + 100) is not None
+
+
 def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, int]:
     """Where in the original a match stands: exact for plain text, else the words or the decoded piece."""
     if layer is not None and layer.span is not None:
@@ -273,5 +286,16 @@ def _shipped() -> Scanner:
     return Scanner(rules, Model.shipped(), problems)
 
 
+_MENTION = re.compile(
+    r"(?:\b(?:phrase|phrases|text|words?|strings?|sentence|message|says|said|contains|contained|containing|like|such as|e\.g\.|"
+    r"example|examples|prompt|input|title|titled)\b[:,\"'\s]{0,4})[\"'`(]{1,2}\Z"
+)
+_CLOSED = re.compile(r"[\w.,!]{0,14}[\"'`)]")
+_DISCUSSION = re.compile(
+    r"\b(?:attack(?:s|er|ers)?\b(?!@)|adversar\w+|malicious (?:users?|actors?|prompts?|inputs?)|techniques?|research(?:ers?)?|papers?|"
+    r"detect(?:s|ed|ing|ion|or|ors)?|classif\w+|mitigat\w+|vulnerabilit\w+|owasp|red[- ]team\w*|benchmark\w*|"
+    r"prevent(?:s|ing|ion)?|defen[cs]es?|protect(?:s|ed|ing|ion)?|"
+    r"novel|thriller|villain|sci-fi|screenplay|protagonist|fiction|documentation|tutorial|article)\b"
+)
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]")

@@ -135,23 +135,30 @@ class _Found:
     def __init__(self, text: str) -> None:
         self.secrets: list[Secret] = []
         self.taken = bytearray()
+        self.judged: dict[tuple[object, ...], bool] = {}
         self.length = len(text)
-        self.low = text.replace("\u0130", "I").lower()  # of all letters the only one that would grow
+        # The dotted capital I is the only letter that grows by this.
+        self.low = (text if text.isascii() else text.replace("\u0130", "I")).lower()
         # Tokens hold no space: only runs of some length can be one, and in prose there are few.
         runs = [run for run in text.split() if len(run) >= 20]
         self.long = " ".join(runs)
-        self.longest = max(map(len, runs), default=0)
+        self.longest = max(map(len, runs)) if runs else 0
         if "[redacted " in text:
             for marker in _pattern(_MARKER).finditer(text):
                 self._take(*marker.span())
 
-    def add(self, kind: str, begin: int, start: int, end: int) -> bool:
-        """Whether `start` to `end` is now a find; it was read from `begin` on."""
-        if not self.is_free(max(begin - 1, 0), end + 1):
-            return False
-        self.secrets.append(Secret(kind, start, end))
-        self._take(start, end)
-        return True
+    def add(self, kind: str, begin: int, start: int, end: int) -> None:
+        """Takes `start` to `end`, which was read from `begin` on, unless some of that is taken."""
+        if self.is_free(max(begin - 1, 0), end + 1):
+            self.secrets.append(Secret(kind, start, end))
+            self._take(start, end)
+
+    def judge(self, test: Callable[..., bool], *what: object) -> bool:
+        """What `test` says, asked once: texts that are long tend to repeat themselves."""
+        known = self.judged.get((test, *what))
+        if known is None:
+            known = self.judged[(test, *what)] = test(*what)
+        return known
 
     def is_free(self, start: int, end: int) -> bool:
         return not self.taken or self.taken.find(1, start, end) < 0
@@ -203,7 +210,7 @@ def _prefixed(text: str, found: _Found) -> None:
         kind, rest = _prefixes()[prefix]
         for match in _matches(text, _prefix_pattern(prefix, rest)):
             group = "secret" if "(?P<secret>" in rest else 0
-            if _plausible(match[group] if group else match[0][len(prefix) :]):
+            if found.judge(_plausible, match[group] if group else match[0][len(prefix) :]):
                 found.add(kind, match.start(), *match.span(group))
 
 
@@ -216,7 +223,7 @@ def _prefixes() -> dict[str, tuple[str, str]]:
 def _prefix_pattern(prefix: str, rest: str) -> re.Pattern[str]:
     """The prefix first, so that the engine searches for it; only then what must not stand before it."""
     escaped = re.escape(prefix)
-    inner = "".join(each for each in "./+" if each in rest)
+    inner = "" if "/" in prefix else "".join(each for each in "./+" if each in rest)
     starts = rf"(?:(?<![\w{inner}-]{escaped})|(?<=\\[nrt]{escaped})|(?<=%[0-9A-F]{{2}}{escaped}))"
     return re.compile(rf"{escaped}{starts}{rest}(?<!\.)(?![A-Za-z0-9])")
 
@@ -237,11 +244,11 @@ def _shaped(text: str, found: _Found) -> None:
         # First only where it is likely to be: in runs without a space, which are few.
         if part in found.long and _pattern(shape).search(found.long):
             for match in _matches(text, _pattern(shape)):
-                if _plausible(match[0]):
+                if found.judge(_plausible, match[0]):
                     found.add(kind, match.start(), *match.span())
     if "AKIA" in found.long:
         for match in _matches(text, _pattern(_AWS_PAIR)):
-            if _plausible(match["secret"]):
+            if found.judge(_plausible, match["secret"]):
                 found.add("aws-secret-key", match.start(), *match.span("secret"))
 
 
@@ -277,7 +284,7 @@ def _in_headers(text: str, found: _Found) -> None:
     if "bearer" in low or "authorization" in low or "ssws" in low:
         for match in _matches(low, _pattern(_HEADER)):
             value = text[slice(*match.span("token"))]
-            if len(value) >= 16 and _token_like(value):
+            if len(value) >= 16 and found.judge(_token_like, value):
                 found.add("auth-header", match.start(), *match.span("token"))
     if "basic" in low:
         for match in _matches(low, _pattern(_BASIC)):
@@ -332,31 +339,12 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("creds", "", "secret"),
     ("key", "", "api-key"),
 )
-_TAIL = r"""
-    (?P<suffix>s?+(?:[_-][a-z0-9_-]{1,24}+|[0-9]{1,2}+)?+)
-    ["'`*\])]{0,3}+
-    (?:
-        (?:\s?\([^()\n]{1,40}+\))?+
-        (?:\s(?:for|of|on|to|at|in|from|used\ by)\s[^\n:=|]{1,40}?)??
-        (?:
-            [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))\s{0,8}+
-          | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)\ )?to)
-            (?:[ ](?:now|currently|still|just|simply|actually|only|always
-                |(?:(?:re)?set|changed|rotated|updated)\ to)(?![\w-])){0,2}+
-            :?\s{1,3}+
-          | \s?[是为は]\s?
-        )
-      | (?P<weak>[ \t]{1,3}+)(?=\S{0,40}[0-9])
-    )
-    (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
-    (?=\S{4})
-"""
-# What a key is, if it is to be kept secret; or `SOMETHING_key`, unless it is one of the others.
-_KEPT_KEY = (
-    r"(?:api|access|private|signing|encryption|master|license|account|auth|service|client|admin|app|deploy"
-    r"|session|storage|webhook|subscription|shared|root|personal|security|integration)[ _-]?$"
-    r"|(?<!public)(?<!primary)(?<!foreign)(?<!cache)(?<!sort)(?<!partition)(?<!idempotency)(?<=[a-z0-9])_$"
+# A key of these is kept secret, and any `something_key` unless it is one of the others.
+_KEPT = tuple(
+    "api access private signing encryption master license account auth service client admin app deploy session"
+    " storage webhook subscription shared root personal security integration".split()
 )
+_OPEN = tuple("public primary foreign cache sort partition idempotency unique natural row".split())
 # Names of things about a secret, not of the secret.
 _ABOUT = (
     r"(?:hash(?:es|ed)?|hasher|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit"
@@ -364,6 +352,28 @@ _ABOUT = (
     r"|provider|env|var|regex|pattern|rules?|budget|usage|hint|reset|salt|strength|rotation|auth|algorithm"
     r"|encryption|encoding|required|enabled|based|free|less)$"
 )
+_STRONG = r"""
+    (?:
+        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))\s{0,8}+
+      | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)[ ])?to)
+        (?:[ ](?:now|currently|still|just|simply|actually|only|always
+            |(?:(?:re)?set|changed|rotated|updated)[ ]to)(?![\w-])){0,2}+
+        :?\s{1,3}+
+      | \s?[是为は]\s?
+    )
+"""
+_OPENING = r"""
+    (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
+    (?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ])
+"""
+_TAIL = rf"""(?x)
+    (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
+    ["'`*\])]{{0,3}}+
+    (?:[ ]?\([^()\n]{{1,40}}+\))?+
+    (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
+      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=\S{{0,40}}[0-9])) {_OPENING} )
+"""
+_BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 
@@ -375,61 +385,59 @@ def _told(text: str, found: _Found) -> None:
         while position >= 0:
             spots.append((position, which))
             position = low.find(stem, position + len(stem))
-    spots.sort()
-    beyond = 0
-    for position, which in spots:
-        stem, word, kind = _WORDS[which]
-        # Inside a long value nothing is said about another one.
-        if position < beyond or (
-            kind == "api-key" and not _pattern(_KEPT_KEY).search(low, max(0, position - 16), position)
-        ):
-            continue
-        match = _word_pattern(stem, word).match(low, position)
-        if match:
-            end = _told_once(text, match, kind, found)
-            beyond = end if end - match.end() >= 32 else beyond
+    if spots:
+        beyond = 0
+        for position, which in sorted(spots):
+            if position >= beyond:  # inside a long value nothing is said about another one
+                start, end = _told_at(text, position, *_WORDS[which], found)
+                beyond = end if end - start >= 32 else beyond
+        if " is " in low or " as " in low:
+            _told_backwards(text, found)
     if "creds" in low or "credentials" in low or "login" in low:
         for match in _matches(low, _pattern(_PAIR)):
             end, _ = _value(text, match.end(), None, found)
-            if _password_like(text[match.end() : end], weak=False, quoted=False):
+            if found.judge(_password_like, text[match.end() : end], False, False):
                 found.add("password", match.start(), match.end(), end)
     if "phrase" in low or "mnemonic" in low:
         for match in _matches(low, _pattern(_SEED_PHRASE)):
             found.add("seed-phrase", match.start(), *match.span("words"))
-    if (" is " in low or " as " in low) and ("pass" in low or " key" in low):
-        _told_backwards(text, found)
 
 
-@cache
-def _word_pattern(stem: str, word: str) -> re.Pattern[str]:
-    return re.compile(f"(?x){stem.replace(' ', '[ ]')}{word}{_TAIL}")
-
-
-# `login: maria / hunter22!`
-_PAIR = r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}[\w.@+-]{1,64}(?: / |:| \| )(?=\S{6})"
-_SEED_PHRASE = (
-    r"(?:(?:seed|recovery|backup|secret) ?phrase|mnemonic)[^\n:]{0,30}?(?::| is| =)\s{1,3}[\"'`]?"
-    r"(?P<words>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![\w-])"
-)
-
-
-def _told_once(text: str, match: re.Match[str], kind: str, found: _Found) -> int:
-    """Where the value ends that a word in `match` speaks of; it is a find if it looks like a secret."""
-    if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
-        return match.end()
-    start = match.end()
-    end, quoted = _value(text, start, match["quote"], found)
-    value = text[start:end]
+def _told_at(text: str, position: int, stem: str, word: str, kind: str, found: _Found) -> tuple[int, int]:
+    """Where the value is that the word at `position` speaks of; it is a find if it looks like a secret."""
+    low, behind = found.low, position + len(stem)
+    if kind == "api-key" and not _is_kept(low[max(0, position - 16) : position]):
+        return 0, 0
+    if word:
+        whole = _pattern(stem + word).match(low, position)
+        behind = whole.end() if whole else 0
+    match = _pattern(_TAIL).match(low, behind) if behind else None
+    if match is None or (match["suffix"] and _pattern(_ABOUT).search(match["suffix"])):
+        return 0, 0
+    start, quote = match.end(), match["quote"]
+    if match["gap"]:  # `password for the staging server: …`
+        gap = _pattern(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(low, start, start + 44)
+        opening = gap and _pattern(_BEHIND_GAP).match(low, gap.start())
+        if not opening:
+            return 0, 0
+        start, quote = opening.end(), opening["quote"]
+    end, quoted = _value(text, start, quote, found)
     # `--password x` and `with password x` are as good as `password: x`.
-    before = found.low[max(0, match.start() - 10) : match.start()]
+    before = low[max(0, position - 10) : position]
     weak = match["weak"] is not None and not before.endswith(("--", "with ", "using ", "with the "))
     if kind == "password":
-        good = _password_like(value, weak=weak, quoted=quoted)
+        good = found.judge(_password_like, text[start:end], weak, quoted)
     else:
-        good = len(value) >= (20 if weak else 10) and _token_like(value)
+        good = end - start >= (20 if weak else 10) and found.judge(_token_like, text[start:end])
     if good:
-        found.add(kind, match.start(), start, end)
-    return end
+        found.add(kind, position, start, end)
+    return start, end
+
+
+def _is_kept(before: str) -> bool:
+    """Whether `key` behind these words is one that is kept secret."""
+    what = before[:-1] if before[-1:] in ("_", "-", " ") else before
+    return what.endswith(_KEPT) or (before[-1:] == "_" and what[-1:].isalnum() and not what.endswith(_OPEN))
 
 
 def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int, bool]:
@@ -438,13 +446,22 @@ def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int
         end = text.find(_QUOTES.get(quote, quote), start, start + 256)
         if end > start and "\n" not in text[start:end] and found.is_free(start, end):
             return end - (text[end - 1] == "\\"), True
-    run = _pattern(r"[^\s\"'`<]{1,256}").match(text, start)
+    # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
+    run = _pattern(r"(?:[^\s\"'`<,;&|]|[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])){1,256}+").match(text, start)
     if not run:
         return start, False
-    value = text[start : found.free_until(start, run.end())]
-    # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
-    cut = _pattern(r"[,;&|](?=$|[\w.-]{1,40}\s?[=:])").search(value)
-    return start + len((value[: cut.start()] if cut else value).rstrip(".,;:!?)]}>*|\\")), False
+    return start + len(text[start : found.free_until(start, run.end())].rstrip(".,;:!?)]}>*|\\")), False
+
+
+# `login: maria / hunter22!`
+_PAIR = (
+    r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}"
+    r"[\w.@+-]{1,64}(?: / |:| \| )(?=\S{6})"
+)
+_SEED_PHRASE = (
+    r"(?:(?:seed|recovery|backup|secret) ?phrase|mnemonic)[^\n:]{0,30}?(?::| is| =)\s{1,3}[\"'`]?"
+    r"(?P<words>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![\w-])"
+)
 
 
 def _told_backwards(text: str, found: _Found) -> None:
@@ -454,12 +471,12 @@ def _told_backwards(text: str, found: _Found) -> None:
         chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
         value = chunk.strip("\"'`“”‘’*(),")
         start = match.start() - len(chunk) + chunk.find(value)
-        if len(chunk) < 100 and len(value) >= 8 and _password_like(value, weak=False, quoted=False):
+        if 8 <= len(value) <= len(chunk) < 100 and found.judge(_password_like, value, False, False):
             found.add("password", start, start, start + len(value))
 
 
 _TOLD_BACKWARDS = (
-    r"\s(?:is|as)\s(?:(?:the|my|our|your|his|her|their|its|a)\s)?(?:[a-z0-9'-]{1,16}\s){0,3}?"
+    r" (?:is|as) (?:(?:the|my|our|your|his|her|their|its|a) )?(?:[a-z0-9'-]{1,16} ){0,3}?"
     r"(?:password|passphrase|passcode|api key|secret key|access key)(?![\w-])"
 )
 
@@ -471,15 +488,18 @@ def _of_vendors(text: str, found: _Found) -> None:
     low = found.low
     vendors = [vendor for vendor in VENDORS if vendor in low]
     for match in _matches(low, _pattern(_BARE_KEY)) if vendors else ():
-        before = low[max(0, match.start() - 60) : match.start()].replace("_", " ")
-        last = max((before.rfind(vendor), vendor) for vendor in vendors)
-        gap = before[last[0] + len(last[1]) :]
-        if last[0] >= 0 and "\n" not in gap and not _pattern(_NO_KEY).search(gap):
-            token = text[match.start() : match.end()]
-            if _plausible(token) and _token_like(token):
-                found.add(
-                    f"{last[1].replace(' ', '')}-key", match.start() - len(before) + last[0], *match.span()
-                )
+        before = low[max(0, match.start() - 60) : match.start()]
+        at, vendor = max((before.rfind(vendor), vendor) for vendor in vendors)
+        gap = before[at + len(vendor) :].replace("_", " ")
+        token = text[match.start() : match.end()]
+        if (
+            at >= 0
+            and "\n" not in gap
+            and not _pattern(_NO_KEY).search(gap)
+            and found.judge(_plausible, token)
+            and found.judge(_token_like, token)
+        ):
+            found.add(f"{vendor.replace(' ', '')}-key", match.start() - len(before) + at, *match.span())
 
 
 _BARE_KEY = (
@@ -497,7 +517,8 @@ _NO_KEY = (
 
 def _plausible(body: str) -> bool:
     """Whether the body of a token that has the right shape may be real."""
-    if len(set(body)) < 6 or _pattern(_FAKE).search(body.lower()):
+    low = body.lower()
+    if len(set(body)) < 6 or low.startswith(("your", "fake")) or _pattern(_FAKE).search(low):
         return False
     pieces = _pattern(r"[-_.:]").split(body)
     if len(pieces) == 1:
@@ -505,9 +526,10 @@ def _plausible(body: str) -> bool:
     return any(map(_noise, pieces)) or _mixed("".join(pieces))
 
 
+# All begin with a plain character, which the engine can skip to.
 _FAKE = (
-    r"example|placeholder|x{4}|change.?me|dummy|redacted|insert|sample|0{8}|1234567|abcdefg"
-    r"|(?:^|[-_.])(?:your|fake)|[*•.…]{3}|[<>{}$]"
+    r"example|placeholder|xxxx|changeme|change-me|change_me|dummy|redacted|insert|sample|00000000|1234567|abcdefg"
+    r"|-your|_your|-fake|_fake|\*\*\*|\.\.\.|…|<|>|\{|\}|\$"
 )
 
 
@@ -538,28 +560,27 @@ def _token_like(value: str) -> bool:
         return len(value) >= 40 and any(map(_mixed, value.split("/")))
     if _pattern(r"[a-f0-9]{32,}|[A-F0-9]{32,}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}").fullmatch(value):
         return True
-    return any(map(_noise, _pattern(r"[^A-Za-z0-9+/=]").split(value)))
+    pieces = _pattern(r"[^A-Za-z0-9]+").split(value)
+    return any(map(_noise, pieces)) or (len(value) >= 24 and _mixed("".join(pieces)))
 
 
-def _password_like(value: str, *, weak: bool, quoted: bool) -> bool:
+def _password_like(value: str, weak: bool, quoted: bool) -> bool:
     """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
 
     `weak`: nothing stands between the word and the value, so the value must tell more by itself.
     """
     if not (8 if weak else 6) <= len(value) <= 200 or _placeholder(value):
         return False
-    if (
-        _pattern(_REFERENCE).match(value)
-        or _pattern(_DOTTED).fullmatch(value)
-        or value.startswith(("/", "~/", "./"))
-    ):
+    if _pattern(_REFERENCE).match(value) or _pattern(_DOTTED).fullmatch(value):
         return False
-    if _pattern(r"\s").search(value):
-        return quoted and not weak and bool(_pattern(r"(?:[a-z]{3,9} ){3,9}[a-z]{3,9}").fullmatch(value))
-    if not quoted and _pattern(r"\w[(\[]|[(\[{][^)\]}]*+[)\]}]").search(value):
-        return False  # code
     lower, upper = value.upper() != value, value.lower() != value
-    digit, special = bool(_pattern(r"[0-9]").search(value)), bool(_pattern(r"[!@#$%^&*?+~=]").search(value))
+    digit, special = bool(_pattern(r"[0-9]").search(value)), False
+    if not value.isalnum():
+        if _pattern(r"\s").search(value):
+            return quoted and not weak and bool(_pattern(r"(?:[a-z]{3,9} ){3,9}[a-z]{3,9}").fullmatch(value))
+        if not quoted and _pattern(r"\w[(\[]|[(\[{][^)\]}]*+[)\]}]").search(value):
+            return False  # code
+        special = bool(_pattern(r"[!@#$%^&*?+~=]").search(value))
     if digit and (lower or upper):
         if weak and not (special or (lower and upper) or _noise(value)):
             return False
@@ -571,17 +592,20 @@ def _password_like(value: str, *, weak: bool, quoted: bool) -> bool:
 
 def _placeholder(value: str) -> bool:
     """Whether a value only stands for one."""
-    return bool(_pattern(_STANDS_FOR).search(value.lower()))
+    low = value.lower()
+    return bool(_pattern(_STANDS_FOR).match(low) or _pattern(_SAYS_SO).search(low))
 
 
 _STANDS_FOR = (
-    r"^\[redacted|^[<\[{(]|^\$[\w{(]+[})]?$|^\$\{|\{\{|\}\}|^%\w+%$|^[*•x.…_#-]+$|x{4}|\*{3}|[•…]|\.{3}|_{4}"
-    r"|example|placeholder|change.?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem|replace"
-    r"|^(?:my|the|some|a|new|old|user|test|db|admin|root|default|super|strong|secure|temp)?[-_ ]?"
+    r"\[redacted|[<\[{(]|\$[\w{(]+[})]?$|\$\{|%\w+%$|[*•x.…_#-]+$"
+    r"|(?:my|the|some|a|new|old|user|test|db|admin|root|default|super|strong|secure|temp)?[-_ ]?"
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|api[-_]?key|credentials?|value|string"
     r"|none|null|nil|undefined|true|false)[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
+)
+_SAYS_SO = (
+    r"example|placeholder|change[-_ ]?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem|replace"
     r"|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
-    r"|0{8}|1234567|abcdefg"
+    r"|\{\{|\}\}|xxxx|\*\*\*|•|…|\.\.\.|____|00000000|1234567|abcdefg"
 )
 # URLs, names in a secret store, hashes that say so, versions, dates, mail addresses.
 _REFERENCE = (
@@ -592,7 +616,7 @@ _REFERENCE = (
 _DOTTED = r"(?:~|\.{1,2})?/.*|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++(?:\(.*)?"
 _TECHNICAL = (
     r"sha-?[0-9]|md[0-9]|base-?[0-9]{2}|utf-?[0-9]|oauth|bcrypt|argon|pbkdf|s?crypt|scram|rfc-?[0-9]|http|ipv[46]"
-    r"|win[36]|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|tls|ssl|v[0-9]"
+    r"|win[36]|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|(?:tls|ssl|v)[0-9.]+$"
     r"|(?:step|phase|part|level|section|option|item|version|python|node|java|field|input|user|test|admin)-?[0-9]{1,2}$"
     r"|[0-9]+-?(?:char(?:acter)?|digit|letter|word|day|hour|minute|second|month|year|week|bit|byte|step|way|factor"
     r"|fa)s?(?![a-z0-9])"

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -154,9 +153,9 @@ def real(
 
 
 @pytest.fixture
-def gitmem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
+def gitmem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
     """The command line in an empty directory."""
-    yield Cli(tmp_path, capsys)
+    return Cli(tmp_path, capsys)
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_a_warning_is_told_once_at_the_end(gitmem: Cli, tmp_path: Path) -> None:
     (tmp_path / "mem").mkdir()
     (tmp_path / "mem/bad.md").write_text("no front matter")
     found = gitmem.run("init", "mem")
-    assert 0 == found.code
+    assert found.code == 0
     expected = (
         "gitmem: warning: bad.md is not a valid OKF file: It does not begin with front matter. "
         "It is left as it is, uncommitted.\n"

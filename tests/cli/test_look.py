@@ -61,25 +61,25 @@ def test_status_as_json(mem: Cli) -> None:
         "hand_edits",
         "problems",
     } == set(found)
-    assert "2026-06-30T14:02:00.000Z" == found["at"]
-    assert {
+    assert found["at"] == "2026-06-30T14:02:00.000Z"
+    assert found["curated"][0] == {
         "target": "memory",
         "path": "memories/MEMORY.md",
         "entries": 2,
         "characters": 16,
         "limit": 2200,
-    } == found["curated"][0]
-    assert [{"path": "memories/MEMORY.md", "staged": False, "problem": "", "change": "changed"}] == found[
-        "hand_edits"
+    }
+    assert found["hand_edits"] == [
+        {"path": "memories/MEMORY.md", "staged": False, "problem": "", "change": "changed"}
     ]
-    assert (6, 3, 0, None) == (found["files"], found["concepts"], found["events_waiting"], found["last_gc"])
+    assert (found["files"], found["concepts"], found["events_waiting"], found["last_gc"]) == (6, 3, 0, None)
 
 
 def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
     """What is staged is not in the newest commit yet."""
     mem.write("notes/new.md", NOTE)
     mem.git("add", "notes")
-    assert 6 == mem("status", "--json").json["files"]
+    assert mem("status", "--json").json["files"] == 6
 
 
 def test_commit_takes_hand_edits_in(mem: Cli) -> None:
@@ -88,21 +88,21 @@ def test_commit_takes_hand_edits_in(mem: Cli) -> None:
     expected = "<id> edit: memories/MEMORY.md\nmemories/MEMORY.md\n  + The server runs Debian 12\n"
     assert expected == mem.masked("commit", "-m", "seen in /etc/os-release")
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
-    assert ("edit", "ada", "seen in /etc/os-release", "laptop") == (
+    assert (
         newest["kind"],
         newest["author"]["name"],
         newest["reason"],
         newest["machine"],
-    )
-    assert "" == mem.git("status", "--porcelain")
-    assert "" == mem.git("fsck", "--strict")
+    ) == ("edit", "ada", "seen in /etc/os-release", "laptop")
+    assert mem.git("status", "--porcelain") == ""
+    assert mem.git("fsck", "--strict") == ""
 
 
 def test_nothing_to_commit_is_no_failure(mem: Cli) -> None:
     """Without a hand edit it says so, and no commit is made."""
-    assert "Nothing to commit: no file differs from the newest commit.\n" == mem("commit").out
-    assert {"commits": []} == mem("commit", "--json").json
-    assert 1 == len(mem("log", "--json").json["commits"])
+    assert mem("commit").out == "Nothing to commit: no file differs from the newest commit.\n"
+    assert mem("commit", "--json").json == {"commits": []}
+    assert len(mem("log", "--json").json["commits"]) == 1
 
 
 def test_commit_takes_in_what_was_staged_too(mem: Cli) -> None:
@@ -110,6 +110,6 @@ def test_commit_takes_in_what_was_staged_too(mem: Cli) -> None:
     mem.write("notes/a.md", NOTE + "staged\n")
     mem.git("add", "notes")
     mem.write("notes/a.md", NOTE + "later\n")
-    assert 2 == len(mem("commit", "--json").json["commits"])
-    assert NOTE + "staged\n" == mem("show", "HEAD~1:notes/a.md").out
-    assert NOTE + "later\n" == mem("show", "notes/a.md").out
+    assert len(mem("commit", "--json").json["commits"]) == 2
+    assert mem("show", "HEAD~1:notes/a.md").out == NOTE + "staged\n"
+    assert mem("show", "notes/a.md").out == NOTE + "later\n"

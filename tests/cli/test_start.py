@@ -17,15 +17,15 @@ def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -
     )
     assert expected == gitmem.masked("init", "mem")
     gitmem.cwd = tmp_path / "mem"
-    assert "" == gitmem.git("status", "--porcelain")
-    assert "" == gitmem.git("fsck", "--strict")
-    assert "init: a bundle for hermes\n" == gitmem.git("log", "--format=%s")
+    assert gitmem.git("status", "--porcelain") == ""
+    assert gitmem.git("fsck", "--strict") == ""
+    assert gitmem.git("log", "--format=%s") == "init: a bundle for hermes\n"
 
 
 def test_init_again_changes_nothing(mem: Cli) -> None:
     """A bundle that is there is left as it is, and that is no failure."""
     before = mem.state()
-    assert "There is a bundle in /tmp/mem already; nothing was changed.\n" == mem.masked("init")
+    assert mem.masked("init") == "There is a bundle in /tmp/mem already; nothing was changed.\n"
     assert before == mem.state()
 
 
@@ -33,19 +33,19 @@ def test_init_as_json(gitmem: Cli, tmp_path: Path) -> None:
     """The document says where it is and whether it was made."""
     first, second = gitmem("init", "mem", "--json").json, gitmem("init", "mem", "--json").json
     assert {"bundle", "git_dir", "made", "commit"} == set(first)
-    assert (True, False) == (first["made"], second["made"])
+    assert (first["made"], second["made"]) == (True, False)
     assert str(tmp_path / "mem/.git") == first["git_dir"]
 
 
 def test_a_separate_git_directory(gitmem: Cli, tmp_path: Path) -> None:
     """The git directory may lie beside the work tree, joined by a relative link."""
     gitmem("init", "mem", "--separate-git-dir", "mem.git")
-    assert "gitdir: ../mem.git\n" == (tmp_path / "mem/.git").read_text()
+    assert (tmp_path / "mem/.git").read_text() == "gitdir: ../mem.git\n"
     gitmem.cwd = tmp_path / "mem"
     gitmem.remember("a fact")
     gitmem("commit")
-    assert "" == gitmem.git("status", "--porcelain")
-    assert 2 == len(gitmem("log", "--json").json["commits"])
+    assert gitmem.git("status", "--porcelain") == ""
+    assert len(gitmem("log", "--json").json["commits"]) == 2
 
 
 def test_files_that_were_there_are_taken_in(gitmem: Cli, tmp_path: Path) -> None:
@@ -69,10 +69,11 @@ def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
     hook = gitmem.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     os.chmod(hook, 0o755)
     found = gitmem.run("init")
-    assert (0, "#!/bin/sh\nexit 0\n") == (found.code, hook.read_text())
-    expected = "gitmem: warning: The git hook pre-commit is somebody else's and was left alone; see `gitmem doctor`.\n"
+    assert (found.code, hook.read_text()) == (0, "#!/bin/sh\nexit 0\n")
+    told = "The git hook pre-commit is somebody else's and was left alone; see `gitmem doctor`."
+    expected = f"gitmem: warning: {told}\n"
     assert expected == found.err
-    assert "main\n" == gitmem.git("branch", "--show-current")
+    assert gitmem.git("branch", "--show-current") == "main\n"
 
 
 def test_a_foreign_repository_is_refused(gitmem: Cli, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def kill_each(root: Path, kind: str, edit: str) -> None:
     if edit == "edit":  # a person edits a pending file, a new one and a removed one after the crash
         edited = {"a.md": b"hand\n", "n/x/y.md": b"hand\n", "d/b.md": b"hand\n"}
     if edit == "remove":
-        edited = {"a.md": None, "n/x/y.md": None}
+        edited = {"a.md": None, "d/b.md": b"hand\n"}
     ledger = Ledger(root.parent / "ledger")
     for number in range(1, 500):
         files, edits = prepare(root, kind)
@@ -232,7 +232,7 @@ def kill_recovery(root: Path, edit: str) -> None:
     """A second victim dies at the n-th change of the disk while it recovers from the first one's death."""
     edited: dict[str, bytes | None] = {"a.md": b"hand\n"} if edit == "edit" else {}
     ledger = Ledger(root.parent / "ledger")
-    for stage in ("acknowledged", "work tree"):
+    for stage, unlocked in (("acknowledged", False), ("work tree", True)):
         for number in range(1, 500):
             files, edits = prepare(root, "plain")
 
@@ -247,7 +247,7 @@ def kill_recovery(root: Path, edit: str) -> None:
                 save(repository, edits)
 
             assert forked(die) == -signal.SIGKILL
-            if stage == "work tree" and number % 2:
+            if unlocked:
                 os.unlink(root / ".git" / "index.lock")  # as git tells people to do
 
             def recover(n: int = number) -> int:
@@ -513,7 +513,7 @@ def beside_plain_git(root: Path, commits: str, how: str) -> None:
     from tests.git.support import try_git
 
     def start() -> None:
-        saved(make_repository(str(root)), {**BEFORE, **{f"many/{n}.md": b"%d\n" % n for n in range(50)}})
+        saved(make_repository(str(root)), {**BEFORE, "plain.md": b"start\n", **{f"many/{n}.md": b"%d\n" % n for n in range(50)}})
 
     verified(start, "preparing")
     ledger = Ledger(root.parent / "ledger")

@@ -151,7 +151,7 @@ def test_further_parents_make_a_merge(repository: Repository, git: Git) -> None:
     other = git("commit-tree", "-p", base.oid, "-m", "theirs", f"{base.oid}^{{tree}}")
 
     def plan(_: Tree) -> Draft:
-        return Draft({}, Message("merge", "theirs"), WHO, WHO, also_parents=(other,))
+        return Draft({}, Message("merge", "theirs"), WHO, WHO, merges=other)
 
     made = publish(repository, plan, purpose="merge")
 

@@ -113,6 +113,13 @@ def test_long_texts_are_cut() -> None:
     assert merge_log([line]) == [line]
 
 
+def test_a_log_keeps_the_newest_fifty() -> None:
+    """The older lines go, whichever way the lists are joined."""
+    lines = [LogLine(f"2026-06-30T14:00:{second:02d}.000Z", "A", "x", str(second)) for second in range(60)]
+    assert [line.id for line in merge_log(lines)] == [str(second) for second in range(59, 9, -1)]
+    assert merge_log(lines[:55], lines[5:]) == merge_log(merge_log(lines[5:]), lines[:55]) == merge_log(lines)
+
+
 def test_foreign_logs_are_read() -> None:
     """Lines without our comment get the day of their heading; their text is taken as it stands."""
     text = "# Log\r\n* lost\r\n\r\n## 2026-05-22\r\n"

@@ -1,0 +1,194 @@
+"""dulwich as a transport: no git program is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH
+from gitmem.git.transport import (
+    INCOMING,
+    Fetched,
+    RemoteError,
+    ThrowAway,
+    Update,
+    check_url,
+    is_travelling,
+    shown_url,
+)
+
+_ZERO = b"0" * 40
+
+
+class DulwichTransport:
+    """Speaks the git protocol itself, over ssh, http and local paths."""
+
+    name = "dulwich"
+
+    def __init__(self, environment: Mapping[str, str], *, timeout: float) -> None:
+        self._environment = environment
+        self._timeout = timeout
+
+    def fetch(self, room: ThrowAway, url: str) -> Fetched:
+        from dulwich.object_store import DiskObjectStore
+
+        client, path = self._client(url)
+        store: Any = DiskObjectStore(room.objects, fsync_object_files=True)
+        haves = self._haves(room)
+        wanted: dict[bytes, bytes] = {}
+
+        def wants(refs: Any, depth: int | None = None) -> list[bytes]:  # noqa: ARG001 (dulwich hands it in)
+            wanted.update(
+                {ref: oid for ref, oid in refs.items() if is_travelling(ref.decode("utf-8", "replace"))}
+            )
+            return [oid for oid in set(wanted.values()) if oid not in store]
+
+        try:
+            write, commit, abort = store.add_pack()
+            written = 0
+
+            def take(data: bytes) -> int:
+                nonlocal written
+                written += len(data)
+                return int(write.write(data))
+
+            try:
+                client.fetch_pack(path, wants, _Walker(store, haves), take)
+            except BaseException:
+                abort()
+                raise
+            if written:
+                write.flush()
+                self._complete(store, write, abort)
+            else:
+                abort()
+        except Exception as error:
+            raise self._error(url, error) from error
+        finally:
+            store.close()
+        del commit
+        found = {ref.decode(): oid.decode() for ref, oid in wanted.items()}
+        self._note(room, found)
+        return Fetched(
+            found.get(BRANCH),
+            {ref.removeprefix("refs/tags/snapshot/"): oid for ref, oid in found.items() if ref != BRANCH},
+        )
+
+    def _complete(self, store: Any, pack: Any, abort: Any) -> None:
+        """A pack from a server may leave out objects that we have: complete it from those."""
+        pack.seek(0)
+        store.add_thin_pack(pack.read, None)
+        abort()
+
+    def _haves(self, room: ThrowAway) -> list[bytes]:
+        directory = os.path.join(room.git_dir, "refs", "have")
+        found = []
+        for name in sorted(os.listdir(directory)):
+            with open(os.path.join(directory, name), "rb") as file:
+                found.append(file.read().strip())
+        return found
+
+    def _note(self, room: ThrowAway, found: dict[str, Oid]) -> None:
+        for ref, oid in found.items():
+            name = INCOMING + ("main" if ref == BRANCH else ref.removeprefix("refs/tags/"))
+            target = os.path.join(room.git_dir, *name.split("/"))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="ascii") as file:
+                file.write(oid + "\n")
+
+    def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
+        from dulwich.object_store import DiskObjectStore
+
+        client, path = self._client(url)
+        store = DiskObjectStore(os.path.join(git_dir, "objects"))
+        moved: list[str] = []
+
+        def update_refs(refs: Any) -> Any:
+            for update in updates:
+                present = refs.get(update.ref.encode())
+                if (present.decode() if present else None) != update.expected:
+                    moved.append(update.ref)
+            if moved:
+                return dict(refs)
+            return {update.ref.encode(): (update.new or _ZERO.decode()).encode() for update in updates}
+
+        try:
+            result = client.send_pack(path, update_refs, store.generate_pack_data)
+        except Exception as error:
+            raise self._error(url, error) from error
+        finally:
+            store.close()
+        failed = [
+            ref.decode() for ref, status in (getattr(result, "ref_status", None) or {}).items() if status
+        ]
+        return moved or failed
+
+    def _client(self, url: str) -> tuple[Any, Any]:
+        from dulwich.client import HttpGitClient, get_transport_and_path
+
+        check_url(url)
+        socket.setdefaulttimeout(self._timeout)
+        client, path = get_transport_and_path(url)
+        if isinstance(client, HttpGitClient) and "@" not in url.partition("://")[2].partition("/")[0]:
+            login = _credentials(url, self._environment)
+            if login:
+                client, path = get_transport_and_path(url, username=login[0], password=login[1])
+        return client, path
+
+    def _error(self, url: str, error: Exception) -> RemoteError:
+        told = shown_url(str(error)) or type(error).__name__
+        return RemoteError(f"{shown_url(url)} can not be used: {told}")
+
+
+class _Walker:
+    """Tells the server what we have: the tips, and what they stand on, newest first."""
+
+    def __init__(self, store: Any, heads: Sequence[bytes]) -> None:
+        from dulwich.object_store import ObjectStoreGraphWalker
+
+        def parents(oid: bytes) -> Any:
+            return store[oid].parents
+
+        known: Any = [head for head in heads if head in store]
+        self._inner = ObjectStoreGraphWalker(known, parents)
+        self.shallow: set[bytes] = set()
+        self.unshallow: set[bytes] = set()
+
+    def __next__(self) -> Any:
+        return next(self._inner)
+
+    next = __next__
+
+    def ack(self, oid: Any) -> None:
+        self._inner.ack(oid)
+
+    def nak(self) -> None:
+        self._inner.nak()
+
+
+def _credentials(url: str, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """What git's credential helpers know of a host, where git is installed."""
+    if not shutil.which("git"):
+        return None
+    parts = urllib.parse.urlsplit(url)
+    asked = f"protocol={parts.scheme}\nhost={parts.netloc}\npath={parts.path.lstrip('/')}\n\n"
+    try:
+        done = subprocess.run(
+            ["git", "credential", "fill"],
+            input=asked,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env={**environment, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return (told["username"], told["password"]) if told.get("username") and told.get("password") else None

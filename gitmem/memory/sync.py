@@ -1,0 +1,362 @@
+"""Sync: fetch, check, merge, push, again while someone else pushed first; never half done."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.files import read_file, replace_file
+from gitmem.git.message import Message
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.repository import Repository
+from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
+from gitmem.git.transport import (
+    Fetched,
+    RemoteError,
+    Transport,
+    Update,
+    choose,
+    remote_ref,
+    take_over,
+    throw_away,
+)
+from gitmem.git.tree import Tree
+from gitmem.memory.edits import Edits
+from gitmem.memory.incoming import Checked, Flagged, check_incoming
+from gitmem.memory.merging import merge_author, merge_commits, merge_message
+from gitmem.memory.retractions import is_retracted, retract
+from gitmem.okf import entries as okf
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Change
+from gitmem.okf.events import EventsFile
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_TRIES = 8
+
+
+class RewrittenRemote(GitMemError):
+    """The remote's history is not a continuation of what we saw there."""
+
+
+@dataclass(slots=True)
+class Synced:
+    """What one sync did."""
+
+    remote: str
+    came: list[Change] = field(default_factory=list)
+    """What this agent believes now that it did not before, and the other way round."""
+    sent: int = 0
+    received: int = 0
+    held: list[str] = field(default_factory=list)
+    snapshots: list[str] = field(default_factory=list)
+    checked: int = 0
+    tip: Oid = ""
+    dry_run: bool = False
+
+
+class Sync:
+    """Syncing one bundle with its remotes."""
+
+    def __init__(
+        self, bundle: Bundle, environment: Mapping[str, str], *, timeout: float = 120.0, prefer: str = ""
+    ) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+        self._remotes = Remotes(self._repository)
+        self._transport: Transport = choose(environment, timeout=timeout, prefer=prefer)
+
+    # One round after the other
+
+    def run(self, name: str = "", *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
+        """Bring a remote and this bundle together. The state is as before or as after, never between."""
+        remote = self._remote(name)
+        if remote.pushes and not remote.consent and not dry_run:
+            raise UsageError(
+                f"Nobody has agreed yet to send this memory to {remote.name}: run "
+                f"`gitmem remote add {remote.name} URL` again and answer, or give --yes."
+            )
+        try:
+            synced = self._rounds(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        except GitMemError as error:
+            if not dry_run:
+                self.note(remote, error=str(error))
+            raise
+        if not dry_run:
+            self.note(remote)
+        return synced
+
+    def _rounds(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
+        done = Synced(remote.name, dry_run=dry_run)
+        for attempt in range(_TRIES):
+            fetched = self._pull(remote, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
+            done.tip = self._bundle.tip
+            if dry_run or not remote.pushes or self._push(remote, fetched, done):
+                return done
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
+        raise RemoteError(f"Other machines keep pushing to {remote.name}: try again in a moment.")
+
+    # Pull
+
+    def _pull(self, remote: Remote, done: Synced, *, dry_run: bool, allow_unrelated: bool) -> Fetched:
+        repository = self._repository
+        last = repository.refs.read(remote_ref(remote.name))
+        haves = [oid for oid in (repository.tip(), last) if oid]
+        with throw_away(repository, haves) as room_dir:
+            fetched = self._transport.fetch(room_dir, remote.url)
+            if not remote.pulls:
+                return fetched
+            self._refuse_rewritten(remote, Repository("", room_dir.git_dir), last, fetched.main)
+            if fetched.main is not None:
+                room = Repository("", room_dir.git_dir)
+                try:
+                    self._take(
+                        room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated
+                    )
+                finally:
+                    room.store.close()
+        if not dry_run and fetched.main is not None:
+            repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
+        return fetched
+
+    def _take(
+        self,
+        room: Repository,
+        room_dir: Any,
+        fetched: Fetched,
+        done: Synced,
+        *,
+        dry_run: bool,
+        allow_unrelated: bool,
+    ) -> None:
+        main = fetched.main
+        assert main is not None
+        tip = self._bundle.tip
+        if main != tip and main not in self._repository.store:
+            fresh = only_in(room, main, tip)
+        else:
+            fresh = only_in(room, main, tip) if main != tip else []
+        checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
+        done.checked += checked.entries
+        done.received += checked.commits
+        if dry_run:
+            if fresh:
+                edits = merge_commits(room, tip, main, allow_unrelated=allow_unrelated)
+                edits.finished()
+                done.came = edits.changes()
+            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
+            return
+        take_over(room_dir, self._repository)
+        self._repository.store.close()
+        if fresh:
+            before = self._repository.tree(tip)
+            self._merge(main, allow_unrelated=allow_unrelated)
+            self._keep_what_was_taken(before)
+            self._hold(checked.flagged, done)
+            done.came += self._bundle.history.between_trees(before, self._bundle.tree())
+        self._take_snapshots(fetched.snapshots, done)
+
+    def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
+        """A remote that was emptied or rewritten never deletes local memory."""
+        if last is None or main == last:
+            return
+        try:
+            if main is not None and is_ancestor(room, last, main):
+                return
+        finally:
+            room.store.close()
+        what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
+        raise RewrittenRemote(
+            f"The remote {remote.name} {what}. Nothing was changed here. To put this memory there again run "
+            f"`gitmem remote forget {remote.name}` and `gitmem sync {remote.name}`; to leave it alone run "
+            f"`gitmem remote remove {remote.name}`."
+        )
+
+    def _merge(self, theirs: Oid, *, allow_unrelated: bool) -> None:
+        """Join their commit with the present tip, as a fast-forward or as the merge commit."""
+        repository = self._repository
+
+        def plan(ours_tree: Tree) -> Draft | None:
+            ours = self._bundle.tip
+            if is_ancestor(repository, theirs, ours):
+                return None
+            who = merge_author(repository, ours, theirs)
+            if is_ancestor(repository, ours, theirs):
+                wanted = repository.tree(theirs)
+                forward = {change.path: change.new for change in ours_tree.changes(wanted)}
+                return Draft(forward, merge_message(ours, theirs), who, who, adopts=theirs)
+            edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated)
+            return Draft(edits.finished(), merge_message(ours, theirs), who, who, merges=theirs)
+
+        for _ in range(20):
+            try:
+                publish(repository, plan, purpose="sync")
+            except HandEditsInTheWay as stop:
+                self._bundle.take_in(stop.edits)
+            else:
+                return
+        raise InvalidContent("A file keeps changing under our hands: close the program that edits it.")
+
+    # After the merge
+
+    def _keep_what_was_taken(self, before: Tree) -> None:
+        """Entries that another machine retracted keep their text in this machine's quarantine."""
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        after = self._bundle.tree()
+        for change in before.changes(after):
+            if (
+                change.old is None
+                or not change.path.endswith(".md")
+                or change.path.startswith("retractions/")
+            ):
+                continue
+            left = okf.entries_of(change.path, after.read_entry(change.new)) if change.new else {}
+            for key, entry in okf.entries_of(change.path, before.read_entry(change.old)).items():
+                if key.space == "§" and key not in left and is_retracted(after, key):
+                    finding = Finding(
+                        "retracted", "retraction", "was taken back on another machine", (0, 0), Verdict.HOLD
+                    )
+                    self._bundle.quarantine.hold(
+                        entry.text,
+                        Result(Verdict.HOLD, (finding,)),
+                        destination={"kind": "entry", "path": change.path},
+                        origin=self._bundle.origin(source="sync"),
+                    )
+
+    def _hold(self, flagged: list[Flagged], done: Synced) -> None:
+        """Entries that the shipped rules block are retracted by a commit of their own; their text is kept."""
+        if not flagged:
+            return
+        origin = self._bundle.origin(source="sync", reason="the scanner blocks it")
+
+        def work(edits: Edits) -> Message | None:
+            held = [name for flag in flagged if (name := self._hold_one(edits, flag, origin))]
+            done.held = held
+            return Message("merge", f"hold back {len(held)} entries", {"Scan": tuple(held)}) if held else None
+
+        self._bundle.commit(work, purpose="hold", origin=origin)
+
+    def _hold_one(self, edits: Edits, flag: Flagged, origin: Any) -> str:
+        data = edits.read(flag.path)
+        if data is None or flag.entry.key not in okf.parts_of(flag.path, data):
+            return ""
+        kind = okf.kind_of(flag.path, data)
+        if kind == "curated":
+            file = CuratedFile.salvage(data, flag.path)
+            edits.write(flag.path, file.remove(flag.entry.key.id).render())
+        elif kind == "events":
+            part = EventsFile.parse(data, flag.path).without({flag.entry.key.id})
+            if part.events:
+                edits.write(flag.path, part.render())
+            else:
+                edits.remove(flag.path)
+        else:
+            edits.remove(flag.path)
+        retract(edits, flag.entry, flag.path, state="held", at=self._bundle.now(), origin=origin)
+        where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
+        return self._bundle.quarantine.hold(flag.entry.text, flag.result, destination=where, origin=origin)
+
+    def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
+        """Named snapshots are add-only; the same name from two machines is kept under two names."""
+        for name, oid in sorted(theirs.items()):
+            present = self._repository.refs.read(SNAPSHOTS + name)
+            if present == oid:
+                continue
+            if present is None:
+                self._repository.refs.set(SNAPSHOTS + name, oid, expected=None)
+                done.snapshots.append(name)
+            else:
+                self._bundle.warnings.append(
+                    f"The snapshot {name!r} is another one on the remote: yours stays, theirs is left there."
+                )
+
+    # Push
+
+    def _push(self, remote: Remote, fetched: Fetched, done: Synced) -> bool:
+        """Send what is new; False where someone else was faster."""
+        tip = self._bundle.tip
+        updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []
+        for snapshot in self._bundle.snapshots.all(automatic=False):
+            if snapshot.name not in fetched.snapshots:
+                oid = self._repository.refs.read(SNAPSHOTS + snapshot.name)
+                updates.append(Update(SNAPSHOTS + snapshot.name, oid, None))
+        if not updates:
+            return True
+        fresh = only_in(self._repository, tip, fetched.main)
+        self._refuse_secrets(fresh)
+        if self._transport.push(self._repository.git_dir, remote.url, updates):
+            return False
+        done.sent += len(fresh)
+        self._repository.refs.set(
+            remote_ref(remote.name), tip, expected=self._repository.refs.read(remote_ref(remote.name))
+        )
+        return True
+
+    def _refuse_secrets(self, commits: list[Oid]) -> None:
+        """No commit that was made here leaves with a secret in it, also one that a later commit took out."""
+        from gitmem.safety.secrets import find
+
+        mine = f"@{self._bundle.config.machine or 'localhost'}"
+        for oid in commits:
+            commit = self._repository.store.commit(oid)
+            here = commit.committer.email.endswith(mine)
+            _, after = self._bundle.history.sides(commit)
+            for path, data in after.items():
+                found = find(data.decode("utf-8", "replace"))
+                if found and here:
+                    raise InvalidContent(
+                        f"{path} in commit {oid[:8]} holds a secret ({found[0].kind}): nothing was sent. "
+                        "It must leave the history first, or this memory stays on this machine."
+                    )
+                if found:
+                    self._bundle.warnings.append(
+                        f"{path} in commit {oid[:8]}, made elsewhere, seems to hold a secret."
+                    )
+
+    # State
+
+    def _remote(self, name: str) -> Remote:
+        if name:
+            return self._remotes.get(name)
+        remotes = self._remotes.all()
+        if len(remotes) == 1:
+            return remotes[0]
+        return self._remotes.get("origin")
+
+    def note(self, remote: Remote, *, error: str = "") -> None:
+        """Remember how the last sync ended, for `sync status` and for backing off."""
+        state = self.state(remote.name)
+        now = self._bundle.now()
+        if error:
+            state |= {
+                "last_error": error,
+                "last_error_at": now,
+                "failures": int(state.get("failures", 0)) + 1,
+            }
+        else:
+            state |= {"last_success": now, "failures": 0}
+        os.makedirs(os.path.dirname(self._state_path(remote.name)), exist_ok=True)
+        replace_file(
+            self._state_path(remote.name), json.dumps(state).encode(), scratch=self._repository.scratch
+        )
+
+    def state(self, name: str) -> dict[str, Any]:
+        try:
+            found = json.loads(read_file(self._state_path(name)) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _state_path(self, name: str) -> str:
+        return os.path.join(self._bundle.state_dir, "sync", f"{name}.json")

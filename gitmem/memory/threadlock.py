@@ -1,0 +1,33 @@
+"""A lock between threads that a signal handler can not make wait for itself."""
+
+from __future__ import annotations
+
+import threading
+
+from gitmem.errors import BundleBusy
+
+
+class ThreadLock:
+    """A lock that refuses the thread that has it, where a plain one would wait for itself for ever.
+
+    A signal handler may come in the middle of a push, and push.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.taken = False
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if self.taken:
+            self.lock.release()
+            raise busy()
+        self.taken = True
+
+    def __exit__(self, *_: object) -> None:
+        self.taken = False
+        self.lock.release()
+
+
+def busy() -> BundleBusy:
+    return BundleBusy("The journal is in the middle of a push on this very thread: try again after it.")

@@ -1,0 +1,258 @@
+"""Bad input: each gets one clear sentence and exit code 1, nothing is changed, and reading goes on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import NOTE, Cli
+
+
+def _stops(mem: Cli, *args: str) -> str:
+    """A command fails, and refs, index and work tree are as before."""
+    before, refs = mem.state(), mem.git("for-each-ref", check=False)
+    told = mem.fails(*args)
+    assert before == mem.state()
+    assert refs == mem.git("for-each-ref", check=False)
+    return told
+
+
+def _reads(mem: Cli) -> None:
+    """Looking goes on where writing does not."""
+    for args in (("log",), ("show",), ("show", "memories/MEMORY.md"), ("status",), ("diff", "HEAD")):
+        mem(*args)
+
+
+@pytest.mark.parametrize("path", ["../x", "../../etc/passwd", "/etc/passwd", "HEAD:../x", "memories/../../x"])
+def test_a_path_outside_the_bundle(mem: Cli, path: str) -> None:
+    """Nothing outside is read."""
+    assert _stops(mem, "show", path).endswith(" is outside the bundle /tmp/mem.")
+    assert "outside the bundle" in _stops(mem, "log", "--path", path.removeprefix("HEAD:"))
+    assert "outside the bundle" in _stops(mem, "diff", "--path", path.removeprefix("HEAD:"))
+
+
+def test_a_directory_that_is_not_there(gitmem: Cli) -> None:
+    """-C nowhere."""
+    expected = (
+        "There is no directory /tmp/nowhere. "
+        "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+    )
+    assert expected == gitmem.fails("-C", "nowhere", "log")
+
+
+def test_no_bundle_anywhere(gitmem: Cli) -> None:
+    """A directory without a bundle, and none above it."""
+    expected = (
+        "There is no bundle in /tmp or above it. "
+        "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+    )
+    for args in (("log",), ("status",), ("commit",), ("verify",), ("doctor",), ("gc",)):
+        assert expected == gitmem.fails(*args)
+
+
+def test_a_file_that_is_not_utf8(mem: Cli) -> None:
+    """It stops `commit`, whole."""
+    mem.write("notes/good.md", NOTE)
+    mem.write("notes/latin.md", NOTE.encode() + b"caf\xe9\n")
+    expected = (
+        "notes/latin.md is not a valid OKF file: It is not UTF-8 (byte 22). "
+        "It was edited by hand: mend or remove it, then run this again."
+    )
+    assert expected == _stops(mem, "commit")
+    _reads(mem)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\ntype: [unclosed\n---\n", "notes/a.md is not a valid OKF file:"),
+        ("---\ntype: Note\n", "closing line of three dashes"),
+        ("no front matter\n", "does not begin with front matter"),
+        ("---\ntitle: x\n---\n", "has no type"),
+    ],
+)
+def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
+    """Broken YAML and missing types stop `commit`, with the file's name."""
+    mem.write("notes/a.md", text)
+    told = _stops(mem, "commit")
+    assert "notes/a.md" in told
+    assert reason in told
+
+
+def test_a_broken_curated_store(mem: Cli) -> None:
+    """MEMORY.md with broken YAML is not committed, and can still be looked at."""
+    mem.remember("a fact")
+    mem("commit")
+    path = mem.root / "memories/MEMORY.md"
+    path.write_text(path.read_text().replace("type: CuratedMemory", "type: [CuratedMemory"))
+    assert "memories/MEMORY.md" in _stops(mem, "commit")
+    _reads(mem)
+
+
+def test_a_large_file(mem: Cli) -> None:
+    """50 MB are not taken in."""
+    path = mem.root / "big.bin"
+    with path.open("wb") as file:
+        file.truncate(50 << 20)
+    expected = (
+        "big.bin is too large (50 MB; at most 8 MB). "
+        "It was edited by hand: mend or remove it, then run this again."
+    )
+    told = mem.fails("commit")
+    assert expected == told
+    assert mem.git("ls-files", "big.bin") == ""
+    _reads(mem)
+
+
+def test_a_detached_head(mem: Cli) -> None:
+    """Gitmem commits to main only, and says how to get there."""
+    mem.git("checkout", "-q", "--detach")
+    mem.remember("a fact")
+    expected = "HEAD is detached, and gitmem commits to main only: run `git checkout main` first."
+    assert expected == _stops(mem, "commit")
+    _reads(mem)
+    assert [expected] == mem("status", "--json").json["problems"]
+
+
+def test_another_branch(mem: Cli) -> None:
+    """The same on a branch of a person's own."""
+    mem.git("checkout", "-q", "-b", "mine")
+    mem.remember("a fact")
+    assert _stops(mem, "commit").startswith("HEAD is on branch mine, and gitmem commits to main only")
+    _reads(mem)
+
+
+def _conflict(mem: Cli) -> None:
+    mem.git("checkout", "-q", "-b", "mine")
+    mem.write("notes/a.md", NOTE + "mine\n")
+    mem.git("add", ".")
+    mem.git("commit", "-q", "-m", "mine")
+    mem.git("checkout", "-q", "main")
+    mem.write("notes/a.md", NOTE + "theirs\n")
+    mem("commit")
+
+
+def test_a_merge_under_way(mem: Cli) -> None:
+    """With a conflict in the index, nothing is committed."""
+    _conflict(mem)
+    mem.git("merge", "mine", check=False)
+    expected = "A merge is under way in this bundle: finish or abort it with git first."
+    assert expected == _stops(mem, "commit")
+    _reads(mem)
+
+
+def test_a_rebase_under_way(mem: Cli) -> None:
+    """A rebase detaches HEAD and leaves conflicts: refused too."""
+    _conflict(mem)
+    mem.git("checkout", "-q", "mine")
+    mem.git("rebase", "main", check=False)
+    assert _stops(mem, "commit")
+    _reads(mem)
+
+
+def test_a_foreign_index_lock(mem: Cli) -> None:
+    """Another git command holds the index."""
+    mem.remember("a fact")
+    lock = mem.write(".git/index.lock", "")
+    expected = (
+        "Another program holds /tmp/mem/.git/index.lock: wait for it to end, or remove that file if no git "
+        "command is running."
+    )
+    assert expected == _stops(mem, "commit")
+    assert lock.exists()
+    _reads(mem)
+    lock.unlink()
+    mem("commit")
+
+
+def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
+    """The files are there, the git directory is gone."""
+    shutil.rmtree(mem.root / ".git")
+    expected = (
+        "/tmp/mem holds the files of a bundle, but it is no git repository. "
+        "Restore its git directory from a backup, or begin a new history with `gitmem init`."
+    )
+    assert expected == mem.fails("log")
+    assert expected == mem.fails("-C", ".", "commit")
+
+
+def test_a_link_to_a_git_directory_that_is_gone(gitmem: Cli, tmp_path: Path) -> None:
+    """The `.git` file names nothing."""
+    gitmem("init", "mem", "--separate-git-dir", "mem.git")
+    shutil.rmtree(tmp_path / "mem.git")
+    gitmem.cwd = tmp_path / "mem"
+    assert gitmem.fails("log").startswith("The git directory /tmp/mem.git that /tmp/mem/.git names is gone")
+
+
+def test_a_newer_format(mem: Cli) -> None:
+    """An older gitmem reads a newer bundle and writes nothing to it."""
+    agent = mem.root / "config/agent.md"
+    agent.write_text(agent.read_text().replace("gitmem_format: 1", "gitmem_format: 2"))
+    mem.git("commit", "-qam", "from the future")
+    mem.remember("a fact")
+    told = _stops(mem, "commit")
+    assert told == "This bundle has format 2, newer than this gitmem writes (1): upgrade gitmem."
+    _reads(mem)
+    assert mem("status", "--json").json["format"] == 2
+
+
+def test_a_disk_that_refuses_writes(mem: Cli) -> None:
+    """A state directory that can not be made stands for a read-only disk (tests may run as root)."""
+    shutil.rmtree(mem.root / ".git/gitmem")
+    mem.write(".git/gitmem", "in the way")
+    mem.remember("a fact")
+    told = _stops(mem, "commit")
+    assert told.startswith("The bundle can not be written (")
+    assert told.endswith("; nothing was changed, so mend that and try again.")
+    _reads(mem)
+
+
+def test_a_bare_repository(gitmem: Cli, tmp_path: Path) -> None:
+    """A bare repository has no work tree to be a bundle."""
+    gitmem.git("init", "-q", "--bare", "store.git")
+    expected = (
+        "/tmp/store.git is a bare repository: "
+        "clone it with `gitmem clone /tmp/store.git DIR` and use the clone."
+    )
+    assert expected == gitmem.fails("-C", "store.git", "log")
+    gitmem.cwd = tmp_path / "store.git"
+    assert expected == gitmem.fails("commit")
+
+
+def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
+    """A repository without commits is no bundle yet."""
+    gitmem.git("init", "-q", "empty")
+    gitmem.cwd = tmp_path / "empty"
+    expected = "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init`."
+    for args in (("log",), ("status",), ("commit",), ("verify",), ("doctor",)):
+        assert expected == gitmem.fails(*args)
+
+
+def test_a_foreign_repository(gitmem: Cli, tmp_path: Path) -> None:
+    """A project's repository is no bundle, and none of its files is committed."""
+    (tmp_path / "project").mkdir()
+    gitmem.cwd = tmp_path / "project"
+    gitmem.git("init", "-q", "-b", "main")
+    gitmem.git("commit", "-q", "--allow-empty", "-m", "x")
+    gitmem.write("secret.txt", "x")
+    before = gitmem.git("log")
+    for args in (("commit",), ("log",), ("verify",), ("doctor",)):
+        assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a bundle.")
+    assert before == gitmem.git("log")
+    assert not (tmp_path / "project/.git/gitmem").exists()
+
+
+def test_a_repository_without_main(mem: Cli) -> None:
+    """The branch was renamed: gitmem says so."""
+    mem.git("branch", "-m", "trunk")
+    told = mem.fails("log")
+    assert "main" in told
+
+
+def test_a_damaged_ref(mem: Cli) -> None:
+    """A branch that holds no commit id is told, and `verify` has a finding."""
+    mem.write(".git/refs/heads/main", "nonsense\n")
+    assert mem.fails("log") == "The ref refs/heads/main is damaged; run `gitmem verify`."
+    assert mem("verify", "--json", code=3).json["ok"] is False

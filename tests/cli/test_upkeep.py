@@ -1,0 +1,128 @@
+"""`gitmem verify`, `doctor`, `gc` and `completion`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import NOTE, Cli, real
+
+
+def test_verify_of_a_whole_bundle(mem: Cli) -> None:
+    """Nothing found: exit 0 and a sentence."""
+    assert mem("verify").out == "Whole. Looked at 1 commit and 6 files; nothing is wrong.\n"
+    found = mem("verify", "--history", "--json").json
+    assert {"ok", "checks", "commits", "files", "findings"} == set(found)
+    assert (found["ok"], found["findings"]) == (True, [])
+
+
+def test_verify_exits_with_3(mem: Cli) -> None:
+    """A finding is a line, and exit code 3."""
+    mem.write("notes/a.md", "no front matter")
+    mem.git("add", ".")
+    mem.git("commit", "-q", "--no-verify", "-m", "x")
+    expected = """\
+files: notes/a.md It does not begin with front matter. (OKF rule 1)
+Looked at 2 commits and 7 files; 1 finding.
+"""
+    assert expected == mem("verify", code=3).out
+
+
+def test_verify_of_an_object_that_was_changed(mem: Cli) -> None:
+    """A flipped byte in a pack is found."""
+    (pack,) = (mem.root / ".git/objects/pack").glob("*.pack")
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    os.chmod(pack, stat.S_IRUSR | stat.S_IWUSR)
+    pack.write_bytes(data)
+    found = mem("verify", "--json", code=3).json
+    assert "objects" in {row["check"] for row in found["findings"]}
+
+
+def test_verify_of_an_object_that_is_gone(mem: Cli) -> None:
+    """Without its objects the bundle is not whole, and that is told, not a traceback."""
+    shutil.rmtree(mem.root / ".git/objects/pack")
+    assert mem("verify", "--json", code=3).json["findings"]
+
+
+def test_doctor_finds_nothing(mem: Cli) -> None:
+    """A new bundle is healthy."""
+    assert mem("doctor").out == "Healthy. No problem was found.\n"
+    assert mem("doctor", "--json").json == {"ok": True, "problems": []}
+
+
+def test_doctor_says_what_to_do_and_does_it(mem: Cli) -> None:
+    """Problems with their remedies; --fix mends what can be mended."""
+    (mem.root / ".git/hooks/pre-commit").unlink()
+    mem.git("config", "core.autocrlf", "true")
+    found = mem("doctor", code=3).out
+    assert "· Git hooks of gitmem are missing or call a gitmem that is gone: pre-commit.\n" in found
+    assert "  Run `git config core.autocrlf false`.\n" in found
+    fixed = mem("doctor", "--fix").out
+    assert "  The git hooks are in place.\n" in fixed
+    assert "  core.autocrlf is false now.\n" in fixed
+    assert mem.git("config", "core.autocrlf") == "false\n"
+    assert mem("doctor").out == "Healthy. No problem was found.\n"
+
+
+def test_doctor_as_json(mem: Cli) -> None:
+    """Stable keys for each problem."""
+    mem.git("checkout", "-q", "--detach")
+    found = mem("doctor", "--json", code=3).json
+    assert {"name", "serious", "what", "remedy", "fixable", "fixed"} == set(found["problems"][0])
+    assert not found["ok"]
+
+
+def test_gc_compresses(mem: Cli) -> None:
+    """Many packs become one, and `status` knows when."""
+    for number in range(5):
+        mem.write("notes/n.md", NOTE + str(number))
+        mem("commit")
+    found = mem("gc", "--json").json
+    assert {"ran", "by", "before", "after"} == set(found)
+    assert (found["ran"], found["after"]["packs"]) == (True, 1)
+    assert mem("status", "--json").json["last_gc"] is not None
+    assert mem("gc").out.startswith("Compressed ")
+    assert mem.git("fsck", "--strict") == ""
+
+
+def test_gc_auto_is_quiet_and_waits_until_it_is_due(mem: Cli) -> None:
+    """Nothing to do: not a word."""
+    assert mem("gc", "--auto").out == ""
+    assert mem("gc", "--auto", "--json").json["ran"] is False
+    assert mem("status", "--json").json["last_gc"] is None
+
+
+def test_gc_auto_runs_when_it_is_due(mem: Cli) -> None:
+    """Many loose objects: it runs, without a word, in a process of its own."""
+    for number in range(256):
+        directory = mem.root / f".git/objects/{number:02x}"
+        directory.mkdir()
+        for other in range(20):
+            (directory / f"{other:038x}").write_bytes(b"")
+    done = real("gc", "--auto", cwd=mem.root)
+    assert done.stdout == ""
+    assert (mem.root / ".git/gitmem/last-gc").exists() or done.returncode == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(gitmem: Cli, shell: str) -> None:
+    """Each shell gets its script."""
+    assert "_GITMEM_COMPLETE" in gitmem("completion", shell).out
+
+
+def test_completion_completes(tmp_path: Path) -> None:
+    """The script's question is answered with commands and options."""
+    env = {"_GITMEM_COMPLETE": "bash_complete", "COMP_WORDS": "gitmem sta", "COMP_CWORD": "1"}
+    assert real(cwd=tmp_path, env=env).stdout == "plain,status\n"
+    env = {"_GITMEM_COMPLETE": "bash_complete", "COMP_WORDS": "gitmem log --si", "COMP_CWORD": "2"}
+    assert real(cwd=tmp_path, env=env).stdout == "plain,--since\n"
+
+
+def test_completion_of_an_unknown_shell(gitmem: Cli) -> None:
+    """A shell we have no script for is wrong usage."""
+    gitmem.fails("completion", "tcsh", code=2)
