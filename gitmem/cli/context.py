@@ -178,9 +178,19 @@ class App:
             return some_repository
         raise BundleNotFound(f"There is no bundle in {here} or above it.", hint=_HOW_TO_MAKE)
 
+    def refuse_inside_a_bundle(self, path: str) -> None:
+        """Refuse a place for a new bundle that belongs to another one."""
+        for directory in _upwards(path)[1:]:
+            if _is_bundle(directory):
+                raise BundleUnusable(
+                    f"{path} lies inside the bundle {directory}: make the new one elsewhere."
+                )
+
     def _configured(self) -> str:
         path = self.config_of(None).bundle_path
-        return self._from_here(os.path.expanduser(path)) if path else ""
+        if path == "~" or path.startswith("~/"):
+            path = self.world.home + path[1:]
+        return self._from_here(path) if path else ""
 
     def _from_here(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.world.cwd, path))

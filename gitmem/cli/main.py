@@ -58,6 +58,12 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "revert": Row("gitmem.cli.undo", "revert", "Take back what some commits did, keep what came since."),
         "undo": Row("gitmem.cli.undo", "undo", "Take back the last restore, revert or merge."),
     },
+    "Other machines": {
+        "remote": Row("gitmem.cli.sync", "remote", "Add, list and remove remotes."),
+        "sync": Row("gitmem.cli.sync", "sync", "Bring this memory and a remote together."),
+        "clone": Row("gitmem.cli.sync", "clone", "Make a bundle of what a remote holds."),
+        "contested": Row("gitmem.cli.sync", "contested", "Settle what two machines reworded differently."),
+    },
     "Safety": {
         "scan": Row("gitmem.cli.safety", "scan", "Scan text for attacks on a memory."),
         "quarantine": Row(

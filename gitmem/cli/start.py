@@ -43,6 +43,7 @@ def init(app: App, directory: str, separate_git_dir: str | None, as_json: bool) 
 
     cwd = app.world.cwd
     root = os.path.normpath(os.path.join(cwd, directory))
+    app.refuse_inside_a_bundle(root)
     bundle, made = create(
         root,
         config=app.config_of(None),

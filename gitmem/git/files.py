@@ -257,10 +257,17 @@ def move(source: str, target: str) -> os.stat_result | None:
 def read_file(path: str) -> bytes | None:
     """The file's bytes, or None where there is none."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        descriptor = os.open(path, os.O_RDONLY | _BINARY)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    try:
+        # Half the time of a file object, which is made for more than reading a small file once.
+        parts = [os.read(descriptor, os.fstat(descriptor).st_size + 1)]
+        while parts[-1]:
+            parts.append(os.read(descriptor, 1 << 20))
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 _BINARY: int = getattr(os, "O_BINARY", 0)

@@ -16,6 +16,10 @@ from gitmem.errors import BundleBusy
 from gitmem.git.files import DiskGroup, move, write_all
 
 
+_LINGER = 0.0005
+_LINGER_PER_FILE = 0.25e-6
+
+
 class PreparedLock:
     """A lock file made aside, with the content that its target will have."""
 
@@ -28,7 +32,7 @@ class PreparedLock:
         self.moment = self.stat().st_mtime_ns
 
     @classmethod
-    def adopt(cls, target: str, inode: int) -> PreparedLock | None:
+    def adopt(cls, target: str, aside: str, inode: int) -> PreparedLock | None:
         """The lock that a dead writer left on `target`, if it is the one it noted."""
         try:
             descriptor = os.open(target + ".lock", os.O_RDWR | getattr(os, "O_BINARY", 0))
@@ -38,9 +42,8 @@ class PreparedLock:
             os.close(descriptor)
             return None
         lock = cls.__new__(cls)
-        lock.target, lock.lock_path, lock._aside = target, target + ".lock", ""
+        lock.target, lock.lock_path, lock._aside = target, target + ".lock", aside
         lock._descriptor, lock._held = descriptor, True
-        os.ftruncate(descriptor, 0)
         lock.moment = lock.stat().st_mtime_ns
         return lock
 
@@ -58,15 +61,33 @@ class PreparedLock:
         if disk is not None:
             disk.add(self._descriptor)
 
-    def backdate(self, seconds: int) -> os.stat_result:
-        """Give what was written the mtime of the lock's making, or an older one; gives its stat.
+    def put(self, data: bytes, seconds: int) -> os.stat_result:
+        """Make `data` the target's content while the lock stays; gives the stat of the new file.
 
-        Git distrusts records of files that are no older than the index, so it must not look
-        younger than it is: a file may change while we write it.
+        It gets the mtime of the lock's making, or an older one: git distrusts records of files
+        that are no older than the index, so it must not look younger than it is, as a file may
+        change while we write it.
         """
-        moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
-        os.utime(self.lock_path, ns=(moment, moment))
-        return self.stat()
+        new = self._aside + "-new"
+        descriptor = _new_file(new)
+        try:
+            write_all(descriptor, data)
+            moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
+            os.utime(new, ns=(moment, moment))
+            stat = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(new, self.target)
+        return stat
+
+    def linger(self, since: float, files: int) -> None:
+        """Keep the lock a moment longer than the index needs, counted from `since` (monotonic).
+
+        `git commit` reads the index before it takes the lock. Had it read the old one and found
+        the lock free, it would write the old one back and commit that: the change would be gone.
+        It takes this long to read, so whoever read the old one runs into our lock.
+        """
+        time.sleep(max(0.0, since + _LINGER + _LINGER_PER_FILE * files - time.monotonic()))
 
     def wait_for_foreign(self, deadline: float) -> None:
         """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import os
 import struct
 import zlib
@@ -124,6 +125,13 @@ class StagedPack:
                 os.unlink(self._stem + suffix)
 
 
+def pack_bytes(objects: Iterable[tuple[tuple[bytes, bytes], Oid]]) -> bytes:
+    """A pack without an index, of objects given as (type, content) and id."""
+    entries = [compress(GitObject(kind, content, oid)).raw for (kind, content), oid in objects]
+    body = _PACK_HEADER.pack(b"PACK", 2, len(entries)) + b"".join(entries)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
 def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) -> bytes:
     """Version 2 of git's pack index: fan-out, ids, CRCs, offsets (64-bit ones beside), checksums."""
     counts = [0] * 256
@@ -155,23 +163,25 @@ def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) ->
     return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
 
-def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) -> int:
+def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, unfit: set[str]) -> int:
     """Join small packs into one when there are many; gives how many were joined.
 
     Packs are taken from the smallest up while the next one is less than twice what was taken so
-    far: each object is copied a logarithmic number of times, and few packs remain.
+    far: each object is copied a logarithmic number of times, and few packs remain. `unfit` keeps
+    the names of packs that can not be joined, so that they are looked at only once.
     """
-    sizes = sorted(
-        (entry.stat().st_size, entry.name[: -len(".pack")])
-        for entry in os.scandir(directory)
-        if entry.name.endswith(".pack") and not _is_kept(entry.path)
-    )
-    if len(sizes) < at_least:
+    names = set(os.listdir(directory))
+    packs = {name[: -len(".pack")] for name in names if name.endswith(".pack")} - unfit
+    if len(packs) < at_least:
         return 0
+    sizes = sorted((os.stat(os.path.join(directory, name + ".pack")).st_size, name) for name in packs)
+    unfit.update(name for size, name in sizes if size > largest or _is_kept(name, names))
     chosen: list[str] = []
     taken = 0
     for size, name in sizes:
-        if size > largest or (len(chosen) >= at_least // 2 and size > 2 * taken):
+        if name in unfit:
+            continue
+        if len(chosen) >= at_least // 2 and size > 2 * taken:
             break
         chosen.append(name)
         taken += size
@@ -183,8 +193,9 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int) 
             joined.update((entry.oid, entry) for entry in entries)
             done.append(name)
         else:
+            unfit.add(name)
             _remove_orphan(os.path.join(directory, name))
-    if len(done) < 2:
+    if len(done) < at_least // 2:
         return 0
     pack = StagedPack(directory, joined.values(), stem=stem)
     pack.place()
@@ -208,9 +219,8 @@ def _remove_orphan(stem: str) -> None:
             os.unlink(stem + ".pack")
 
 
-def _is_kept(pack: str) -> bool:
-    stem = pack[: -len(".pack")]
-    return any(os.path.exists(stem + suffix) for suffix in (".keep", ".promisor", ".mtimes", ".bitmap"))
+def _is_kept(stem: str, names: set[str]) -> bool:
+    return any(stem + suffix in names for suffix in (".keep", ".promisor", ".mtimes", ".bitmap"))
 
 
 def _read_whole(stem: str) -> list[Packed] | None:
@@ -218,16 +228,18 @@ def _read_whole(stem: str) -> list[Packed] | None:
     try:
         with open(stem + ".idx", "rb") as file:
             index = file.read()
+        if not index.startswith(_INDEX_MAGIC):
+            return None
         with open(stem + ".pack", "rb") as file:
+            # Packs that git made begin with deltas, and may be large: most of one is not read then.
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+                if view[:4] != b"PACK" or _has_deltas(index, view):
+                    return None
             pack = file.read()
-    except FileNotFoundError:
-        return None
-    if not index.startswith(_INDEX_MAGIC) or pack[:4] != b"PACK":
+    except (FileNotFoundError, ValueError, IndexError, struct.error):
         return None
     # The originals are removed afterwards, so a damaged one is left as it is: git may still mend it.
     if index[-40:-20] != pack[-20:] or not (_is_sealed(index) and _is_sealed(pack)):
-        return None
-    if _has_deltas(index, pack):
         return None
     entries = list(_entries(index, pack))
     return entries if all(zlib.crc32(entry.raw) == entry.crc for entry in entries) else None
@@ -247,7 +259,7 @@ def _offsets(index: bytes) -> list[int]:
     ]
 
 
-def _has_deltas(index: bytes, pack: bytes) -> bool:
+def _has_deltas(index: bytes, pack: mmap.mmap) -> bool:
     return any((pack[offset] >> 4) & 7 in _DELTA_TYPES for offset in _offsets(index))
 
 

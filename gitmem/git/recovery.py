@@ -53,9 +53,10 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
     from an index that lags behind.
     """
     worktree = repository.worktree
-    lock = PreparedLock.adopt(worktree.index_path, note.locks.get("index.lock", 0))
+    aside = os.path.join(repository.scratch, "mend-index")
+    lock = PreparedLock.adopt(worktree.index_path, aside, note.locks.get("index.lock", 0))
     if lock is None:
-        lock = PreparedLock(worktree.index_path, os.path.join(repository.scratch, "mend-index"))
+        lock = PreparedLock(worktree.index_path, aside)
         try:
             noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
             repository.pending.rewrite(noted, repository.scratch)
@@ -71,11 +72,13 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
         for directory in {os.path.dirname(worktree.path(path)) for path in note.paths}:
             _remove_temporary(directory)
         index = worktree.mended_index(note.paths, old, target, lock.moment)
-        lock.write(index.raw)
-        lock.backdate(index.mtime)
-        lock.commit()
-    finally:
+        begun = time.monotonic()
+        lock.put(index.raw, index.mtime)
+        lock.linger(begun, len(index.names))
+    except BaseException:
         lock.leave()
+        raise
+    finally:
         lock.release()
     return stale
 

@@ -72,6 +72,7 @@ _CONFIG = """[core]
 	splitIndex = false
 	untrackedCache = false
 	fsmonitor = false
+	preloadIndex = false
 	fsync = all
 [feature]
 	manyFiles = false

@@ -52,6 +52,7 @@ class ObjectStore:
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._newest: Commit | None = None
+        self._unfit_packs: set[str] = set()
 
     def read(self, oid: Oid) -> tuple[bytes, bytes]:
         """Type and content of an object."""
@@ -151,6 +152,7 @@ class ObjectStore:
             stem=self._stem() + "-join",
             at_least=_PACKS_TO_JOIN,
             largest=_LARGEST_TO_JOIN,
+            unfit=self._unfit_packs,
         )
 
     def _stem(self) -> str:

@@ -288,12 +288,13 @@ class _Steps:
             repository.on_stage("work tree")
             lock = self._index_lock
             index = worktree.spliced_index(entries, self._tree, written, lock.moment)
-            lock.write(index.raw)
-            index_stat = lock.backdate(index.mtime)
-            lock.commit()
+            begun = time.monotonic()
+            index_stat = lock.put(index.raw, index.mtime)
             worktree.index_written(index, index_stat)
             if nothing_staged:
                 worktree.note_index(self._commit.oid, index_stat)
+            lock.linger(begun, len(index.names))
+            lock.release()
             repository.pending.settle()
             self._finished = True
             repository.on_stage("index")

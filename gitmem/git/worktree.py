@@ -231,10 +231,7 @@ class WorkTree:
         except UnicodeEncodeError:
             return HandEdit(path, None, problem="has a name that is not UTF-8")
         try:
-            with open(full, "rb") as file:
-                return HandEdit(path, file.read())
-        except FileNotFoundError:
-            return HandEdit(path, None)
+            return HandEdit(path, read_file(full))
         except OSError as error:
             return HandEdit(path, None, problem=f"can not be read ({error.strerror})")
 

@@ -1,4 +1,4 @@
-"""Journals that dead writers left: found by their locks, which nobody holds, and taken over to be committed."""
+"""Journals that dead writers left: found by their locks, which nobody holds, and taken over to commit."""
 
 from __future__ import annotations
 

@@ -344,8 +344,21 @@ class Bundle:
         A file that can not be part of a bundle stops it when `strict`, before anything is
         committed; else it is left where it lies and told in `warnings`.
         """
+        from gitmem.git.transaction import HandEditsInTheWay
+
+        published: list[Published] = []
+        in_the_way = ""
         with self.writing("edit"):
-            return self._take_in(self.hand_edits(), strict=strict, reason=reason)
+            for _ in range(5):  # a file may change while we look
+                try:
+                    published += self._take_in(self.hand_edits(), strict=strict, reason=reason)
+                except HandEditsInTheWay as stop:
+                    in_the_way = stop.edits[0].path
+                else:
+                    return published
+        raise BundleUnusable(
+            f"{in_the_way} was edited by hand and stands in the way of a commit: mend or remove it first."
+        )
 
     def take_in(self, edits: Iterable[HandEdit]) -> None:
         """Commit these hand edits, which stand in the way of a change; an unusable one stops it."""

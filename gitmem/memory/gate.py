@@ -64,6 +64,14 @@ class Gate:
             return Result(Verdict.ALLOW, result.findings)
         return result
 
+    def refuse_blocked(self, text: str, scope: Scope) -> None:
+        """Raise where the scanner blocks a text."""
+        from gitmem.safety.verdict import Verdict
+
+        result = self.judge(text, scope)
+        if result.verdict is Verdict.BLOCK:
+            raise BlockedContent(result)
+
     def _scan(self, text: str, scope: Scope) -> Result:
         """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
         from gitmem.safety.verdict import Result

@@ -160,7 +160,7 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
     data = room.store.blob(new.oid)
     for violation in validate.check_file(path, data):
         raise RefusedFetch(
-            f"The remote's {path!r} is not valid: {violation.reason} Mend it where it was written, then sync again."
+            f"The remote's {path!r} is not valid: {violation.reason} Mend it where it was written, then sync."
         )
     if layout.is_generated(path):
         return

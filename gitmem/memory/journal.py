@@ -27,6 +27,7 @@ from gitmem.git.files import durable_directory
 from gitmem.memory import journalfile
 from gitmem.memory.abandoned import AbandonedJournal, abandoned, pending_count
 from gitmem.memory.cleaning import MAX_DEPTH, MAX_EVENT_BYTES, cleaned, plain, texts, too_large
+from gitmem.memory.descriptors import begin, read_part, write_all
 from gitmem.memory.journalfile import Record
 from gitmem.memory.threadlock import ThreadLock, busy
 from gitmem.memory.writerlock import WRITE, WriterLock, remove
@@ -113,7 +114,7 @@ class Journal:
             else:
                 raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
             try:
-                descriptor = _begun(os.path.join(directory, f"{uuid}.jsonl"), journalfile.header(uuid))
+                descriptor = begin(os.path.join(directory, f"{uuid}.jsonl"), journalfile.header(uuid))
             except OSError:
                 lock.remove()
                 raise
@@ -152,7 +153,7 @@ class Journal:
             try:
                 with self._turn:
                     size = self._ready()
-                data = _read(self._fd, self._path, 0, size)
+                data = read_part(self._fd, self._path, 0, size)
             except OSError as error:
                 raise BundleUnusable(
                     f"The journal {self._path} can not be read ({_reason(error)})."
@@ -194,18 +195,21 @@ class Journal:
             self._stop.set()
             self._wake.set()
             try:
-                self._mend()
-                if os.fstat(self._fd).st_size <= len(journalfile.header(self.uuid)):
+                try:
+                    self._mend()
+                    is_empty = os.fstat(self._fd).st_size <= len(journalfile.header(self.uuid))
+                    if not is_empty and self._fsync != "off":
+                        self._harden()
+                finally:
+                    os.close(self._fd)
+                if is_empty:
                     self._lock.remove(self._aside, self._path)
-                elif self._fsync != "off":
-                    self._harden()
             except OSError as error:
                 raise BundleUnusable(
                     f"The journal {self._path} could not be closed properly ({_reason(error)}); "
                     "its events are taken up at the next start."
                 ) from error
             finally:
-                os.close(self._fd)
                 self._lock.release()
 
     def __enter__(self) -> Journal:
@@ -267,7 +271,7 @@ class Journal:
             return None
         self._last = record.seq  # never given again, not even when the write fails
         try:
-            _write_all(self._fd, line)
+            write_all(self._fd, line)
             if self._fsync == "always":
                 self._harden()
         except BaseException as error:
@@ -366,14 +370,14 @@ class Journal:
             header = journalfile.header(self.uuid)
             with self._turn:
                 size = self._ready()
-            lines = io.BytesIO(_read(self._fd, self._path, len(header), size))
+            lines = io.BytesIO(read_part(self._fd, self._path, len(header), size))
             kept = [line for line in lines if not journalfile.is_upto(line, forgotten)]
-            _write_all(new, header + b"".join(kept))
+            write_all(new, header + b"".join(kept))
             if self._fsync != "off":
                 _fdatasync(new)  # before the rename, or a power cut could leave an empty file
             with self._turn:
-                since = _read(self._fd, self._path, size, self._ready())
-                _write_all(new, since)
+                since = read_part(self._fd, self._path, size, self._ready())
+                write_all(new, since)
                 if self._fsync == "always" and since:
                     _fdatasync(new)
                 if _REPLACES_OPEN_FILES:
@@ -436,42 +440,6 @@ def _keep_synced(
             pause = max(1.0, seconds)
             wake.set()
         del alive
-
-
-def _begun(path: str, head: bytes) -> int:
-    """A new file with its first line; its descriptor."""
-    descriptor = os.open(path, WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
-    try:
-        _write_all(descriptor, head)
-    except OSError:
-        os.close(descriptor)
-        remove(path)
-        raise
-    return descriptor
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    done = os.write(descriptor, data)
-    while done < len(data):  # a disk that is nearly full takes a part
-        done += os.write(descriptor, data[done:])
-
-
-if hasattr(os, "pread"):
-
-    def _read(descriptor: int, _path: str, start: int, end: int) -> bytes:
-        """A part of a file, also of one that somebody has removed."""
-        parts: list[bytes] = []
-        while start < end and (part := os.pread(descriptor, min(end - start, 1 << 24), start)):
-            parts.append(part)
-            start += len(part)
-        return b"".join(parts)
-
-else:  # Windows, where nobody can remove a file that is open
-
-    def _read(_descriptor: int, path: str, start: int, end: int) -> bytes:
-        with open(path, "rb") as file:  # of its own: a push may move the other one's position
-            file.seek(start)
-            return file.read(end - start)
 
 
 def _reason(error: OSError) -> str:

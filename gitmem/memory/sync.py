@@ -96,6 +96,23 @@ class Sync:
             self.note(remote)
         return synced
 
+    def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
+        """Take in a git bundle file, with the same checks as from a remote."""
+        from gitmem.memory.offline import fetch_file
+
+        done = Synced(path, dry_run=dry_run)
+        with throw_away(self._repository, [self._bundle.tip]) as room_dir:
+            fetched = fetch_file(room_dir, path)
+            if fetched.main is None:
+                raise InvalidContent(f"{path} holds no memory: it has no branch main.")
+            room = Repository("", room_dir.git_dir)
+            try:
+                self._take(room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
+            finally:
+                room.store.close()
+        done.tip = self._bundle.tip
+        return done
+
     def _rounds(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
         done = Synced(remote.name, dry_run=dry_run)
         for attempt in range(_TRIES):
@@ -142,10 +159,7 @@ class Sync:
         main = fetched.main
         assert main is not None
         tip = self._bundle.tip
-        if main != tip and main not in self._repository.store:
-            fresh = only_in(room, main, tip)
-        else:
-            fresh = only_in(room, main, tip) if main != tip else []
+        fresh = only_in(room, main, tip) if main != tip else []
         checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
         done.checked += checked.entries
         done.received += checked.commits

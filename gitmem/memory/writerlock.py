@@ -1,4 +1,4 @@
-"""The lock that a writer holds on its journal for life; the operating system drops it when the process dies."""
+"""The lock that a writer holds on its journal for life: the system drops it when the process dies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import os
 import weakref
 from typing import ClassVar
 
+HAS_FLOCK: bool
 try:
     import fcntl
+
+    HAS_FLOCK = True
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
     import msvcrt
+
+    HAS_FLOCK = False
 
 # What one system has and another has not; Python itself keeps files from programs that we start.
 _BINARY: int = getattr(os, "O_BINARY", 0)
@@ -58,11 +62,11 @@ class WriterLock:
         try:
             for path in files:
                 remove(path)
-            if fcntl is not None:
+            if HAS_FLOCK:
                 remove(self._path)
         finally:
             self.release()
-        if fcntl is None:
+        if not HAS_FLOCK:
             # An open file can not be removed there. Whoever opens it in between keeps it, and clears it away.
             with contextlib.suppress(PermissionError):
                 remove(self._path)
@@ -98,7 +102,7 @@ def remove(path: str) -> None:
 
 
 # Both kinds of lock belong to whoever opened the file, and end with that.
-if fcntl is not None:
+if HAS_FLOCK:
 
     def _locked(descriptor: int) -> bool:
         """Lock the file, if nobody else has."""
@@ -115,11 +119,11 @@ else:
 
     def _locked(descriptor: int) -> bool:
         try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         except PermissionError:
             return False
         return True
 
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]

@@ -83,7 +83,9 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
                 yield Layer("hex", fold(decoded), match.span())
 
 
-def _pieces(name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], text: str) -> Iterator[Layer]:
+def _pieces(
+    name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], text: str
+) -> Iterator[Layer]:
     """The stretches of a text in which a pattern occurs, decoded, each with what stands around it."""
     start = end = -1
     for match in pattern.finditer(text):
@@ -97,7 +99,12 @@ def _pieces(name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]
 
 
 def _piece(
-    name: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str], text: str, start: int, end: int
+    name: str,
+    pattern: re.Pattern[str],
+    decode: Callable[[re.Match[str]], str],
+    text: str,
+    start: int,
+    end: int,
 ) -> Layer:
     piece = text[max(0, start - _AROUND) : end + _AROUND]
     return Layer(name, fold(pattern.sub(decode, piece)), (start, end))
@@ -191,7 +198,17 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _ROT13_SIGNS = ("rot13", "rot-13", "rot 13", " gur ", " lbh ", "vtaber", " naq ", "cebzcg", "vafgehpg")
 _REVERSED_SIGNS = ("backwards", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){1,2000}")
-_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "sol": "/", "period": "."}
+_NAMED = {
+    "lt": "<",
+    "gt": ">",
+    "amp": "&",
+    "quot": '"',
+    "apos": "'",
+    "nbsp": " ",
+    "colon": ":",
+    "sol": "/",
+    "period": ".",
+}
 _ENTITY = re.compile(rf"&#(\d{{2,7}});?|&#[xX]([0-9A-Fa-f]{{2,6}});?|&({'|'.join(_NAMED)});", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")

@@ -199,7 +199,9 @@ def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[
         if word in wanted:
             # The next place where it stands by itself is its own: words come in order.
             place = view.find(word, place)
-            while (place and view[place - 1].isalnum()) or view[place + len(word) : place + len(word) + 1].isalnum():
+            while (place and view[place - 1].isalnum()) or view[
+                place + len(word) : place + len(word) + 1
+            ].isalnum():
                 place = view.find(word, place + 1)
             where[word].append(place)
             place += len(word)

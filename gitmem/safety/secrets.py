@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -265,7 +265,7 @@ def _in_urls(text: str, found: _Found) -> None:
             if password is None:
                 if len(name) >= 20 and _plausible(name) and _token_like(name):
                     found.add("url-token", match.start(), *match.span("name"))
-            elif len(password) >= 4 and password.lower() != name.lower() and not _placeholder(password):
+            elif len(password) >= 4 and password != name and not found.judge(_placeholder, password):
                 found.add("url-password", match.start(), *match.span("password"))
     if ":thin:" in found.long:
         for match in _matches(text, _pattern(r":thin:\w{1,64}/(?P<password>[^\s/@]{4,128})@")):
@@ -293,7 +293,7 @@ def _in_headers(text: str, found: _Found) -> None:
     if "-u" in low:
         for match in _matches(low, _pattern(_LOGIN_OPTION)):
             password = text[slice(*match.span("password"))]
-            if not _placeholder(password) and len(password) >= 6 and password != match["name"]:
+            if len(password) >= 6 and password != match["name"] and not found.judge(_placeholder, password):
                 found.add("password", match.start(), *match.span("password"))
 
 
@@ -320,31 +320,51 @@ def _is_login(token: str) -> bool:
 
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
 
-# A stem that is searched for as it is, what makes it the word that is meant, and the kind of its value.
-_WORDS: tuple[tuple[str, str, str], ...] = (
-    ("pass", r"""(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))""", "password"),
-    ("pwd", r"(?<![a-z]pwd)(?![a-z])", "password"),
-    ("psk", r"(?<![a-z]psk)(?![a-z])", "password"),
-    ("kennwort", "", "password"),
-    ("contrase", "[nñ]a", "password"),
-    ("mot de passe", "", "password"),
-    ("senha", "", "password"),
-    ("пароль", "", "password"),
-    ("密", "[码碼]", "password"),
-    ("パスワード", "", "password"),
-    ("비밀번호", "", "password"),
-    ("secret", "(?:[ _-]?key)?+", "secret"),
-    ("token", "", "token"),
-    ("credential", "", "secret"),
-    ("creds", "", "secret"),
-    ("key", "", "api-key"),
-)
+# The stem of each word, and the kind of what it speaks of.
+_STEMS = {
+    "pass": "password",
+    "pwd": "password",
+    "psk": "password",
+    "kennwort": "password",
+    "contrase": "password",
+    "mot de passe": "password",
+    "senha": "password",
+    "пароль": "password",
+    "密": "password",
+    "パスワード": "password",
+    "비밀번호": "password",
+    "secret": "secret",
+    "credential": "secret",
+    "creds": "secret",
+    "token": "token",
+    "key": "api-key",
+}
+# What makes a stem the word that is meant. The stem stands first, so that the engine can skip to it.
+_WORD = r"""
+    (?: pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))
+      | pwd(?<![a-z]pwd)(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
+      | senha | пароль | 密[码碼] | パスワード | 비밀번호
+      | secret(?:[ _-]?key)?+ | credential | creds | token | key(?<=[a-z0-9_ -]key)
+    )
+"""
 # A key of these is kept secret, and any `something_key` unless it is one of the others.
-_KEPT = tuple(
-    "api access private signing encryption master license account auth service client admin app deploy session"
-    " storage webhook subscription shared root personal security integration".split()
+_KEPT = (
+    *("api", "access", "private", "signing", "encryption", "master", "license", "account", "auth", "service"),
+    *("client", "admin", "app", "deploy", "session", "storage", "webhook", "subscription", "shared", "root"),
+    *("personal", "security", "integration"),
 )
-_OPEN = tuple("public primary foreign cache sort partition idempotency unique natural row".split())
+_OPEN = (
+    "public",
+    "primary",
+    "foreign",
+    "cache",
+    "sort",
+    "partition",
+    "idempotency",
+    "unique",
+    "natural",
+    "row",
+)
 # Names of things about a secret, not of the secret.
 _ABOUT = (
     r"(?:hash(?:es|ed)?|hasher|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit"
@@ -366,7 +386,8 @@ _OPENING = r"""
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
     (?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ])
 """
-_TAIL = rf"""(?x)
+_TOLD = rf"""(?x)
+    {_WORD}
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
@@ -379,17 +400,11 @@ _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 def _told(text: str, found: _Found) -> None:
     low = found.low
-    spots: list[tuple[int, int]] = []
-    for which, (stem, _, _) in enumerate(_WORDS):
-        position = low.find(stem)
-        while position >= 0:
-            spots.append((position, which))
-            position = low.find(stem, position + len(stem))
-    if spots:
+    if any(stem in low for stem in _STEMS):
         beyond = 0
-        for position, which in sorted(spots):
-            if position >= beyond:  # inside a long value nothing is said about another one
-                start, end = _told_at(text, position, *_WORDS[which], found)
+        for match in _matches(low, _pattern(_TOLD)):
+            if match.start() >= beyond:  # inside a long value nothing is said about another one
+                start, end = _told_by(match, text, found)
                 beyond = end if end - start >= 32 else beyond
         if " is " in low or " as " in low:
             _told_backwards(text, found)
@@ -403,16 +418,13 @@ def _told(text: str, found: _Found) -> None:
             found.add("seed-phrase", match.start(), *match.span("words"))
 
 
-def _told_at(text: str, position: int, stem: str, word: str, kind: str, found: _Found) -> tuple[int, int]:
-    """Where the value is that the word at `position` speaks of; it is a find if it looks like a secret."""
-    low, behind = found.low, position + len(stem)
-    if kind == "api-key" and not _is_kept(low[max(0, position - 16) : position]):
+def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
+    """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
+    low, begin = found.low, match.start()
+    kind = next(kind for stem, kind in _STEMS.items() if low.startswith(stem, begin))
+    if kind == "api-key" and not _is_kept(low[max(0, begin - 16) : begin]):
         return 0, 0
-    if word:
-        whole = _pattern(stem + word).match(low, position)
-        behind = whole.end() if whole else 0
-    match = _pattern(_TAIL).match(low, behind) if behind else None
-    if match is None or (match["suffix"] and _pattern(_ABOUT).search(match["suffix"])):
+    if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
         return 0, 0
     start, quote = match.end(), match["quote"]
     if match["gap"]:  # `password for the staging server: …`
@@ -423,14 +435,14 @@ def _told_at(text: str, position: int, stem: str, word: str, kind: str, found: _
         start, quote = opening.end(), opening["quote"]
     end, quoted = _value(text, start, quote, found)
     # `--password x` and `with password x` are as good as `password: x`.
-    before = low[max(0, position - 10) : position]
+    before = low[max(0, begin - 10) : begin]
     weak = match["weak"] is not None and not before.endswith(("--", "with ", "using ", "with the "))
     if kind == "password":
         good = found.judge(_password_like, text[start:end], weak, quoted)
     else:
         good = end - start >= (20 if weak else 10) and found.judge(_token_like, text[start:end])
     if good:
-        found.add(kind, position, start, end)
+        found.add(kind, begin, start, end)
     return start, end
 
 

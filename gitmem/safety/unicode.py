@@ -292,7 +292,11 @@ def latinise(folded: str) -> str | None:
     alike = _lookalike_table()
     changed = False
     for number, line in enumerate(lines):
-        if not line.isascii() and not alike.keys().isdisjoint(map(ord, set(line))) and _HAS_LATIN.search(line):
+        if (
+            not line.isascii()
+            and not alike.keys().isdisjoint(map(ord, set(line)))
+            and _HAS_LATIN.search(line)
+        ):
             lines[number] = line.translate(alike)
             changed = True
     return "\n".join(lines) if changed else None

@@ -35,7 +35,7 @@ def test_a_command_has_help(path: str) -> None:
     """Help is a sentence, and so is the help of each option."""
     command = ALL[path]
     assert command.help
-    assert command.help.strip().split("\n")[0].endswith((".", ":", ",")) or "\n" in command.help
+    assert command.help.split("\n\n")[0].strip().endswith(".")
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, option.name
@@ -64,6 +64,6 @@ def test_options_in_the_docs_exist() -> None:
         words = line.split()
         path = " ".join(words[:2]) if " ".join(words[:2]) in ALL else words[0]
         taken = {name for option in ALL[path].params for name in option.opts}
-        if path == "snapshot":  # short for `snapshot create`
+        if isinstance(ALL[path], click.Group):  # `snapshot NAME` is short for a command inside
             continue
         assert {word for word in words if word.startswith("--")} <= taken, line

@@ -87,3 +87,20 @@ def test_a_foreign_repository_is_refused(gitmem: Cli, tmp_path: Path) -> None:
     assert before == gitmem.state()
     gitmem.git("branch", "-m", "trunk")
     assert "it has no branch main" in gitmem.fails("init")
+
+
+def test_no_bundle_inside_a_bundle(mem: Cli) -> None:
+    """A bundle in a bundle's own directory would be two histories of one tree."""
+    assert mem.fails("init", "memories/other").endswith("make the new one elsewhere.")
+    assert not (mem.root / "memories/other").exists()
+
+
+def test_init_stands_back_from_a_page_edited_by_hand(gitmem: Cli) -> None:
+    """An index.md that is no index stops what would write over it, with a sentence."""
+    gitmem.write("mem/memories/index.md", "* no link\n")
+    gitmem.write("mem/memories/other.md", NOTE)
+    result = gitmem.run("init", "mem")
+    assert result.code == 1
+    assert result.err.startswith("gitmem: memories/index.md is not a valid OKF file")
+    assert not (gitmem.root / "mem/.git").exists()
+    assert (gitmem.root / "mem/memories/index.md").read_text() == "* no link\n"

@@ -14,6 +14,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,8 @@ from typing import Any
 import pytest
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent, TooLarge, UsageError
 from gitmem.memory import journal as module
+from gitmem.memory import journalfile
+from gitmem.memory.abandoned import damaged as damaged_files
 from gitmem.memory.journal import (
     MAX_DEPTH,
     MAX_EVENT_BYTES,
@@ -355,28 +358,69 @@ def test_off_never_syncs(tmp_path: Path, syncs: list[float]) -> None:
     assert syncs == []
 
 
-def test_interval_syncs_the_last_push_soon(tmp_path: Path, syncs: list[float]) -> None:
-    """A push that is followed by none is on disk within the interval, and then the disk has its peace."""
-    with new(tmp_path, "interval", 50) as journal:
-        for _ in range(2):
-            before = len(syncs)
-            pushed = time.monotonic()
-            push(journal, "a")
-            while len(syncs) == before:
-                assert time.monotonic() - pushed < 5
-                time.sleep(0.005)
-            assert syncs[-1] - pushed >= 0.045
-            time.sleep(0.15)
-            assert before + 1 == len(syncs)
+class Pauses:
+    """Stands for the event that ends the syncing thread, and lets the test say when a pause is over."""
+
+    def __init__(self) -> None:
+        self.lengths: list[float] = []
+        self.over = threading.Event()
+        self.end = False
+
+    def wait(self, seconds: float) -> bool:
+        self.lengths.append(seconds)
+        self.over.wait()
+        self.over.clear()
+        return self.end
 
 
-def test_interval_syncs_at_most_once_per_interval(tmp_path: Path, syncs: list[float]) -> None:
-    """Many pushes share a sync, and one thread does it."""
-    with new(tmp_path, "interval", 100) as journal:
-        end = time.monotonic() + 0.45
-        while time.monotonic() < end:
+@contextmanager
+def slow_syncer(directory: Path) -> Iterator[tuple[Journal, Pauses]]:
+    """A journal whose syncing thread pauses for as long as the test wants."""
+    pauses = Pauses()
+    with new(directory, "interval", 200) as journal:
+        thread = threading.Thread(
+            target=module._keep_synced, args=(weakref.ref(journal), journal._wake, pauses, journal._seconds)
+        )
+        journal._syncer = thread
+        thread.start()
+        try:
+            yield journal, pauses
+        finally:
+            pauses.end = True
+            journal._wake.set()
+            while thread.is_alive():
+                pauses.over.set()
+                thread.join(0.01)
+
+
+def test_interval_syncs_the_last_push_after_one_pause(tmp_path: Path, syncs: list[float]) -> None:
+    """A push that is followed by none is on disk after the interval, and then the disk has its peace."""
+    with slow_syncer(tmp_path) as (journal, pauses):
+        for number in (1, 2):
             push(journal, "a")
-        assert 1 <= len(syncs) <= 5
+            until(lambda number=number: len(pauses.lengths) == number)
+            assert len(syncs) == number - 1
+            pauses.over.set()
+            until(lambda number=number: len(syncs) == number)
+            assert not journal._wake.is_set()
+        assert pauses.lengths == [0.2, 0.2]
+
+
+def test_interval_syncs_once_for_many_pushes(tmp_path: Path, syncs: list[float]) -> None:
+    """All pushes of an interval share a sync, and one thread does it."""
+    with slow_syncer(tmp_path) as (journal, pauses):
+        push(journal, *["a"] * 100)
+        until(lambda: len(pauses.lengths) == 1)
+        push(journal, *["a"] * 100)
+        pauses.over.set()
+        until(lambda: len(syncs) == 1)
+        assert pauses.lengths == [0.2]
+
+
+def test_interval_has_one_thread(tmp_path: Path) -> None:
+    """However many pushes there are, one thread sees to the disk."""
+    with new(tmp_path, "interval", 5) as journal:
+        push(journal, *["a"] * 50)
         assert sum(thread.name.endswith(journal.uuid[:8]) for thread in threading.enumerate()) == 1
 
 
@@ -422,6 +466,68 @@ def until(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+# --- where there is no flock -----------------------------------------------------------------------------
+
+WINDOWS = """
+import fcntl, os, random, subprocess, sys, threading, types  # some of them want what is taken away below
+def locking(descriptor, mode, count):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_UN if mode == 0 else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise PermissionError(13, "Permission denied") from None
+sys.modules["msvcrt"] = types.SimpleNamespace(locking=locking, LK_NBLCK=2, LK_UNLCK=0)
+sys.modules["fcntl"] = None
+del os.pread, os.register_at_fork, os.O_NOFOLLOW, os.O_CLOEXEC, os.fdatasync
+def is_open(path):
+    return any(os.path.realpath(f"/proc/self/fd/{name}") == os.path.realpath(path)
+               for name in os.listdir("/proc/self/fd"))
+def forbidding(call):
+    def wrapped(*paths):
+        for path in paths:
+            if is_open(path):
+                raise PermissionError(13, "It is open", path)
+        return call(*paths)
+    return wrapped
+os.replace, os.unlink = forbidding(os.replace), forbidding(os.unlink)
+import gitmem.memory.journal
+gitmem.memory.journal._REPLACES_OPEN_FILES = False
+assert not gitmem.memory.writerlock.HAS_FLOCK
+"""
+
+
+def test_without_flock_and_with_files_that_can_not_be_removed_while_open(tmp_path: Path) -> None:
+    """As on Windows: other locks, no fork, and an open file is neither replaced nor removed."""
+    script = (
+        WINDOWS
+        + PRELUDE
+        + textwrap.dedent(
+            """
+            journal = create("always")
+            for text in "abcd":
+                journal.append("observation", {"content": text}, "s")
+            assert abandoned(directory) == []
+            journal.forget(2)
+            journal.append("observation", {"content": "e"}, "s")
+            assert [record.fields["content"] for record in journal.records()] == ["c", "d", "e"]
+            journal.close()
+            [found] = abandoned(directory)
+            assert [record.seq for record in found.records] == [3, 4, 5]
+            assert abandoned(directory) == []
+            found.discard()
+            with create("interval") as other:
+                other.append("observation", {"content": "f"}, "s")
+                other.forget(1)
+            assert os.listdir(directory) == [], os.listdir(directory)
+            say("fine")
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("fine\n", "")
 
 
 # --- full disks and removed files ------------------------------------------------------------------------
@@ -828,7 +934,75 @@ def test_a_flipped_byte_costs_its_line_only(tmp_path: Path) -> None:
         path.write_bytes(data[:position] + bytes([data[position] ^ 0x04]) + data[position + 1 :])
         with dead(tmp_path) as found:
             assert [record.seq for record in found.records] == [1, 2, 4, 5]
-            assert [f"Journal {journal.uuid}: its line 4 is damaged and was left out."] == found.problems
+            told = (
+                f"Journal {journal.uuid}: its line 4 is damaged and was left out; recovery keeps the file as "
+            )
+            assert [f"{told}{path.with_suffix('.damaged')}."] == found.problems
+
+
+def test_a_journal_with_damaged_lines_is_kept_aside(tmp_path: Path) -> None:
+    """What could not be read is not deleted: the file stays under another name, once for each recovery."""
+    for number in (1, 2):
+        with new(tmp_path) as journal:
+            push(journal, "a", "precious", "c")
+        path = tmp_path / f"{'a' * 32}.jsonl"
+        file_of(tmp_path, journal).rename(path)
+        (tmp_path / f"{journal.uuid}.lock").unlink()
+        damaged = path.read_bytes().replace(b"precious", b"precieux")
+        path.write_bytes(damaged)
+        [found] = abandoned(str(tmp_path))
+        assert [record.seq for record in found.records] == [1, 3]
+        found.discard()
+        kept = tmp_path / (f"{'a' * 32}.damaged" if number == 1 else f"{'a' * 32}.2.damaged")
+        assert kept.read_bytes() == damaged
+        assert str(kept) in found.problems[0]
+        assert abandoned(str(tmp_path)) == []
+        assert pending_count(str(tmp_path)) == 0
+    assert [Path(name).name for name in damaged_files(str(tmp_path))] == [
+        f"{'a' * 32}.2.damaged",
+        f"{'a' * 32}.damaged",
+    ]
+
+
+def test_many_damaged_lines_are_one_sentence(tmp_path: Path) -> None:
+    """A few are named by their numbers, the others are counted."""
+    with new(tmp_path) as journal:
+        push(journal, *["a"] * 9)
+    path = file_of(tmp_path, journal)
+    head, *lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + b"".join(b"#" + line for line in lines))
+    with dead(tmp_path) as found:
+        [problem] = found.problems
+        assert "its lines 2, 3, 4, 5, 6 and 4 more are damaged and were left out" in problem
+
+
+def test_a_torn_last_line_is_not_kept(tmp_path: Path) -> None:
+    """Nobody was told that it is stored, so nothing of it stays."""
+    with new(tmp_path) as journal:
+        push(journal, "a", "torn")
+    path = file_of(tmp_path, journal)
+    path.write_bytes(path.read_bytes()[:-3])
+    with dead(tmp_path) as found:
+        found.discard()
+    assert left(tmp_path) == []
+
+
+def test_forgetting_everything_keeps_a_damaged_line(tmp_path: Path) -> None:
+    """A flush of all that can be read does not empty a file that holds more."""
+    journal = new(tmp_path)
+    push(journal, "a", "precious", "c")
+    path = file_of(tmp_path, journal)
+    path.write_bytes(path.read_bytes().replace(b"precious", b"precieux"))
+    assert [record.seq for record in journal.records()] == [1, 3]
+    journal.forget(3)
+    assert journal.records() == []
+    assert [record.seq for record in push(journal, "d")] == [4]
+    journal.forget(4)
+    journal.close()
+    with dead(tmp_path) as found:
+        found.discard()
+    [kept] = tmp_path.iterdir()
+    assert b"precieux" in kept.read_bytes()
 
 
 def test_a_damaged_head_costs_nothing_but_itself(tmp_path: Path) -> None:
@@ -872,7 +1046,7 @@ def test_a_copy_under_another_name_keeps_its_identity(tmp_path: Path) -> None:
 def test_a_newer_format_is_left_alone(tmp_path: Path) -> None:
     """An older gitmem says that it can not read it, and does not remove it either."""
     path = tmp_path / f"{'a' * 32}.jsonl"
-    path.write_bytes(module._line({"journal": "a" * 32, "format": 2}) + b"anything\n")
+    path.write_bytes(journalfile.line({"journal": "a" * 32, "format": 2}) + b"anything\n")
     with dead(tmp_path) as found:
         assert found.records == []
         assert "newer gitmem" in found.problems[0]
@@ -950,16 +1124,13 @@ def test_a_journal_that_can_not_be_opened_is_reported_and_stays(
     assert file_of(tmp_path, journal).exists()
 
 
-def test_ten_thousand_events_are_read_quickly(tmp_path: Path) -> None:
-    """Recovery reads 10,000 events well within its share of two seconds."""
+def test_ten_thousand_events_are_read(tmp_path: Path) -> None:
+    """A long journal comes back whole; how fast is the business of benchmarks/journal.py."""
     with new(tmp_path) as journal:
         for number in range(10_000):
             journal.append("observation", {"content": f"{number:0200}", "category": "note"}, "s1")
-    started = time.process_time()
     with dead(tmp_path) as found:
-        took = time.process_time() - started
-        assert len(found.records) == 10_000
-    assert took < 0.5  # 0.1 s on a quiet machine; the figure is the benchmark's business
+        assert list(range(1, 10_001)) == [record.seq for record in found.records]
     assert pending_count(str(tmp_path)) == 10_000
 
 
