@@ -12,8 +12,9 @@ from gitmem.errors import GitMemError
 from gitmem.git.message import Message
 from gitmem.memory.buffer import HotMemoryBuffer, lay_events, marker, origin_of
 from gitmem.memory.curated import TARGETS, Operation
-from gitmem.memory.distiller import Distiller, Fact, RuleDistiller, handback
+from gitmem.memory.distiller import RuleDistiller
 from gitmem.memory.edits import Edits
+from gitmem.memory.facts import Distiller, Fact, handback
 from gitmem.memory.origin import Trigger
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def make_distiller(
     rules = RuleDistiller()
     if not config.distiller.base_url:
         return rules
-    from gitmem.memory.distiller import EndpointDistiller
     from gitmem.memory.endpoint import Endpoint
+    from gitmem.memory.modeldistiller import EndpointDistiller
 
     settings = config.distiller
     key = lookup(settings.api_key_env) if settings.api_key_env else ""

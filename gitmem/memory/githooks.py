@@ -114,10 +114,10 @@ def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
 
     data = b"" if mode == 0o160000 else bundle.repository.store.blob(oid)  # a submodule's commit is elsewhere
     reasons = admission.reasons(path, mode, data, limit=MAX_FILE_BYTES)
-    return [f"{path}: {reason}" for reason in reasons] + scan(path, data)
+    return [f"{path}: {reason}" for reason in reasons] + scan(bundle, path, data)
 
 
-def scan(path: str, data: bytes) -> list[str]:  # noqa: ARG001 (the scanner joins here)
+def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:  # noqa: ARG001 (the scanner joins here)
     """Sentences about content that the scanner holds back. The scanner joins here."""
     return []
 

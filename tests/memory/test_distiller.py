@@ -2,24 +2,16 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-from gitmem.memory.distiller import (
-    INSTRUCTION,
-    MAX_FACTS,
-    MEMORY_TOOL,
-    NUDGE,
-    EndpointDistiller,
-    Fact,
-    RuleDistiller,
-    handback,
-    nudge_due,
-)
+from gitmem.memory.distiller import RuleDistiller
 from gitmem.memory.endpoint import Breaker, Endpoint
+from gitmem.memory.facts import MAX_FACTS, Fact, handback
+from gitmem.memory.modeldistiller import INSTRUCTION, MEMORY_TOOL, EndpointDistiller
+from gitmem.memory.nudge import NUDGE, nudge_due
 
 Message = dict[str, Any]
 
@@ -288,20 +280,6 @@ class TestRules:
 
 
 class TestBounds:
-    def test_fast(self) -> None:
-        """500 ordinary messages take well under 200 ms."""
-        turn = "Thanks! Please look at src/app.py, the login fails with a 500. I ran the tests, all green.\n"
-        messages = []
-        for number in range(250):
-            messages += [user(turn * 3 + f"We use tool{number}."), assistant("I looked at `app.py`. " * 20)]
-        best = min(self.timed(messages) for _ in range(3))
-        assert best < 0.2
-
-    def timed(self, messages: list[Message]) -> float:
-        start = time.perf_counter()
-        assert RuleDistiller().distil(messages)
-        return time.perf_counter() - start
-
     def test_huge_messages(self) -> None:
         """Megabytes are cut; the beginning and the end of a message are still read."""
         paste = "lorem ipsum dolor " * 60_000
@@ -349,10 +327,8 @@ class TestBounds:
         ids=lambda text: text[:10],
     )
     def test_hostile_text(self, text: str) -> None:
-        """No text makes the rules slow."""
-        start = time.perf_counter()
-        RuleDistiller().distil([user(text), assistant(text)] * 10)
-        assert time.perf_counter() - start < 2
+        """Text made to be slow is read all the same; how fast, benchmarks/distiller.py tells."""
+        assert RuleDistiller().distil([user(text), assistant(text)]) == []
 
     @pytest.mark.parametrize(
         "message",

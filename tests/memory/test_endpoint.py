@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -237,11 +236,9 @@ class TestFailures:
             release.wait(10)
 
         server.answers = [silent]
-        start = time.monotonic()
         message = failure(endpoint(server, clock, timeout=0.2))
         release.set()
         assert "did not answer within 0.2 s" in message
-        assert time.monotonic() - start < 2
         assert len(server.seen) == 1
 
     @pytest.mark.parametrize("where", ["headers", "body"])
@@ -255,11 +252,9 @@ class TestFailures:
                 handler.wfile.write(b"X")
 
         server.answers = [drip]
-        start = time.monotonic()
         message = failure(endpoint(server, clock, timeout=0.4))
         release.set()
         assert "did not answer within 0.4 s" in message
-        assert time.monotonic() - start < 3
 
     def test_broken_off(self, server: Server, clock: Clock) -> None:
         """An answer that stops in the middle is asked for again."""
