@@ -101,6 +101,11 @@ class Config:
     )
     recall_log: Annotated[bool, About("note what each recall showed")] = False
     session_search: Annotated[bool, About("offer session search to the agent")] = True
+    enforce_host_files: Annotated[bool, About("take what the scanner flags out of the host's own files")] = (
+        False
+    )
+    undo_tools: Annotated[bool, About("let the model itself take memory back")] = False
+    auto_sync: Annotated[bool, About("sync in the background when a session begins or ends")] = True
     distiller: EndpointConfig = EndpointConfig()
     summarizer: EndpointConfig = EndpointConfig()
 

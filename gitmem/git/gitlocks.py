@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from gitmem.errors import BundleBusy
 from gitmem.git.files import DiskGroup, move, write_all
 
-
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
 

@@ -50,8 +50,15 @@ class PendingFile:
 
     def read(self) -> Pending | None:
         """The note of a commit that was not finished, or None."""
+        return self._read((_MARK,))
+
+    def last(self) -> Pending | None:
+        """The note of the last commit, finished or not."""
+        return self._read((_MARK, _DONE))
+
+    def _read(self, marks: tuple[bytes, ...]) -> Pending | None:
         raw = read_file(self.path)
-        if raw is None or not raw.startswith(_MARK):
+        if raw is None or not raw.startswith(marks):
             return None
         head, _, rest = raw.partition(b"\n")
         try:

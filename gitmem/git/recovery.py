@@ -14,6 +14,7 @@ from gitmem.git.objects import Oid, TreeEntry, blob_id
 from gitmem.git.pending import Pending, PendingFile
 from gitmem.git.refs import REF_NOTE
 from gitmem.git.repository import Repository
+from gitmem.git.takenback import taken_back
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit
 
@@ -34,6 +35,9 @@ def recover(repository: Repository) -> list[str]:
         if tip is not None and _follows(repository, tip, note):
             stale = _finish(repository, note, repository.tree(tip))
         break_stale(repository.git_dir, note.locks)
+        repository.pending.settle()
+    elif (lag := taken_back(repository)) is not None:
+        _finish(repository, lag, repository.tree(lag.new))
         repository.pending.settle()
     ref_note = PendingFile(repository.state_dir, REF_NOTE)
     dead = ref_note.read()
@@ -114,9 +118,12 @@ def _look(repository: Repository) -> tuple[list[HandEdit], bool]:
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
         raise BundleUnusable(f"The work tree can not be read ({error.strerror}{where}).") from error
-    if edits and note is not None and tip is not None and _follows(repository, tip, note):
-        old = repository.tree(note.old)
-        edits = [edit for edit in edits if not _left_behind(edit, note, old, target)]
+    behind = note if note is not None and tip is not None and _follows(repository, tip, note) else None
+    if edits and note is None:
+        behind = taken_back(repository)
+    if edits and behind is not None:
+        old = repository.tree(behind.old)
+        edits = [edit for edit in edits if not _left_behind(edit, behind, old, target)]
     return edits, not edits or (repository.tip(), repository.pending.read()) == (tip, note)
 
 

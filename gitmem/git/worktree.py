@@ -412,6 +412,12 @@ class WorkTree:
             self._cached = (marks, index) if index is not None else None
         return self._cached[1] if self._cached is not None else None
 
+    def listed(self, path: str) -> Oid | None:
+        """The blob that git's index has for a file."""
+        index = self._index()
+        place = -1 if index is None else index.place(path.encode("utf-8", "surrogateescape"))
+        return None if index is None or place < 0 else index.oid(place)
+
     def tracked(self) -> list[bytes] | None:
         """Names in git's index; None where it can not be read."""
         index = self._index()

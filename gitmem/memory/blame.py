@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import UnknownRevision
 from gitmem.memory.history import LogEntry
 from gitmem.okf import entries as okf
+from gitmem.okf.curated import listed_entry, raw_texts
 from gitmem.okf.entries import Entry, EntryKey
 
 if TYPE_CHECKING:
@@ -69,14 +70,38 @@ def blame_of(
         )
     told: dict[EntryKey, Blamed] = {}
     before: Mapping[EntryKey, Entry] = {}
+    last: tuple[bytes, ...] | None = ()
     for commit in reversed(commits):
         data = bundle.repository.tree(commit.oid).read(path)
-        now = okf.entries_of(path, data) if data is not None else {}
+        # Most revisions of a § file add or remove an entry or two: those are told apart by their raw
+        # texts, and only the ones that came are read with their front matter.
+        texts = raw_texts(data) if data is not None else ()
+        if texts is not None and texts == last:
+            continue
+        now = _entries(path, data, before, texts, last)
         _step(told, before, now, LogEntry.of(commit))
-        before = now
+        before, last = now, texts
     alive = {key: told[key] for key in before}
     gone = {key: story for key, story in told.items() if key not in before} if removed else {}
     return alive | gone
+
+
+def _entries(
+    path: str,
+    data: bytes | None,
+    before: Mapping[EntryKey, Entry],
+    texts: tuple[bytes, ...] | None,
+    last: tuple[bytes, ...] | None,
+) -> Mapping[EntryKey, Entry]:
+    """The entries of one revision, from those of the one before where nothing new came."""
+    if data is None:
+        return {}
+    if texts is not None and last is not None:
+        known = {entry.text.encode(): entry for entry in before.values() if entry.key.space == "§"}
+        found = [known.get(text) or listed_entry(data, text) for text in texts]
+        if len(known) == len(before) and None not in found:
+            return {entry.key: entry for entry in found if entry is not None}
+    return okf.entries_of(path, data)
 
 
 def _step(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import UsageError
+from gitmem.errors import GitMemError, UsageError
 from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory import journal, recorder
@@ -16,12 +17,11 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.journal import AbandonedJournal, Journal, Record
 from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.recorder import HELD, KINDS, Recorded, SessionInfo
+from gitmem.memory.threadlock import ThreadLock
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-
-Redactor = Callable[[object], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,48 @@ class HotMemoryBuffer:
 
     `push` appends to a journal on disk and waits for neither git nor a lock. `flush` drains
     everything in order as one commit. A process that dies in between loses nothing: the next one
-    finds its journal and commits it.
+    finds its journal and commits it. Any thread may push; one at a time flushes.
     """
 
-    def __init__(self, bundle: Bundle, session: SessionInfo, *, max_items: int | None = None) -> None:
+    def __init__(self, bundle: Bundle, session: SessionInfo | str, *, max_items: int | None = None) -> None:
+        """`session` is what is known of it, or its id alone."""
         config = bundle.config
+        info = bundle.sessions.info(session) if isinstance(session, str) else session
         self._bundle = bundle
-        self._session = session
-        self._sessions = {session.id: session}
+        self._session = info
+        self._sessions = {info.id: info}
         self._max_items = max_items or config.hot_memory_max
-        self._journal = Journal.create(
+        self.journal = Journal.create(
             bundle.journal_dir, clock=bundle.clock, fsync=config.fsync, interval_ms=config.fsync_interval_ms
         )
-        self._flushing = threading.Lock()
-        self._waiting = 0
+        self._flushing = ThreadLock("flush")
         self._count = threading.Lock()
+        self._waiting = 0
+        self._committed = 0  # the last number that a commit has, also where the journal could not drop it
+        bundle.capture.add(self)
 
     @property
     def session(self) -> SessionInfo:
         return self._session
+
+    @property
+    def sessions(self) -> Mapping[str, SessionInfo]:
+        """What is known of every session that events were pushed in."""
+        return self._sessions
+
+    @property
+    def writer(self) -> str:
+        """The name of this writer's parts, which is the journal's."""
+        return self.journal.uuid
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes events: not closed, and not another process's."""
+        return self.journal.is_open
+
+    @property
+    def is_full(self) -> bool:
+        return self._waiting >= self._max_items
 
     def __len__(self) -> int:
         """How many events wait for a flush."""
@@ -63,86 +86,114 @@ class HotMemoryBuffer:
 
     def enter(self, session: SessionInfo) -> None:
         """Events pushed from here on belong to another session."""
-        self._session = session
         self._sessions[session.id] = session
+        self._session = session
 
-    def push(self, _kind: str = "observation", **fields: Any) -> str:
+    def push(self, /, _kind: str = "observation", **fields: Any) -> str:
         """Take in one event; it is on disk when this returns. Gives the event's id.
 
-        Flushes when the buffer is full, or at once where the hot buffer is switched off.
+        Flushes when the buffer is full, or at once where the hot buffer is switched off. Gives
+        nothing for a kind that the settings leave out.
         """
         event_id = self.append(_kind, **fields)
-        if not self._bundle.config.use_hot_memory:
+        config = self._bundle.config
+        if not event_id:
+            return ""
+        if not config.use_hot_memory or (_kind == "tool_call" and config.snapshot_on_tool_call):
             self.flush("explicit")
-        elif self._waiting >= self._max_items:
+        elif self.is_full:
             self.flush("buffer-max")
         return event_id
 
-    def append(self, _kind: str = "observation", **fields: Any) -> str:
+    def append(
+        self, /, _kind: str = "observation", _session: SessionInfo | None = None, **fields: Any
+    ) -> str:
         """Take in one event and never flush: for an agent's own thread, where nothing may wait."""
         if _kind not in KINDS:
             raise UsageError(f"There is no event kind {_kind!r}: the kinds are {', '.join(KINDS)}.")
+        if not self._is_wanted(_kind):
+            return ""
+        if _session is not None:
+            self._sessions[_session.id] = _session
+        session = _session or self._session
         at = str(fields.pop("timestamp", "") or "")
         texts = recorder.as_texts(_kind, fields)
         redacted = {name: self._bundle.redact(text) for name, text in texts.items()}
-        record = self._journal.append(_kind, redacted, self._session.id, _context(self._session), at)
+        record = self.journal.append(_kind, redacted, session.id, _context(session), at)
         with self._count:
             self._waiting += 1
-        return record.id(self._journal.uuid)
+        return record.id(self.journal.uuid)
 
-    @property
-    def is_full(self) -> bool:
-        return self._waiting >= self._max_items
+    def _is_wanted(self, kind: str) -> bool:
+        config = self._bundle.config
+        return (kind != "tool_call" or config.log_tool_calls) and (kind != "decision" or config.log_decisions)
 
     def flush(self, trigger: Trigger = "explicit", *, origin: Origin | None = None) -> Flushed:
         """Drain everything in order as one commit; what can not be committed stays in the journal."""
-        with self._flushing:
-            records = self._journal.records()
-            if not records:
-                return Flushed((), None)
-            events = [as_event(record, self._journal.uuid) for record in records]
-            published = commit_events(
+        with self.drained() as events:
+            published = events and commit_events(
                 self._bundle,
                 events,
-                writer=self._journal.uuid,
+                writer=self.writer,
                 sessions=self._sessions,
                 kind="flush",
                 origin=(origin or origin_of(self._bundle, self._session)).because(trigger),
             )
-            self.forget(records)
-            return Flushed(tuple(events), published)
+        if self._bundle.config.snapshot_on_tool_call:
+            self._snapshot(events)
+        return Flushed(tuple(events), published or None)
+
+    @contextmanager
+    def drained(self) -> Iterator[list[Event]]:
+        """The events that wait, for a commit inside the block; when it ends well, they wait no more.
+
+        An error inside keeps them, and says so.
+        """
+        with self._flushing:
+            records = [record for record in self.journal.records() if record.seq > self._committed]
+            try:
+                yield [as_event(record, self.writer) for record in records]
+            except GitMemError as error:
+                if records:
+                    many = "1 event waits" if len(records) == 1 else f"{len(records)} events wait"
+                    error.args = (f"{error} {many} in the journal for the next flush.",)
+                raise
+            if records:
+                self._committed = records[-1].seq
+                with self._count:
+                    self._waiting = max(0, self._waiting - len(records))
+            try:
+                self.journal.forget(self._committed)
+            except GitMemError as error:  # the commit is made, and nothing is stored twice
+                self._bundle.warnings.append(str(error))
 
     def waiting(self) -> list[Event]:
-        """The events that a larger transaction may commit; tell `forget` when it has."""
-        return [as_event(record, self._journal.uuid) for record in self._journal.records()]
+        """The events that wait for a flush, in order."""
+        records = self.journal.records()
+        return [as_event(record, self.writer) for record in records if record.seq > self._committed]
 
-    @property
-    def writer(self) -> str:
-        return self._journal.uuid
-
-    @property
-    def sessions(self) -> Mapping[str, SessionInfo]:
-        return self._sessions
-
-    def forget(self, done: Sequence[Record] | Sequence[Event]) -> None:
-        """These are committed: the journal may drop them."""
-        if done:
-            last = done[-1]
-            sequence = last.seq if isinstance(last, Record) else int(last.id.rpartition("-")[2])
-            self._journal.forget(sequence)
-            with self._count:
-                self._waiting = max(0, self._waiting - len(done))
+    def _snapshot(self, events: Sequence[Event]) -> None:
+        """The snapshot that `snapshot_on_tool_call` asks for; the commit stands without it."""
+        tools = [event.fields.get("tool_name", "") for event in events if event.kind == "tool_call"]
+        if not tools:
+            return
+        try:
+            origin = origin_of(self._bundle, self._session)
+            self._bundle.snapshots.automatic(origin=origin, reason=f"tool call {tools[-1]}")
+        except GitMemError as error:
+            self._bundle.warnings.append(f"No snapshot after the call of {tools[-1]}: {error}")
 
     def abandon(self) -> None:
         """Give the journal back as it is: whoever comes next commits what is in it."""
-        self._journal.close()
+        self._bundle.capture.drop(self)
+        self.journal.close()
 
     def close(self, trigger: Trigger = "shutdown") -> Flushed:
         """Flush and give the journal back; where the flush fails, the next start finds it."""
         try:
-            return self.flush(trigger)
+            return self.flush(trigger) if self.is_open else Flushed((), None)
         finally:
-            self._journal.close()
+            self.abandon()
 
 
 def commit_events(

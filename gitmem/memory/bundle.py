@@ -16,16 +16,19 @@ from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.git.tree import Tree
+from gitmem.memory.capture import Capture
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
+    from gitmem.memory.buffer import Flushed
     from gitmem.memory.curated import CuratedStore
     from gitmem.memory.edits import Edits
+    from gitmem.memory.facts import Distiller
     from gitmem.memory.gate import Gate
     from gitmem.memory.history import History
     from gitmem.memory.indexing import Indexing
-    from gitmem.memory.origin import Origin
+    from gitmem.memory.origin import Origin, Trigger
     from gitmem.memory.plans import Plans
     from gitmem.memory.quarantine import Quarantine
     from gitmem.memory.sessions import Session, Sessions
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from gitmem.okf.concept import Concept
 
 Clock = Callable[[], datetime]
+Lookup = Callable[[str], str]
 Work = Callable[["Edits"], Message | None]
 """Adds to the edits and says what the commit is about; None where there is nothing to commit."""
 
@@ -41,18 +45,43 @@ Work = Callable[["Edits"], Message | None]
 # What only some commands need is imported where it is used: start-up is a feature.
 
 
-class Bundle:
-    """One bundle, opened. `clock` gives aware datetimes; `person` is who edits files by hand here."""
+def _nothing(_name: str) -> str:
+    return ""
 
-    def __init__(self, repository: Repository, config: Config, clock: Clock, person: str = "") -> None:
+
+class Bundle:
+    """One bundle, opened.
+
+    `clock` gives aware datetimes; `person` is who edits files by hand here; `lookup` gives the value
+    of an environment variable, for the key of an endpoint.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        config: Config,
+        clock: Clock,
+        person: str = "",
+        lookup: Lookup = _nothing,
+    ) -> None:
         self.repository = repository
         self.config = config
         self.clock = clock
         self.person = person or "human"
+        self.lookup = lookup
         self.warnings: list[str] = []
+        self.capture = Capture(self)
 
     @classmethod
-    def open(cls, root: str, *, config: Config | None = None, clock: Clock, person: str = "") -> Bundle:
+    def open(
+        cls,
+        root: str,
+        *,
+        config: Config | None = None,
+        clock: Clock,
+        person: str = "",
+        lookup: Lookup = _nothing,
+    ) -> Bundle:
         """The bundle whose work tree is `root`."""
         repository = open_repository(root)
         if repository.tip() is None:
@@ -66,7 +95,7 @@ class Bundle:
                 f"{repository.root} is a repository without commits, not a bundle yet.",
                 hint="Make it one with `gitmem init`.",
             )
-        return cls(repository, config or Config(), clock, person)
+        return cls(repository, config or Config(), clock, person, lookup)
 
     @property
     def root(self) -> str:
@@ -231,16 +260,19 @@ class Bundle:
     ) -> str:
         return self.record_event("tool_call", session=session, tool_name=tool_name, args=args, result=result)
 
-    def record_event(self, kind: str, *, session: str = "", **fields: object) -> str:
-        """One event, committed before this returns; without a session it goes to today's. Gives its id."""
-        from gitmem.memory.buffer import HotMemoryBuffer
+    def record_turn(self, user: str, assistant: str, *, session: str = "") -> str:
+        return self.record_event("turn", session=session, user=user, assistant=assistant)
 
-        buffer = HotMemoryBuffer(self, self.sessions.info(session))
-        try:
-            event_id = buffer.append(kind, **fields)
-        finally:
-            buffer.close("explicit")
-        return event_id
+    def record_event(self, kind: str, *, session: str = "", **fields: object) -> str:
+        """One event, committed before this returns; without a session it goes to today's. Gives its id.
+
+        Nothing is recorded, and an empty id given, for a kind that the settings leave out.
+        """
+        return self.capture.record(kind, session, fields)
+
+    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flushed]:
+        """Commit what waits in the open buffers of this process, as every snapshot and restore does first."""
+        return self.capture.flush(trigger)
 
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
@@ -264,6 +296,19 @@ class Bundle:
         told = recover(self)
         self.warnings += told
         return told
+
+    @cached_property
+    def distiller(self) -> Distiller:
+        """What takes facts out of a conversation: the rules, or the endpoint that the settings name."""
+        from gitmem.memory.compression import make_distiller
+
+        return make_distiller(self.config, self, self.lookup, self.warnings.append)
+
+    def nudge(self, turn: int) -> str:
+        """The memory nudge for the turn of that number (from 1), where one is due; else nothing."""
+        from gitmem.memory.nudge import NUDGE, nudge_due
+
+        return NUDGE if nudge_due(turn, self.config.nudge_interval) else ""
 
     def redact(self, text: str) -> str:
         """Text without secrets: what is journaled, committed or sent is never the secret itself."""

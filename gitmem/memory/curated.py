@@ -209,7 +209,7 @@ class CuratedStore:
         )
         done = _Done(target)
         now = self._bundle.now()
-        door = _Door(self._bundle, edits, path, origin, by_person, done.held)
+        door = Door(self._bundle, edits, path, origin, by_person, done.held)
         for number, operation in enumerate(operations):
             file = self._operate(file, operation, done, door, at=later(now, number))
         done.usage, done.count = file.usage + others, len(file.entries)
@@ -226,13 +226,13 @@ class CuratedStore:
         if done.changed:
             edits.write(path, file.render())
             edits.log(
-                LogLine(now, "HermesMemory", what, f"memory:{now}:{number}")
-                for number, what in enumerate(done.what)
+                LogLine(now, "HermesMemory", what, f"memory:{now}:{entry_hash(what)[:8]}")
+                for what in done.what
             )
         return done
 
     def _operate(
-        self, file: CuratedFile, operation: Operation, done: _Done, door: _Door, *, at: str
+        self, file: CuratedFile, operation: Operation, done: _Done, door: Door, *, at: str
     ) -> CuratedFile:
         if operation.action == "add":
             text = door.admit(operation.content)
@@ -294,7 +294,7 @@ class CuratedStore:
 
 
 @dataclass(frozen=True, slots=True)
-class _Door:
+class Door:
     """What new texts for one file pass: redaction, the scanner, and what was retracted."""
 
     bundle: Bundle

@@ -29,7 +29,7 @@ from gitmem.memory.abandoned import AbandonedJournal, abandoned, pending_count
 from gitmem.memory.cleaning import MAX_DEPTH, MAX_EVENT_BYTES, cleaned, plain, texts, too_large
 from gitmem.memory.descriptors import begin, read_part, write_all
 from gitmem.memory.journalfile import Record
-from gitmem.memory.threadlock import ThreadLock, busy
+from gitmem.memory.threadlock import ThreadLock
 from gitmem.memory.writerlock import WRITE, WriterLock, remove
 from gitmem.okf.timestamps import canonical, stamp
 
@@ -123,6 +123,11 @@ class Journal:
                 f"No journal can be kept in {directory} ({_reason(error)}): mend that and try again."
             ) from error
         return cls(directory, uuid, lock, descriptor, clock=clock, fsync=fsync, interval_ms=interval_ms)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be written to: not closed, and not left behind by a fork."""
+        return not self._closed and not self._lock.lost
 
     def append(
         self,
@@ -246,7 +251,7 @@ class Journal:
         turn = self._turn
         with turn.lock:  # not `with turn`: a handler that raises must find no moment that leaves it taken
             if turn.taken:
-                raise busy()
+                raise turn.busy()
             turn.taken = True
             try:
                 return self._write(kind, at, session, fields, context)

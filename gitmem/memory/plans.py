@@ -153,10 +153,15 @@ class Plans:
         return self.get(plan.path)
 
     def complete(self, name: str, *, origin: Origin | None = None) -> Plan:
-        """Finish a plan: it moves to the archive as it stands, open steps included."""
+        """Finish a plan: it moves to the archive as it stands, open steps included.
+
+        What waits in the buffers of this process is flushed first, and a snapshot follows where the
+        settings want one.
+        """
         plan = self.get(name)
         if plan.is_archived:
             return plan
+        self._bundle.flush_buffers("plan-complete")
         at = self._bundle.now()
         target = layout.plan_archive(plan.path)
 

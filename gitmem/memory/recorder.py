@@ -228,7 +228,8 @@ def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts, tran
     fields = dict(event.fields)
     if event.kind == "tool_call":
         fields["result"] = cut(fields.get("result", ""), RESULT_LIMIT)
-        ensure_tool(edits, fields.get("tool_name", ""), event.at)
+        description, schema = fields.pop("description", ""), _schema(fields.pop("schema", ""))
+        ensure_tool(edits, fields.get("tool_name", ""), event.at, description, schema)
     elif event.kind == "decision":
         fields["concept"] = _write_decision(edits, event, info)
     elif event.kind == "turn":
@@ -278,6 +279,8 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
     if not name.strip():
         raise InvalidContent("A tool call needs the name of the tool.")
     path = layout.tool(name)
+    if path in edits and not description and schema is None:
+        return path
     data = edits.read(path)
     if data is None:
         concept = Concept.new(layout.TOOL, "", title=name, name=name, generated=_generated(at))
@@ -291,6 +294,14 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
         )
     edits.write(path, concept.render())
     return path
+
+
+def _schema(text: str) -> object:
+    """The schema that a tool call brought along; what is no JSON is none."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def log_line(event: Event) -> LogLine | None:
@@ -336,4 +347,6 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
         raise InvalidContent("An observation needs content.")
     if kind == "decision" and not texts.get("decision", "").strip():
         raise InvalidContent("A decision needs the decision itself.")
+    if kind == "tool_call" and not texts.get("tool_name", "").strip():
+        raise InvalidContent("A tool call needs the name of the tool.")
     return texts

@@ -47,8 +47,13 @@ def restore(
     dry_run: bool = False,
     origin: Origin,
 ) -> Restored:
-    """Put the memory back to a revision, whole or below some paths, as one commit on top."""
+    """Put the memory back to a revision, whole or below some paths, as one commit on top.
+
+    What waits in the buffers of this process is flushed first: it happened before the restore.
+    """
     target = bundle.resolve(revision)
+    if not dry_run:
+        bundle.flush_buffers()
     wanted = bundle.repository.tree(target)
     for path in paths:
         if path not in wanted and path not in bundle.tree():

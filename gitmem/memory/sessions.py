@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from gitmem.git.files import read_file, replace_file
 from gitmem.git.message import Message
 from gitmem.memory import recorder
 from gitmem.memory.buffer import HotMemoryBuffer, origin_of
+from gitmem.memory.curated import Door
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.promptblock import FrozenBlock, freeze
@@ -27,6 +28,7 @@ from gitmem.okf.pages import LogLine
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.compression import Compressed, Compressor, Messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,14 @@ class SessionState:
     def info(self) -> SessionInfo:
         known = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
         return SessionInfo(self.id, **{name: self.get(name) for name in known})
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """What became of a fact about the user: its commit, or the ids under which it is held for a person."""
+
+    published: Published | None
+    held: tuple[str, ...] = ()
 
 
 class Sessions:
@@ -149,16 +159,18 @@ class Sessions:
         The same id again resumes it; that is not a fork. `keep_open` makes it the session of the
         commands that follow on this machine.
         """
-        if "parent" in known and known["parent"] == session:
+        if known.get("parent") == session:
             known = {**known, "parent": ""}
+        if known.get("title"):
+            known = {**known, "title": self._bundle.redact(known["title"])}
         session = session or self._fresh_id()
         info = self.info(session, **known)
         now = self._bundle.now()
         if not info.started:
             info = replace(info, started=now)
-        self._write(
-            info, {"status": "open", "ended": None}, f"{info.id} started", now, origin_of(self._bundle, info)
-        )
+        told = {name: value for name, value in known.items() if value}
+        changes = {**told, "status": "open", "ended": None}
+        self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle, info))
         if keep_open:
             replace_file(
                 self._open_path, json.dumps({"id": info.id}).encode(), scratch=self._bundle.repository.scratch
@@ -170,14 +182,26 @@ class Sessions:
         session: str = "",
         *,
         buffer: HotMemoryBuffer | None = None,
+        messages: Messages = (),
+        compressor: Compressor | None = None,
         trigger: Trigger = "session-end",
         **known: Any,
     ) -> Published | None:
-        """Close a session: flush what waits, a closing line, counts; again it changes nothing."""
-        session = session or (buffer.session.id if buffer else "") or self.open_id()
+        """Close a session: flush what waits, a closing line, counts; again it changes nothing.
+
+        Of `messages`, those that no compression has seen are distilled: `compressor` knows which,
+        and has the buffer.
+        """
+        session = session or (buffer.session.id if buffer is not None else "") or self.open_id()
         if not session:
             raise UsageError("No session is open: name the one to end.")
-        if buffer is not None:
+        if buffer is not None and messages and compressor is None:
+            from gitmem.memory.compression import Compressor
+
+            compressor = Compressor(self._bundle, buffer)
+        if compressor is not None:
+            compressor.finish(messages, trigger=trigger)
+        elif buffer is not None:
             buffer.flush(trigger)
         state = self.get(session)
         if self.open_id() == session:
@@ -195,6 +219,30 @@ class Sessions:
         self.snapshot(state.info, "session end")
         return published
 
+    def switch(
+        self,
+        buffer: HotMemoryBuffer,
+        session: str,
+        *,
+        trigger: Trigger = "session-end",
+        ending: bool = True,
+        **known: str,
+    ) -> SessionInfo:
+        """Go on in another session: what waits is flushed, the new one begins and names its parent.
+
+        The old one is ended unless it goes on elsewhere (a branch, say). The same id is no switch.
+        """
+        old = buffer.session
+        buffer.flush(trigger)
+        if session == old.id:
+            return old
+        known = {"parent": old.id, "platform": old.platform, "model": old.model, "agent": old.agent, **known}
+        info = self.start(session, **{name: value for name, value in known.items() if value})
+        buffer.enter(info)
+        if ending and self.find(old.id) is not None:
+            self.end(old.id, trigger=trigger)
+        return info
+
     def snapshot(self, info: SessionInfo, reason: str) -> None:
         """An automatic snapshot, where the settings want one and something changed since the last."""
         if self._bundle.config.auto_snapshot:
@@ -206,11 +254,20 @@ class Sessions:
 
         def work(edits: Edits) -> Message | None:
             data = edits.read(state.path)
-            if data is not None:
-                edits.write(state.path, Concept.parse(data, state.path).with_meta(**changes).render())
+            if data is None:
+                return None
+            edits.write(state.path, Concept.parse(data, state.path).with_meta(**changes).render())
             return Message("session", f"{session} noted")
 
         self._bundle.commit(work, purpose="session", origin=origin or origin_of(self._bundle, state.info))
+
+    def note_block(self, session: str, block: FrozenBlock) -> None:
+        """Remember which prompt block a session used; `trace` needs to know."""
+        used = {"commit": block.commit, "hash": block.hash}
+        listed = self.get(session).concept.meta.get("prompt_blocks")
+        known = list(listed) if isinstance(listed, list) else []
+        if used not in known:
+            self.annotate(session, {"prompt_blocks": [*known, used]})
 
     def _write(
         self, info: SessionInfo, changes: Mapping[str, object], line: str, at: str, origin: Origin
@@ -240,6 +297,8 @@ class Session:
         self.info = info
         self.buffer = HotMemoryBuffer(bundle, info)
         self._block: FrozenBlock | None = None
+        self._compressor: Compressor | None = None
+        self._ended = False
 
     @property
     def id(self) -> str:
@@ -248,14 +307,10 @@ class Session:
     def record_observation(self, content: str, category: str = "Observation") -> str:
         return self.buffer.push("observation", content=content, category=category)
 
-    def record_decision(self, decision: str, rationale: str = "", tags: tuple[str, ...] = ()) -> str:
-        if not self._bundle.config.log_decisions:
-            return ""
+    def record_decision(self, decision: str, rationale: str = "", tags: Iterable[str] = ()) -> str:
         return self.buffer.push("decision", decision=decision, rationale=rationale, tags=list(tags))
 
     def record_tool_call(self, tool_name: str, args: object = None, result: str = "") -> str:
-        if not self._bundle.config.log_tool_calls:
-            return ""
         return self.buffer.push("tool_call", tool_name=tool_name, args=args, result=result)
 
     def record_turn(self, user: str, assistant: str) -> str:
@@ -264,36 +319,70 @@ class Session:
     def flush(self, trigger: Trigger = "explicit") -> list[Event]:
         return list(self.buffer.flush(trigger).events)
 
+    def annotate(self, **known: object) -> None:
+        """Add what became known of the session: `tokens={"input": 1200, "output": 300}`, a title."""
+        self._bundle.sessions.annotate(self.id, known)
+
     def prompt_block(self) -> str:
-        """The prompt block, frozen at the first call; the session's concept records which one it was."""
+        """The prompt block, frozen until the session ends or compresses; the session records which it was."""
         if self._block is None:
             self._block = freeze(self._bundle)
-            used = [{"commit": self._block.commit, "hash": self._block.hash}]
-            self._bundle.sessions.annotate(self.id, {"prompt_blocks": used})
+            self._bundle.sessions.note_block(self.id, self._block)
         return self._block.text
+
+    @property
+    def compressor(self) -> Compressor:
+        from gitmem.memory.compression import Compressor
+
+        if self._compressor is None:
+            self._compressor = Compressor(self._bundle, self.buffer)
+        return self._compressor
+
+    def compress(self, messages: Messages) -> Compressed:
+        """Keep the durable facts of messages that are about to be forgotten, with what waits, as one commit."""
+        done = self.compressor.compress(messages)
+        self._block = None
+        return done
+
+    def end(self, messages: Messages = (), **known: object) -> None:
+        """Flush and close; of `messages` the facts are kept that no compression has seen. Once is enough."""
+        if self._ended:
+            return
+        compressor = self.compressor if messages else None
+        self._bundle.sessions.end(
+            self.id, buffer=self.buffer, messages=messages, compressor=compressor, **known
+        )
+        self._ended = True
 
 
 @contextlib.contextmanager
 def open_session(bundle: Bundle, session: str = "", **known: str) -> Iterator[Session]:
     """Begin or resume a session; it is flushed and ended on the way out, also after an error."""
     handle = Session(bundle, bundle.sessions.start(session, keep_open=False, **known))
-    bundle.sessions.snapshot(handle.info, "session start")
     try:
+        bundle.sessions.snapshot(handle.info, "session start")
         yield handle
     finally:
         try:
-            bundle.sessions.end(handle.id, buffer=handle.buffer)
+            handle.end()
         finally:
             handle.buffer.close()
 
 
-def add_user_profile(bundle: Bundle, text: str, *, origin: Origin) -> Published | None:
-    """A fact about the user, written at once: never buffered, never over an earlier one of that day."""
-    text = bundle.redact(text)
+def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bool = False) -> Profiled:
+    """A fact about the user, written at once: never buffered, never over an earlier one of that day.
+
+    It passes the same door as the curated store: blocked, held, or in.
+    """
     now = bundle.now()
     path = layout.user_profile(now)
+    held: list[str] = []
 
     def work(edits: Edits) -> Message | None:
+        held.clear()
+        admitted = Door(bundle, edits, path, origin, by_person, held).admit(text)
+        if admitted is None:
+            return None
         data = edits.read(path)
         file = (
             CuratedFile.parse(data, path)
@@ -302,10 +391,13 @@ def add_user_profile(bundle: Bundle, text: str, *, origin: Origin) -> Published 
                 layout.USER_PROFILE, f"User profile, {layout.day(now)}", tags=["user", "profile"]
             )
         )
-        added = file.add(text, file.next_at(now))
+        added = file.add(admitted, file.next_at(now))
+        if added == file:
+            return None
         edits.write(path, added.render())
-        edits.log([LogLine(now, "UserProfile", text, f"profile:{now}")])
+        edits.log([LogLine(now, "UserProfile", admitted, f"profile:{now}")])
         edits.want_log()
-        return Message("memory", f"user profile: {text}") if added != file else None
+        return Message("memory", f"user profile: {admitted}")
 
-    return bundle.commit(work, purpose="user profile", origin=origin)
+    published = bundle.commit(work, purpose="user profile", origin=origin)
+    return Profiled(published, tuple(held))

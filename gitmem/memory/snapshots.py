@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.errors import InvalidContent, UnknownRevision
-from gitmem.git.message import Message, one_line
+from gitmem.git.files import read_file, replace_file
+from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.memory.edits import Edits
@@ -49,6 +52,7 @@ class Snapshots:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
+        self._note = os.path.join(bundle.state_dir, "last-snapshot")
 
     def all(self, *, automatic: bool = True) -> list[Snapshot]:
         """Snapshots, the oldest first."""
@@ -78,6 +82,7 @@ class Snapshots:
     def create(self, name: str = "", note: str = "", *, origin: Origin, plan: str = "") -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
         note = self._bundle.redact(note)
+        self._bundle.flush_buffers()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()
             check_ref_name(SNAPSHOTS + name)
@@ -110,9 +115,10 @@ class Snapshots:
 
     def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
         """A tag on the present state with its circumstances; None where nothing changed since the last."""
+        self._bundle.flush_buffers()
         with self._bundle.writing("snapshot"):
             tip = self._bundle.tip
-            if any(snapshot.commit == tip for snapshot in self.all()):
+            if self._is_tagged(tip):
                 return None
             state = {
                 "reason": reason,
@@ -122,7 +128,21 @@ class Snapshots:
                 "session": origin.session,
             }
             known = {key: value for key, value in state.items() if value}
-            return self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
+            made = self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
+            with contextlib.suppress(OSError):  # it only saves a second tag on the same commit
+                replace_file(self._note, f"{tip} {made.name}".encode(), scratch=self._repository.scratch)
+            return made
+
+    def _is_tagged(self, commit: Oid) -> bool:
+        """Whether the newest snapshot is of this commit: by its own words, or by the note of the last one.
+
+        There are as many tags as there were sessions: they are not gone through.
+        """
+        names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
+        noted, _, name = (read_file(self._note) or b"").decode("utf-8", "replace").partition(" ")
+        if noted == commit:
+            names = (*names, name)
+        return any(self._repository.refs.read(SNAPSHOTS + name) is not None for name in names if name)
 
     def delete(self, name: str) -> Snapshot:
         """Delete a snapshot's tag; the history it named stays."""

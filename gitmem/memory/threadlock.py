@@ -13,7 +13,8 @@ class ThreadLock:
     A signal handler may come in the middle of a push, and push.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: str = "push") -> None:
+        self.purpose = purpose
         self.lock = threading.RLock()
         self.taken = False
 
@@ -21,13 +22,12 @@ class ThreadLock:
         self.lock.acquire()
         if self.taken:
             self.lock.release()
-            raise busy()
+            raise self.busy()
         self.taken = True
 
     def __exit__(self, *_: object) -> None:
         self.taken = False
         self.lock.release()
 
-
-def busy() -> BundleBusy:
-    return BundleBusy("The journal is in the middle of a push on this very thread: try again after it.")
+    def busy(self) -> BundleBusy:
+        return BundleBusy(f"This very thread is in the middle of a {self.purpose}: try again after it.")

@@ -103,16 +103,16 @@ def trace(bundle: Bundle, text: str) -> Traced:
 
 def _lives(bundle: Bundle, text: str) -> Iterator[Life]:
     """Oldest first: each entry with the text, from the commit it came with to the one it left with."""
-    needle = text.encode()
+    needle = text.casefold()
     open_lives: dict[tuple[str, EntryKey], Life] = {}
     told: list[Life] = []
     for commit, changes in bundle.history.tree_changes():
         for change in changes:
             before = bundle.repository.store.blob(change.old.oid) if change.old else b""
             after = bundle.repository.store.blob(change.new.oid) if change.new else b""
-            if needle not in before and needle not in after:
+            if not _mentions(before, needle) and not _mentions(after, needle):
                 continue
-            now = _holding(change.path, after, text)
+            now = _holding(change.path, after, needle)
             for place in [place for place in open_lives if place[0] == change.path and place[1] not in now]:
                 open_lives.pop(place).left = LogEntry.of(commit)
             for key, found in now.items():
@@ -123,10 +123,15 @@ def _lives(bundle: Bundle, text: str) -> Iterator[Life]:
     yield from told
 
 
-def _holding(path: str, data: bytes, text: str) -> dict[EntryKey, str]:
+def _mentions(data: bytes, needle: str) -> bool:
+    return needle in data.decode("utf-8", "replace").casefold()
+
+
+def _holding(path: str, data: bytes, needle: str) -> dict[EntryKey, str]:
     if not data:
         return {}
-    return {key: entry.text for key, entry in okf.entries_of(path, data).items() if text in entry.text}
+    entries = okf.entries_of(path, data)
+    return {key: entry.text for key, entry in entries.items() if needle in entry.text.casefold()}
 
 
 def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:

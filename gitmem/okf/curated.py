@@ -211,6 +211,37 @@ def split_texts(body: str) -> Iterator[str]:
             yield text
 
 
+def raw_texts(data: bytes) -> tuple[bytes, ...] | None:
+    """The texts of a § file as gitmem writes it, without reading its front matter; None for any other form.
+
+    Following a file through a thousand revisions needs little else, and reading YAML each time is slow.
+    """
+    if not data.startswith(b"---\n") or b"\r" in data:
+        return None
+    end = data.find(b"\n---\n")
+    if end < 0:
+        return None
+    body = data[end + 5 :]
+    texts = tuple(body.split("\n§\n".encode())) if body else ()
+    return texts if all(text.strip() == text and text for text in texts) else None
+
+
+def listed_entry(data: bytes, text: bytes) -> Entry | None:
+    """One entry of a § file as gitmem writes it, from its own line of the list; None for any other form."""
+    try:
+        known = text.decode()
+    except UnicodeDecodeError:
+        return None
+    name = entry_hash(known)
+    line = re.search(
+        rb'\n- \{h: "?%s"?, at: "([^"\n]*)"(?:, replaces: "?([0-9a-f]{32})"?)?\}\n' % name.encode(), data
+    )
+    if line is None:
+        return None
+    replaces = line[2].decode() if line[2] else ""
+    return Entry(EntryKey(_MARK, name), known, line[1].decode("utf-8", "replace"), replaces)
+
+
 def check_text(text: str) -> str:
     """The text as an entry stores it, stripped; InvalidContent when it can not be one entry."""
     stored = text.strip()

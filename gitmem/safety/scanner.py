@@ -296,8 +296,9 @@ _CLOSED = re.compile(r"[\w.,!]{0,14}[\"'`)]")
 _DISCUSSION = re.compile(
     r"\b(?:attack(?:s|er|ers)?\b(?!@)|adversar\w+|malicious (?:users?|actors?|prompts?|inputs?)|techniques?|research(?:ers?)?|papers?|"
     r"detect(?:s|ed|ing|ion|or|ors)?|classif\w+|mitigat\w+|vulnerabilit\w+|owasp|red[- ]team\w*|benchmark\w*|"
-    r"prevent(?:s|ing|ion)?|defen[cs]es?|protect(?:s|ed|ing|ion)?|"
-    r"novel|thriller|villain|sci-fi|screenplay|protagonist|fiction|documentation|tutorial|article)\b"
+    r"prevent(?:s|ing|ion)?|defen[cs]es?|protect(?:s|ing|ion)?|"
+    r"novel|thriller|villain|sci-fi|screenplay|protagonist|fiction|writing a|novelist|"
+    r"what (?:is|are|does|was)|compar(?:e|es|ed|ing)|discuss(?:es|ed|ing|ion)?|explain(?:s|ed|ing))\b"
 )
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]")

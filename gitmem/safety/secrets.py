@@ -284,7 +284,7 @@ def _in_headers(text: str, found: _Found) -> None:
     if "bearer" in low or "authorization" in low or "ssws" in low:
         for match in _matches(low, _pattern(_HEADER)):
             value = text[slice(*match.span("token"))]
-            if len(value) >= 16 and found.judge(_token_like, value):
+            if found.judge(_token_like, value):
                 found.add("auth-header", match.start(), *match.span("token"))
     if "basic" in low:
         for match in _matches(low, _pattern(_BASIC)):
@@ -298,9 +298,9 @@ def _in_headers(text: str, found: _Found) -> None:
 
 
 _HEADER = (
-    r"(?:(?<![a-z])(?:bearer|ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
+    r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
     r"(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
-    r"(?P<token>[a-z0-9._~+/-]{12,4000}={0,2})"
+    r"(?=\S{0,99}[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
 _BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
 _LOGIN_OPTION = (
@@ -320,33 +320,20 @@ def _is_login(token: str) -> bool:
 
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
 
-# The stem of each word, and the kind of what it speaks of.
-_STEMS = {
-    "pass": "password",
-    "pwd": "password",
-    "psk": "password",
-    "kennwort": "password",
-    "contrase": "password",
-    "mot de passe": "password",
-    "senha": "password",
-    "пароль": "password",
-    "密": "password",
-    "パスワード": "password",
-    "비밀번호": "password",
-    "secret": "secret",
-    "credential": "secret",
-    "creds": "secret",
-    "token": "token",
-    "key": "api-key",
-}
-# What makes a stem the word that is meant. The stem stands first, so that the engine can skip to it.
+# What each word speaks of is a password, or else by the word's first letters:
+_KINDS = {"sec": "secret", "cre": "secret", "tok": "token", "key": "api-key"}
+# The stems stand first, so that the engine can skip to them.
 _WORD = r"""
     (?: pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))
       | pwd(?<![a-z]pwd)(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
       | senha | пароль | 密[码碼] | パスワード | 비밀번호
-      | secret(?:[ _-]?key)?+ | credential | creds | token | key(?<=[a-z0-9_ -]key)
+      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key(?<=[a-z0-9_ -]key))
     )
 """
+_STEMS = (
+    *("pass", "secret", "token", "key", "cred", "pwd", "psk", "kennwort", "contrase", "senha", "пароль"),
+    *("密", "パスワード", "비밀번호"),
+)
 # A key of these is kept secret, and any `something_key` unless it is one of the others.
 _KEPT = (
     *("api", "access", "private", "signing", "encryption", "master", "license", "account", "auth", "service"),
@@ -384,15 +371,16 @@ _STRONG = r"""
 """
 _OPENING = r"""
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
-    (?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ])
 """
+# The least that a password, or a passphrase, or something else must have.
+_WORTH_A_LOOK = r"(?(key)(?=\S{10})(?=\S{0,99}[0-9])|(?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ]))"
 _TOLD = rf"""(?x)
     {_WORD}
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
     (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
-      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=\S{{0,40}}[0-9])) {_OPENING} )
+      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=\S{{0,40}}[0-9])) {_OPENING} {_WORTH_A_LOOK} )
 """
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
@@ -421,7 +409,7 @@ def _told(text: str, found: _Found) -> None:
 def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
     low, begin = found.low, match.start()
-    kind = next(kind for stem, kind in _STEMS.items() if low.startswith(stem, begin))
+    kind = _KINDS[match["key"][:3]] if match["key"] else "password"
     if kind == "api-key" and not _is_kept(low[max(0, begin - 16) : begin]):
         return 0, 0
     if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
@@ -435,8 +423,9 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
         start, quote = opening.end(), opening["quote"]
     end, quoted = _value(text, start, quote, found)
     # `--password x` and `with password x` are as good as `password: x`.
-    before = low[max(0, begin - 10) : begin]
-    weak = match["weak"] is not None and not before.endswith(("--", "with ", "using ", "with the "))
+    weak = bool(match["weak"]) and not low[max(0, begin - 10) : begin].endswith(
+        ("--", "with ", "using ", "with the ")
+    )
     if kind == "password":
         good = found.judge(_password_like, text[start:end], weak, quoted)
     else:
@@ -459,12 +448,12 @@ def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int
         if end > start and "\n" not in text[start:end] and found.is_free(start, end):
             return end - (text[end - 1] == "\\"), True
     # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
-    run = _pattern(r"(?:[^\s\"'`<,;&|]|[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])){1,256}+").match(text, start)
-    if not run:
-        return start, False
-    return start + len(text[start : found.free_until(start, run.end())].rstrip(".,;:!?)]}>*|\\")), False
+    run = _pattern(_RUN).match(text, start)
+    end = min(run.end(), start + 256) if run else start
+    return start + len(text[start : found.free_until(start, end)].rstrip(".,;:!?)]}>*|\\")), False
 
 
+_RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"
 # `login: maria / hunter22!`
 _PAIR = (
     r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}"
@@ -563,7 +552,7 @@ def _mixed(piece: str) -> bool:
 
 
 def _token_like(value: str) -> bool:
-    """Whether a value that is called a key is one: case, digits and length decide, words with hyphens do not."""
+    """Whether a value that is called a key is one: its letters and digits decide, words with hyphens do not."""
     if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or _placeholder(value):
         return False
     if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or _pattern(_REFERENCE).match(value):
@@ -615,8 +604,8 @@ _STANDS_FOR = (
     r"|none|null|nil|undefined|true|false)[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
 )
 _SAYS_SO = (
-    r"example|placeholder|change[-_ ]?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem|replace"
-    r"|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
+    r"example|placeholder|change[-_ ]?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem"
+    r"|replace|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
     r"|\{\{|\}\}|xxxx|\*\*\*|•|…|\.\.\.|____|00000000|1234567|abcdefg"
 )
 # URLs, names in a secret store, hashes that say so, versions, dates, mail addresses.

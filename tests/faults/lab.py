@@ -6,6 +6,7 @@ threads, because forking a test runner is asking for trouble.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
@@ -16,21 +17,20 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 # Imported here so that not every forked child does it again.
-import dulwich.ignore
-import dulwich.object_store
 import filelock  # noqa: F401
 import gitmem.git.packs
 import gitmem.git.worktree  # noqa: F401
 from gitmem.errors import GitMemError
 from gitmem.git.objects import render_tag
 from gitmem.git.recovery import hand_edits
+from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository
-from gitmem.git.transaction import writing
+from gitmem.git.transaction import HandEditsInTheWay, Published, writing
 from gitmem.git.tree import Edit
+from gitmem.git.worktree import HandEdit
 
 from tests.faults.trap import Trap
 from tests.git.support import (
@@ -40,9 +40,11 @@ from tests.git.support import (
     files_in_work_tree,
     fsck_clean,
     locks_left,
+    run_git,
     save,
     saved,
     tip_of,
+    try_git,
     work_file,
 )
 
@@ -220,7 +222,9 @@ def kill_each(root: Path, kind: str, edit: str) -> None:
         status = forked(lambda n=number: victim(root, edits, ledger, Trap(n, kill=True)))  # type: ignore[misc]
         assert status in (7, -signal.SIGKILL), status
         told = ledger.read()
-        verified(lambda: after(root, files, edits, told, edited), f"{kind}: killed at change {number}: {told}")
+        verified(
+            lambda: after(root, files, edits, told, edited), f"{kind}: killed at change {number}: {told}"
+        )
         if status == 7:
             print(number - 1, "moments")
             assert number > 20, "the trap wraps nothing any more"
@@ -278,8 +282,6 @@ def kill_leaving(root: Path) -> None:
             files, _ = prepare(root, "plain")
 
             def stage(later: bytes = later) -> None:
-                from tests.git.support import run_git
-
                 (root / "a.md").write_bytes(b"staged\n")
                 run_git(root, "add", "a.md")
                 (root / "a.md").write_bytes(later)
@@ -326,8 +328,6 @@ def kill_tags(root: Path) -> None:
                 shutil.rmtree(root, ignore_errors=True)
                 repository = make_repository(str(root))
                 commit = saved(repository, BEFORE).commit
-                from tests.git.support import run_git
-
                 for name in ("v1", "v2"):
                     run_git(root, "tag", name, commit.oid)
                 run_git(root, "pack-refs", "--all")
@@ -508,12 +508,36 @@ def many_writers(root: Path, processes: str, commits: str) -> None:
     verified(check, "many writers")
 
 
+def taken_in(repository: Repository, edits: list[HandEdit]) -> None:
+    """Commit hand edits as the bundle does: what was staged first, then what stands in the work tree."""
+    for staged in (True, False):
+        group = {edit.path: edit.data for edit in edits if edit.staged == staged}
+        later = {edit.path for edit in edits if not edit.staged} & group.keys() if staged else set()
+        if group:
+            save(repository, group, "taken in", takes_in=group, leaves=frozenset(later))
+
+
+def patiently(repository: Repository, commit: Callable[[], Published]) -> None:
+    """A commit as the bundle makes it: a person's edits in its way are taken in first."""
+    for _ in range(20):
+        try:
+            assert not commit().warning
+        except HandEditsInTheWay as stop:
+            with contextlib.suppress(HandEditsInTheWay):
+                taken_in(repository, stop.edits)
+        else:
+            return
+    raise AssertionError("edits without end")
+
+
 def beside_plain_git(root: Path, commits: str, how: str) -> None:
     """A git process commits in a loop while gitmem does: every acknowledged change is in the tip at the end."""
-    from tests.git.support import try_git
 
     def start() -> None:
-        saved(make_repository(str(root)), {**BEFORE, "plain.md": b"start\n", **{f"many/{n}.md": b"%d\n" % n for n in range(50)}})
+        saved(
+            make_repository(str(root)),
+            {**BEFORE, "plain.md": b"start\n", **{f"many/{n}.md": b"%d\n" % n for n in range(50)}},
+        )
 
     verified(start, "preparing")
     ledger = Ledger(root.parent / "ledger")
@@ -542,10 +566,9 @@ def beside_plain_git(root: Path, commits: str, how: str) -> None:
     def write() -> None:
         repository = open_repository(str(root))
         for number in range(int(commits)):
-            published = append(repository, f"own/{number % 3}.md", b"%d\n" % number)
+            patiently(repository, lambda n=number: append(repository, f"own/{n % 3}.md", b"%d\n" % n))  # type: ignore[misc]
             ledger.note(f"{number}")
-            assert not published.warning
-            saved(repository, {f"new/{number}.md": b"%d\n" % number})
+            patiently(repository, lambda n=number: saved(repository, {f"new/{n}.md": b"%d\n" % n}))  # type: ignore[misc]
             ledger.note(f"new-{number}")
 
     status = forked(write)
@@ -556,17 +579,20 @@ def beside_plain_git(root: Path, commits: str, how: str) -> None:
     def check() -> None:
         repository = open_repository(str(root))
         told = ledger.read()
+        taken_in(repository, hand_edits(repository))
         files = files_at(repository)
         lines = b"".join(files[f"own/{number}.md"] for number in range(3)).split()
         missing = [name for name in told if name.isdigit() and name.encode() not in lines]
         missing += [name for name in told if name.startswith("new-") and f"new/{name[4:]}.md" not in files]
         assert not missing, ("taken back by a plain git commit", missing)
-        print([name for name in told if name.startswith("plain:")])
+        fsck_clean(repository)
+        edits = run_git(root, "log", "--format=%s", "--grep=^flush: taken in").splitlines()
+        print([name for name in told if name.startswith("plain:")], len(edits), "taken in")
 
     verified(check, f"beside git ({how})")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _reported(name: str) -> Iterator[None]:
     try:
         yield

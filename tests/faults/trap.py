@@ -10,7 +10,18 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-CHANGING = ("write", "fsync", "fdatasync", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "ftruncate")
+CHANGING = (
+    "write",
+    "fsync",
+    "fdatasync",
+    "replace",
+    "rename",
+    "link",
+    "unlink",
+    "mkdir",
+    "rmdir",
+    "ftruncate",
+)
 NEEDS_SPACE = ("open", "write", "mkdir", "link", "replace", "rename", "fsync")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 

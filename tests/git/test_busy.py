@@ -16,7 +16,19 @@ from gitmem.git import recovery, refs, transaction
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository, remove_repository
 
-from tests.git.support import Git, append, files_at, fsck_clean, locks_left, run_git, save, saved, tip_of, try_git, work_file
+from tests.git.support import (
+    Git,
+    append,
+    files_at,
+    fsck_clean,
+    locks_left,
+    run_git,
+    save,
+    saved,
+    tip_of,
+    try_git,
+    work_file,
+)
 
 Snapshot = dict[str, bytes]
 
@@ -74,7 +86,8 @@ def orphan_branch(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [(detached, "detached"), (other_branch, "branch feature/x"), (orphan_branch, "branch new")]
+    ("how", "words"),
+    [(detached, "detached"), (other_branch, "branch feature/x"), (orphan_branch, "branch new")],
 )
 def test_head_is_elsewhere(filled: Repository, how: Callable[[Repository], None], words: str) -> None:
     """With HEAD on another branch, or on none, nothing is committed; back on main all goes on."""

@@ -331,3 +331,37 @@ def test_thousands_of_files(repository: Repository, git: Git) -> None:
 
     assert 1500 - 1 - 700 + 3 == len(git("ls-files").splitlines())
     fsck_clean(repository)
+
+
+@pytest.mark.parametrize("lag", [1, 4])
+def test_index_put_back_by_a_late_git(repository: Repository, git: Git, lag: int) -> None:
+    """An old index that a git command wrote over ours is no person's doing: it is brought along again."""
+    saved(repository, {"a.md": b"0\n", "gone.md": b"x\n", "d/b.md": b"x\n"})
+    index = Path(repository.worktree.index_path)
+    work_file(repository, "staged.md").write_bytes(b"by hand\n")
+    git("add", "staged.md")
+    old = index.read_bytes()
+    for number in range(lag):
+        saved(repository, {"a.md": b"%d\n" % (number + 1), f"n/{number}.md": b"new\n", "gone.md": None})
+    index.write_bytes(old)  # what `git commit` does when it read the index before our commits
+
+    assert [("staged.md", True)] == [(edit.path, edit.staged) for edit in hand_edits(repository)]
+    saved(repository, {"d/b.md": b"y\n"})
+
+    assert [("staged.md", True)] == [(edit.path, edit.staged) for edit in hand_edits(repository)]
+    assert "A  staged.md" == git("status", "--porcelain")
+    git("commit", "--quiet", "-m", "by hand")
+    fsck_clean(repository)
+
+
+def test_version_staged_by_hand_is_no_late_git(repository: Repository, git: Git) -> None:
+    """Staging a removal, or one of several old versions, is a person's doing and stays."""
+    saved(repository, {"a.md": b"0\n", "b.md": b"0\n"})
+    saved(repository, {"a.md": b"1\n", "b.md": b"1\n"})
+    git("reset", "--quiet", "HEAD~1", "--", "a.md")
+
+    found = {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+    saved(repository, {"c.md": b"1\n"})
+
+    assert {("a.md", b"0\n", True), ("a.md", b"1\n", False)} == found
+    assert found == {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}

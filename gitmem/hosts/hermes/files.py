@@ -1,0 +1,345 @@
+"""MEMORY.md and USER.md of a Hermes home, kept in step with the bundle in both directions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import BundleBusy, InvalidContent
+from gitmem.git.files import read_file, replace_file
+from gitmem.hosts.hermes.home import Home
+from gitmem.hosts.hermes.notices import newer
+from gitmem.memory import hostfiles
+from gitmem.memory.curated import TARGETS, Target
+from gitmem.memory.hostfiles import NAMES, HostChange, Notice, Taken
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+PATIENCE = 2.0
+"""How long a change without a notice waits for one: the host writes the file first and tells of it then."""
+_TRIES = 8
+_LOCK_WAIT = 2.0
+_COMPARE_WAIT = 20.0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Compared:
+    """What one compare did."""
+
+    written: list[str] = field(default_factory=list)
+    """Names of host files that were brought along."""
+    taken: int = 0
+    """Commits that were made of the host's changes."""
+    waiting: bool = False
+    """Something without a notice is too young to tell whose it is."""
+    at: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.taken)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """What both sides last agreed on: the exact bytes, when, and what had no room."""
+
+    data: bytes | None
+    at: str = ""
+    omitted: frozenset[str] = frozenset()
+
+
+class HostFiles:
+    """The curated files of one home beside one bundle. One compare at a time, across processes."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        home: Home,
+        *,
+        limits: Mapping[Target, int],
+        enforce: bool = False,
+        tell: Tell = lambda _: None,
+        moment: Callable[[], float] = time.time,
+    ) -> None:
+        self._bundle = bundle
+        self._home = home
+        self._limits = limits
+        self._enforce = enforce
+        self._tell = tell
+        self._moment = moment
+        self._directory = os.path.join(bundle.state_dir, "host")
+        self._first_seen: dict[tuple[Target, str], float] = {}
+
+    @classmethod
+    def of(cls, bundle: Bundle, home: Home, env: Mapping[str, str], tell: Tell = lambda _: None) -> HostFiles:
+        """With the limits that the home's own settings give the host."""
+        from gitmem.hosts.hermes.home import resolve_config
+
+        config = resolve_config(home, env, bundle.state_dir)
+        limits: dict[Target, int] = {"memory": config.memory_char_limit, "user": config.user_char_limit}
+        return cls(bundle, home, limits=limits, enforce=config.enforce_host_files, tell=tell)
+
+    def compare(
+        self,
+        notices: Callable[[], Sequence[Notice]],
+        *,
+        patience: float = PATIENCE,
+        importing: bool = False,
+        wait: float = _COMPARE_WAIT,
+    ) -> Compared:
+        """Take in what the host changed, then write what the bundle changed.
+
+        `importing` is for the first time: all that is there comes in as one commit.
+        """
+        done = Compared(at=self._bundle.now())
+        with self._alone(wait):
+            for target in TARGETS:
+                if not self._bundle.curated.is_enabled(target):
+                    continue
+                try:
+                    self._compare(target, notices, patience, importing, done)
+                except InvalidContent as error:
+                    self._tell(f"{error} Until then gitmem leaves that file alone.")
+        return done
+
+    def settle(self, notices: Callable[[], Sequence[Notice]]) -> Compared:
+        """Compare, and wait for what is too young to tell whose it is."""
+        done = self.compare(notices)
+        for _ in range(12):
+            if not done.waiting:
+                break
+            time.sleep(PATIENCE / 10)
+            more = self.compare(notices)
+            done = Compared(
+                [*done.written, *more.written], done.taken + more.taken, more.waiting, more.at
+            )
+        return done
+
+    # One file
+
+    def _compare(
+        self,
+        target: Target,
+        notices: Callable[[], Sequence[Notice]],
+        patience: float,
+        importing: bool,
+        done: Compared,
+    ) -> None:
+        for _ in range(_TRIES):
+            at = self._bundle.now()
+            data = self._read(target)
+            agreed = self._agreed(target)
+            present = hostfiles.parse(data or b"", NAMES[target])
+            base = hostfiles.parse(agreed.data or b"", NAMES[target])
+            waiting: list[HostChange] = []
+            if present != base:
+                redact = self._bundle.redact
+                known = newer(notices(), agreed.at, target)
+                found = hostfiles.changes(list(map(redact, base)), list(map(redact, present)), known)
+                waiting = self._too_young(target, found, patience)
+                found = [change for change in found if change not in waiting]
+                if importing:
+                    taken = hostfiles.import_entries(self._bundle, target, [change.new for change in found])
+                else:
+                    taken = hostfiles.take_in(self._bundle, target, found, of=len(base))
+                done.taken += len(taken.commits)
+                self._announce(target, taken)
+            base = self._agreed_now(base, present, waiting)
+            wanted = hostfiles.project(
+                self._bundle,
+                target,
+                base=base,
+                present=present,
+                omitted=agreed.omitted,
+                waiting=hostfiles.keys_of(self._bundle, [one.new for one in waiting if one.new]),
+                limit=self._limits[target],
+                enforce=self._enforce,
+            )
+            if wanted.differs:
+                new = hostfiles.render(wanted.texts)
+                if not self._write(target, data, new):
+                    continue  # the host was faster: look again
+                done.written.append(NAMES[target])
+                data, base = new, self._agreed_now(base, list(wanted.texts), waiting)
+            exact = data or b"" if not waiting else hostfiles.render(base)
+            self._agree(target, agreed, _Agreed(exact, at, wanted.omitted))
+            done.waiting = done.waiting or bool(waiting)
+            return
+        raise BundleBusy(f"{NAMES[target]} keeps changing under our hands: it is compared again later.")
+
+    def _too_young(self, target: Target, found: Sequence[HostChange], patience: float) -> list[HostChange]:
+        """Changes without a notice that may still get one."""
+        now = self._moment()
+        try:
+            age = now - os.stat(self._path(target)).st_mtime
+        except OSError:
+            age = 0.0
+        unexplained = [change for change in found if change.notice is None]
+        seen = {(target, change.old + "\0" + change.new): now for change in unexplained}
+        # What changed again since keeps the moment at which it was first seen.
+        self._first_seen = {
+            **{key: value for key, value in self._first_seen.items() if key[0] != target},
+            **{key: self._first_seen.get(key, value) for key, value in seen.items()},
+        }
+        if age >= patience:
+            return []
+        return [
+            change
+            for change in unexplained
+            if now - self._first_seen[target, change.old + "\0" + change.new] < patience
+        ]
+
+    def _agreed_now(
+        self, base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]
+    ) -> list[str]:
+        """What both sides agree on now: the file, but for changes that wait."""
+        redact = self._bundle.redact
+        not_yet = {change.new for change in waiting}
+        still = {change.old for change in waiting if change.old}
+        return [
+            *(text for text in present if redact(text) not in not_yet),
+            *(text for text in base if redact(text) in still),
+        ]
+
+    def _announce(self, target: Target, taken: Taken) -> None:
+        name = NAMES[target]
+        for held, result in taken.held.items():
+            after = (
+                "and was taken out of the file"
+                if self._enforce or "retracted" in result.rules
+                else "but still stands in the file"
+            )
+            self._tell(
+                f"An entry of {name} is kept out of the versioned memory as {held} ({result.explain()}), {after}: "
+                f"look at it with `gitmem quarantine show {held}`."
+            )
+        for sentence in taken.refused:
+            self._tell(sentence)
+        if taken.suspicious:
+            lost, of = taken.lost
+            self._tell(
+                f"{name} lost {lost} of {of} entries at once, and no agent said why. "
+                f"`gitmem revert {taken.suspicious[:12]}` brings them back."
+            )
+
+    # Disk
+
+    def _path(self, target: Target) -> str:
+        return os.path.join(self._home.memories, NAMES[target])
+
+    def _read(self, target: Target) -> bytes | None:
+        try:
+            return read_file(self._path(target))
+        except OSError as error:
+            raise InvalidContent(f"{NAMES[target]} can not be read ({error.strerror}).") from error
+
+    def _write(self, target: Target, old: bytes | None, new: bytes) -> bool:
+        """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
+        # The host follows links too, so that a linked file stays linked.
+        path = os.path.realpath(self._path(target))
+        directory = os.path.dirname(path)
+        try:
+            os.makedirs(directory, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".mem_", suffix=".tmp")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(new)
+                    file.flush()
+                    os.fsync(file.fileno())
+                with contextlib.suppress(OSError):
+                    os.chmod(temporary, os.stat(path).st_mode & 0o777)
+                with host_lock(self._path(target)):
+                    if read_file(path) != old:
+                        return False
+                    os.replace(temporary, path)
+                    return True
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary)
+        except OSError as error:
+            raise InvalidContent(
+                f"{NAMES[target]} can not be written ({error.strerror}), so the agent does not see the change."
+            ) from error
+
+    def _agreed(self, target: Target) -> _Agreed:
+        data = read_file(os.path.join(self._directory, NAMES[target]))
+        state = self._state().get(target)
+        known = state if isinstance(state, dict) else {}
+        omitted = known.get("omitted")
+        return _Agreed(
+            data,
+            str(known.get("at", "")) if data is not None else "",
+            frozenset(map(str, omitted)) if isinstance(omitted, list) and data is not None else frozenset(),
+        )
+
+    def _agree(self, target: Target, old: _Agreed, new: _Agreed) -> None:
+        if (old.data, old.omitted) == (new.data, new.omitted):
+            return
+        scratch = self._bundle.repository.scratch
+        os.makedirs(self._directory, exist_ok=True)
+        os.makedirs(scratch, exist_ok=True)
+        state = {**self._state(), target: {"at": new.at, "omitted": sorted(new.omitted)}}
+        replace_file(
+            os.path.join(self._directory, "state"), json.dumps(state).encode(), scratch=scratch, mode=0o600
+        )
+        # As private as the host's own file, of which it is a copy.
+        path = os.path.join(self._directory, NAMES[target])
+        replace_file(path, new.data or b"", scratch=scratch, mode=0o600, durable=True)
+
+    def _state(self) -> dict[str, Any]:
+        try:
+            found = json.loads(read_file(os.path.join(self._directory, "state")) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @contextlib.contextmanager
+    def _alone(self, wait: float) -> Iterator[None]:
+        """One compare at a time: with two, the one with the older view would take back what the other did."""
+        from filelock import FileLock, Timeout
+
+        os.makedirs(self._directory, exist_ok=True)
+        lock = FileLock(os.path.join(self._directory, "lock"))
+        try:
+            lock.acquire(timeout=wait, poll_interval=0.02)
+        except Timeout:
+            raise BundleBusy("Another process is comparing the host's files: try again in a moment.") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+@contextlib.contextmanager
+def host_lock(path: str) -> Iterator[None]:
+    """The lock that the host's own memory tool takes around a write of that file."""
+    if fcntl is None:
+        yield  # the host locks by other means there, and its writes are renames too
+        return
+    with open(path + ".lock", "a+b") as file:
+        end = time.monotonic() + _LOCK_WAIT
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,142 @@
+"""What the host told us of its memory tool, on disk, so that whoever compares the files knows who wrote what.
+
+Each provider keeps a journal of its own for them. Another process that compares first reads it too: an entry
+belongs to the session that wrote it, not to the one that saw it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from gitmem.memory import journalfile
+from gitmem.memory.abandoned import AbandonedJournal, abandoned
+from gitmem.memory.hostfiles import Notice
+from gitmem.memory.journal import Journal, Record
+from gitmem.memory.origin import Origin
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_WRITE = "memory-write"
+_TURN = "turn"
+_DONE = "turn-done"
+_ORIGIN = tuple(column.name for column in fields(Origin) if column.name != "derived_from")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn whose process died before it was over."""
+
+    session: str
+    at: str
+    user: str
+    context: dict[str, str]
+
+
+def directory_of(bundle: Bundle) -> str:
+    return os.path.join(bundle.state_dir, "host", "notices")
+
+
+class Notices:
+    """The notices of one provider, and the reading of everybody's."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._directory = directory_of(bundle)
+        # Only provenance hangs on it, so nobody waits for the disk.
+        self._journal = Journal.create(self._directory, clock=bundle.clock, fsync="off")
+        self._dead: list[AbandonedJournal] = abandoned(self._directory)
+        self._turn: Record | None = None
+
+    # The agent's thread
+
+    def post(self, action: str, target: str, content: str, old_text: str, origin: Origin) -> None:
+        """A write of the memory tool; cheap, and on disk when this returns."""
+        redact = self._bundle.redact
+        told = {"action": action, "target": target, "content": redact(content), "old_text": redact(old_text)}
+        known = {name: str(value) for name in _ORIGIN if (value := getattr(origin, name))}
+        self._journal.append(_WRITE, told, origin.session, known)
+
+    def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
+        """A turn begins: should the process die in it, the user's words are not lost."""
+        self._turn = self._journal.append(_TURN, {"user": self._bundle.redact(user)}, session, context)
+
+    def end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn = None
+            self._journal.append(_DONE, {}, "")
+
+    # The worker
+
+    def left_open(self) -> list[OpenTurn]:
+        """The turns in which earlier processes died."""
+        found = []
+        for dead in self._dead:
+            last = next((one for one in reversed(dead.records) if one.kind in (_TURN, _DONE)), None)
+            if last is not None and last.kind == _TURN and last.fields.get("user"):
+                found.append(OpenTurn(last.session, last.at, str(last.fields["user"]), last.context))
+        return found
+
+    def drop_dead(self) -> None:
+        """What dead processes left is used: remove it."""
+        while self._dead:
+            self._dead.pop().discard()
+
+    def clear(self, until: str) -> None:
+        """Our own notices up to a moment are used: keep the journal short."""
+        done = [one for one in self._journal.records() if one.at <= until]
+        if len(done) < 20:
+            return
+        turn = self._turn
+        if turn is not None and turn.seq <= done[-1].seq:
+            self._turn = self._journal.append(turn.kind, turn.fields, turn.session, turn.context)
+        self._journal.forget(done[-1].seq)
+
+    def close(self) -> None:
+        """Nobody writes here any more: what is used goes with it."""
+        while self._dead:
+            self._dead.pop().release()
+        records = self._journal.records()
+        if records and self._turn is None and not any(one.kind == _WRITE for one in records):
+            self._journal.forget(records[-1].seq)
+        self._journal.close()
+
+
+def everybody(bundle: Bundle) -> list[Notice]:
+    """The notices in every journal, of living and of dead processes."""
+    return [notice for record in _records(directory_of(bundle)) if (notice := _notice(bundle, record))]
+
+
+def newer(notices: Sequence[Notice], than: str, target: str) -> list[Notice]:
+    """Those that a compare at that moment can not have used."""
+    return [one for one in notices if one.target == target and one.at > than]
+
+
+def _records(directory: str) -> Iterator[Record]:
+    try:
+        names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
+    except OSError:
+        return
+    for name in sorted(names):
+        with contextlib.suppress(OSError), open(os.path.join(directory, name), "rb") as file:
+            yield from journalfile.parse(file, name.removesuffix(".jsonl")).records
+
+
+def _notice(bundle: Bundle, record: Record) -> Notice | None:
+    if record.kind != _WRITE:
+        return None
+    told = {name: str(value) for name, value in record.fields.items()}
+    known: dict[str, str] = {name: record.context.get(name, "") for name in _ORIGIN}
+    known["machine"] = known["machine"] or bundle.config.machine
+    return Notice(
+        record.at,
+        told.get("action", ""),
+        told.get("target", "memory"),
+        told.get("content", ""),
+        told.get("old_text", ""),
+        Origin(**known),  # type: ignore[arg-type]
+    )
