@@ -103,58 +103,89 @@ def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     from gitmem.memory.sessions import add_user_profile
 
     bundle = app.writing_bundle
-    made = add_user_profile(bundle, text, origin=bundle.origin(session=session or app.session))
-    commit = made.commit.oid if made else bundle.tip
+    done = add_user_profile(
+        bundle, text, origin=bundle.origin(session=session or app.session), by_person=True
+    )
+    commit = done.published.commit.oid if done.published else bundle.tip
     if as_json:
-        app.out.json({"commit": commit, "changed": made is not None})
+        app.out.json({"commit": commit, "changed": done.published is not None, "held": list(done.held)})
+    elif done.held:
+        app.out.line(yellow("held"), f" for a person to look at: {', '.join(done.held)}")
     else:
-        app.out.line(yellow(commit[:8]), " ", "recorded" if made else "known already")
+        app.out.line(yellow(commit[:8]), " ", "recorded" if done.published else "known already")
 
 
 def _one(app: App, as_json: bool, session: str, kind: str, **fields: object) -> None:
     bundle = app.writing_bundle
     event = bundle.record_event(kind, session=session or app.session, **fields)
     if as_json:
-        app.out.json({"event": event, "commit": bundle.tip})
-    else:
+        app.out.json({"event": event or None, "commit": bundle.tip})
+    elif event:
         app.out.line(yellow(bundle.tip[:8]), " recorded ", dim(event))
+    else:
+        app.out.line("Not recorded: the settings leave out this kind of event.")
+
+
+class _Lines:
+    """Events as JSON lines, for a buffer; a bad line is told with its number and the rest goes on."""
+
+    def __init__(self, bundle: Bundle, session: str) -> None:
+        from gitmem.memory.buffer import HotMemoryBuffer
+
+        self._bundle = bundle
+        self._first = bundle.sessions.info(session)
+        self.buffer = HotMemoryBuffer(bundle, self._first)
+        self.recorded = self.skipped = 0
+        self.problems: list[str] = []
+
+    def take(self, number: int, line: bytes) -> None:
+        try:
+            event = self._event(line)
+        except (ValueError, TypeError, RecursionError, GitMemError) as error:
+            told = "it is nested too deeply." if isinstance(error, RecursionError) else error
+            self.problems.append(f"Line {number} is left out: {told}")
+            return
+        self.recorded += bool(event)
+        self.skipped += not event
+        if self.buffer.is_full:
+            self.buffer.flush("buffer-max")
+
+    def _event(self, line: bytes) -> str:
+        fields = json.loads(line)
+        if not isinstance(fields, dict):
+            raise UsageError("it is not a JSON object.")
+        named = str(fields.pop("session", "") or "")
+        if (named or self._first.id) != self.buffer.session.id:
+            self.buffer.enter(self._bundle.sessions.info(named) if named else self._first)
+        return self.buffer.append(str(fields.pop("_kind", None) or "observation"), None, **fields)
 
 
 def _from_stdin(app: App, session: str, as_json: bool) -> None:
-    """Events as JSON lines; a bad line is told with its number and the rest goes on."""
-    from gitmem.memory.buffer import HotMemoryBuffer
-
     bundle = app.writing_bundle
-    first = bundle.sessions.info(session or app.session)
-    buffer = HotMemoryBuffer(bundle, first)
-    taken, problems = 0, []
+    lines = _Lines(bundle, session or app.session)
     try:
         for number, line in enumerate(iter(sys.stdin.buffer), start=1):
-            if not line.strip():
-                continue
-            try:
-                fields = json.loads(line)
-                if not isinstance(fields, dict):
-                    raise UsageError("it is not a JSON object.")
-                named = str(fields.pop("session", "") or "")
-                if (named or first.id) != buffer.session.id:
-                    buffer.enter(bundle.sessions.info(named) if named else first)
-                buffer.push(str(fields.pop("_kind", "observation")), **fields)
-                taken += 1
-            except (ValueError, TypeError, GitMemError) as error:
-                problems.append(f"Line {number} is left out: {error}")
+            if line.strip():
+                lines.take(number, line)
     finally:
-        buffer.close("explicit")
-    for problem in problems:
+        lines.buffer.close("explicit")
+    for problem in lines.problems:
         app.warn(problem)
     if as_json:
-        app.out.json({"recorded": taken, "problems": problems, "commit": bundle.tip})
-    else:
-        app.out.line(yellow(bundle.tip[:8]), f" recorded {taken} events")
-    if problems:
-        raise GitMemError(
-            f"{len(problems)} of {taken + len(problems)} lines were left out; the rest is recorded."
+        app.out.json(
+            {
+                "recorded": lines.recorded,
+                "skipped": lines.skipped,
+                "problems": lines.problems,
+                "commit": bundle.tip,
+            }
         )
+    else:
+        left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
+        app.out.line(yellow(bundle.tip[:8]), f" recorded {lines.recorded} events{left}")
+    if lines.problems:
+        total = lines.recorded + lines.skipped + len(lines.problems)
+        raise GitMemError(f"{len(lines.problems)} of {total} lines were left out; the rest is recorded.")
 
 
 # --- session ---------------------------------------------------------------------------------------------

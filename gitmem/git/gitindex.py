@@ -23,7 +23,7 @@ _STAT = struct.Struct(">L4xLL4xLL8xL")
 _U32 = 0xFFFFFFFF
 _STAGE = 0x3000
 _LOOKS = 64
-"""How many racy files are looked at when the index is written, or one of a hundred files."""
+"""How many racy files are looked at when the index is written."""
 _EXTENDED = 0x4000
 _SKIP_WORKTREE = 0x4000
 _INTENT_TO_ADD = 0x2000
@@ -185,7 +185,7 @@ class GitIndex:
         is over. One that is not gets a record of size 0, as git does it, so that it is seen.
         """
         doubtful: dict[bytes, int] = {}
-        left = max(_LOOKS, len(self.names) // 100)
+        left = _LOOKS
         for name, seconds in self._racy.items():
             if seconds >= moment or not left:
                 doubtful[name] = seconds

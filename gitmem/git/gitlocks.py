@@ -60,6 +60,11 @@ class PreparedLock:
         if disk is not None:
             disk.add(self._descriptor)
 
+    def renew(self) -> None:
+        """Bring the lock's moment up to now, by the file system's own clock."""
+        os.utime(self.lock_path)
+        self.moment = self.stat().st_mtime_ns
+
     def put(self, data: bytes, seconds: int) -> os.stat_result:
         """Make `data` the target's content while the lock stays; gives the stat of the new file.
 

@@ -160,6 +160,19 @@ class Refs:
         finally:
             os.close(descriptor)
 
+    def moves(self, name: str) -> Iterator[tuple[Oid, Oid, str]]:
+        """The reflog of a ref, newest first: from where, to where, and why."""
+        try:
+            with open(os.path.join(self._git_dir, "logs", *name.split("/")), "rb") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            return
+        for line in reversed(lines):
+            head, _, message = line.decode("utf-8", "replace").partition("\t")
+            old, _, rest = head.partition(" ")
+            if len(old) == 40 and len(rest) >= 40:
+                yield old, rest[:40], message
+
     def _in_packed(self, name: str) -> bool:
         return b" " + name.encode() + b"\n" in self._packed_bytes()
 

@@ -20,11 +20,13 @@ from gitmem.git.pending import Pending
 from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.git.takenback import taken_back
 from gitmem.git.tree import Edit, Tree
 from gitmem.git.worktree import HandEdit, check_size
 
 _TRIES = 50
 _LOCK_WAIT = 2.0
+_MANY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def publish(
                 return _commit(repository, tip, draft)
             except _TipMoved:
                 time.sleep(0.002 * attempt)
+                recover(repository)
     raise BundleBusy("Somebody else keeps committing to main: try again in a moment.")
 
 
@@ -155,8 +158,8 @@ def _refuse_hand_edits(
         and not _is_already(edit, tree.entry(edit.path))
     ]
     if in_the_way:
-        if repository.tip() != tip:
-            raise _TipMoved  # the files are those of a commit that came in between
+        if repository.tip() != tip or taken_back(repository) is not None:
+            raise _TipMoved  # the files, or the index, are those of another commit
         raise HandEditsInTheWay(in_the_way)
 
 
@@ -287,6 +290,11 @@ class _Steps:
                     written[path] = worktree.bring(path, entry)
             repository.on_stage("work tree")
             lock = self._index_lock
+            if len(written) > _MANY:
+                # Such a change takes seconds. A look at files of a past second spares every later
+                # search for hand edits from reading all of them.
+                lock.renew()
+                written = worktree.still_held(entries, written, lock.moment)
             index = worktree.spliced_index(entries, self._tree, written, lock.moment)
             begun = time.monotonic()
             index_stat = lock.put(index.raw, index.mtime)

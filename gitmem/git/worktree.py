@@ -86,8 +86,8 @@ class WorkTree:
                 place = index.place(path.encode("utf-8", "surrogateescape"))
                 staged = index.oid(place) if place >= 0 else None
                 if staged != known:
-                    data = self._store.blob(staged) if staged else None
-                    edits.append(HandEdit(path, data, staged=True))
+                    edits.append(self._staged_edit(path, index, place))
+                    known = staged  # what differs from it in the work tree came later, also if it is the tip's
             stat = self._stat(path)
             self._looked_at[path] = _marks(stat) if stat is not None else None
             edit = self._examine(path, stat)
@@ -126,17 +126,17 @@ class WorkTree:
             mode = index.mode(place)
             if entry is not None and entry.oid == oid and entry.mode == mode:
                 continue
-            if mode in (FILE, EXECUTABLE):
-                yield HandEdit(path, self._store.blob(oid), staged=True)
-            else:
-                yield HandEdit(
-                    path,
-                    None,
-                    staged=True,
-                    problem="is a link or a repository of its own, which a bundle never holds",
-                )
+            yield self._staged_edit(path, index, place)
         for path in missing:
             yield HandEdit(path, None, staged=True)
+
+    def _staged_edit(self, path: str, index: GitIndex, place: int) -> HandEdit:
+        if place < 0:
+            return HandEdit(path, None, staged=True)
+        if index.mode(place) in (FILE, EXECUTABLE):
+            return HandEdit(path, self._store.blob(index.oid(place)), staged=True)
+        problem = "is a link or a repository of its own, which a bundle never holds"
+        return HandEdit(path, None, staged=True, problem=problem)
 
     def _unstaged(self, index: GitIndex) -> Iterable[HandEdit]:
         missing = dict(zip(index.names, range(len(index.names)), strict=True))
@@ -374,6 +374,19 @@ class WorkTree:
                 if _marks(now) == _marks(written):
                     return Record.of(entry.mode, entry.oid, now)
         return Record(entry.mode, entry.oid)
+
+    def still_held(
+        self,
+        entries: Mapping[str, TreeEntry | None],
+        written: Mapping[str, os.stat_result | None],
+        moment: int,
+    ) -> dict[str, os.stat_result | None]:
+        """The stats of files we wrote; those from a second before `moment` only if a look confirms them."""
+        past = moment // 1_000_000_000 * 1_000_000_000
+        return {
+            path: self._stat_if_holds(path, entries[path]) if stat and stat.st_mtime_ns < past else stat
+            for path, stat in written.items()
+        }
 
     def _stat_if_holds(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
         """The file's stat, from before it was found to be what the entry says."""

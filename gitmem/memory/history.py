@@ -11,6 +11,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git import history as graph
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
+from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree, TreeChange
 
 if TYPE_CHECKING:
@@ -107,9 +108,17 @@ class History:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
         return self.between_trees(self._repository.tree(old), self._repository.tree(new), path)
 
+    def before(self, commit: Commit) -> Oid | None:
+        """Where `main` stood before a commit; of a merge's parents, the one that was here."""
+        if len(commit.parents) > 1:
+            for old, new, _ in self._repository.refs.moves(BRANCH):
+                if new == commit.oid and old in commit.parents:
+                    return old
+        return commit.parents[0] if commit.parents else None
+
     def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The files that a commit changed, as they were before and after it."""
-        old = self._repository.tree(commit.parents[0] if commit.parents else None)
+        old = self._repository.tree(self.before(commit))
         return _sides(old, Tree(self._repository.store, commit.tree))
 
     def between_trees(self, old: Tree, new: Tree, path: str = "") -> list[Change]:
@@ -117,7 +126,7 @@ class History:
 
     def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
         """What one commit did, against its first parent."""
-        return self.between(commit.parents[0] if commit.parents else None, commit.oid, path)
+        return self.between(self.before(commit), commit.oid, path)
 
     def of_session(self, session: str, path: str = "") -> list[Change]:
         """What one session did in all its commits, whatever others did in between."""

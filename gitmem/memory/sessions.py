@@ -237,7 +237,7 @@ class Sessions:
         if session == old.id:
             return old
         known = {"parent": old.id, "platform": old.platform, "model": old.model, "agent": old.agent, **known}
-        info = self.start(session, **{name: value for name, value in known.items() if value})
+        info = self.start(session, keep_open=False, **{name: value for name, value in known.items() if value})
         buffer.enter(info)
         if ending and self.find(old.id) is not None:
             self.end(old.id, trigger=trigger)
@@ -339,12 +339,12 @@ class Session:
         return self._compressor
 
     def compress(self, messages: Messages) -> Compressed:
-        """Keep the durable facts of messages that are about to be forgotten, with what waits, as one commit."""
+        """Keep the facts of messages that are about to be forgotten, with what waits, as one commit."""
         done = self.compressor.compress(messages)
         self._block = None
         return done
 
-    def end(self, messages: Messages = (), **known: object) -> None:
+    def end(self, messages: Messages = (), **known: Any) -> None:
         """Flush and close; of `messages` the facts are kept that no compression has seen. Once is enough."""
         if self._ended:
             return

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
+from gitmem.git.ancestry import only_in
 from gitmem.git.message import Message, kind_of
 from gitmem.git.objects import Commit
+from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin
 from gitmem.memory.retractions import retract
@@ -85,6 +87,10 @@ class Undo:
     def undo(self, *, origin: Origin, dry_run: bool = False, kinds: Sequence[str] = _UNDOABLE) -> Reverted:
         """Take back the last restore, revert or merge that was not taken back already."""
         taken_back: set[str] = set()
+        if "merge" in kinds and (forwarded := self._forwarded()):
+            what = f"undo a sync that brought {len(forwarded)} commits"
+            origin = replace(origin, source=_UNDO_SOURCE)
+            return self.revert(forwarded, origin=origin, dry_run=dry_run, retracting=False, what=what)
         for entry in self._bundle.history.log():
             taken_back.update(entry.trailers.get("Reverts", ()))
             is_undo = _UNDO_SOURCE in entry.trailers.get("Source", ())
@@ -95,6 +101,16 @@ class Undo:
                     [entry.commit], origin=origin, dry_run=dry_run, retracting=False, what=what
                 )
         raise UnknownRevision(f"There is no {' or '.join(kinds)} to take back.")
+
+    def _forwarded(self) -> list[Commit]:
+        """Commits that the last move of `main` brought, where that was a sync without a merge commit."""
+        repository = self._bundle.repository
+        old, new, message = next(repository.refs.moves(BRANCH), ("", "", ""))
+        if new != self._bundle.tip or not message.startswith("merge:") or old not in repository.store:
+            return []
+        if kind_of(repository.store.commit(new).message) == "merge":
+            return []
+        return [repository.store.commit(oid) for oid in only_in(repository, new, old)]
 
     def _mend_log(self, edits: Edits, commits: Iterable[Commit]) -> None:
         """Lines of log.md that came with these commits go, lines that a restore or revert took come back."""

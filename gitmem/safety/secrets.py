@@ -182,7 +182,8 @@ _BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"
 
 def _private_keys(text: str, found: _Found) -> None:
     begins = list(_pattern(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----").finditer(text))
-    for begin, following in zip(begins, [*(each.start() for each in begins[1:]), len(text)], strict=True):
+    for number, begin in enumerate(begins, 1):
+        following = begins[number].start() if number < len(begins) else len(text)
         start, end = begin.start(), following
         closing = _pattern(r"-----END [A-Z0-9 ]{1,40}-----").search(text, begin.end(), following)
         if closing:  # quoted, indented, in pieces of code: all that is between
@@ -300,7 +301,7 @@ def _in_headers(text: str, found: _Found) -> None:
 _HEADER = (
     r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
     r"(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
-    r"(?=\S{0,99}[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
+    r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
 _BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
 _LOGIN_OPTION = (
@@ -373,14 +374,14 @@ _OPENING = r"""
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
 """
 # The least that a password, or a passphrase, or something else must have.
-_WORTH_A_LOOK = r"(?(key)(?=\S{10})(?=\S{0,99}[0-9])|(?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ]))"
+_WORTH_A_LOOK = r"(?(key)(?=\S{10})(?=[^\s0-9]{0,99}+[0-9])|(?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ]))"
 _TOLD = rf"""(?x)
     {_WORD}
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
     (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
-      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=\S{{0,40}}[0-9])) {_OPENING} {_WORTH_A_LOOK} )
+      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=[^\s0-9]{{0,40}}+[0-9])) {_OPENING} {_WORTH_A_LOOK} )
 """
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
@@ -552,7 +553,7 @@ def _mixed(piece: str) -> bool:
 
 
 def _token_like(value: str) -> bool:
-    """Whether a value that is called a key is one: its letters and digits decide, words with hyphens do not."""
+    """Whether a value that is called a key is one: `x7Kp2mQe…`, not words with hyphens or a path."""
     if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or _placeholder(value):
         return False
     if not _pattern(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or _pattern(_REFERENCE).match(value):

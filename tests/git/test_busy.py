@@ -17,7 +17,6 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository, remove_repository
 
 from tests.git.support import (
-    Git,
     append,
     files_at,
     fsck_clean,

@@ -446,8 +446,8 @@ def fuzz(machines: Machines, rounds: int, seed: int) -> None:
             assert text not in present, text
     history = {
         change.new.text
-        for commit, _ in final.history.tree_changes()
-        for change in final.history.of_commit(commit)
+        for entry in final.history.log()
+        for change in final.history.of_commit(entry.commit)
         if change.new is not None and change.new.key.space == "§"
     }
     lost = [text for text, state in ledger.items() if state == "there" and text not in history]
@@ -513,3 +513,22 @@ def test_restore_travels(machines: Machines) -> None:
     b.curated.add("b too")
     machines.settle()
     assert set(texts(b)) == {"old", "b too"}
+
+
+def test_undo_takes_a_merge_back(machines: Machines) -> None:
+    """What a sync brought is gone here, by a merge commit or a fast-forward; our own work stays."""
+    a = machines.first()
+    b = machines.another("b")
+    b.curated.add("from b")
+    machines.sync(b)
+    machines.sync(a)  # a fast-forward
+    assert texts(a) == ["from b"]
+    a.undo.undo(origin=a.origin())
+    assert texts(a) == []
+    a.curated.add("from a")
+    b.curated.add("more from b")
+    machines.sync(b)
+    machines.sync(a)  # a merge commit
+    assert "more from b" in texts(a)
+    a.undo.undo(origin=a.origin())
+    assert texts(a) == ["from a"]

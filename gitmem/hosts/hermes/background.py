@@ -1,0 +1,103 @@
+"""Work that belongs to no session: a sync or a cleaning, each a process of its own that nobody waits for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.hermes.home import Home
+from gitmem.okf import timestamps
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_LONGEST = 60  # minutes between two tries with a remote that fails
+_FRESH = timedelta(minutes=10)
+# Kept, because a process object that goes away while its process runs is a warning.
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough: bool = False) -> list[str]:
+    """Start a sync with every remote that is due; gives the names. `shutdown` never waits for a network."""
+    if not bundle.config.auto_sync:
+        return []
+    from gitmem.git.remotes import Remotes
+
+    started = []
+    for remote in Remotes(bundle.repository).all():
+        if (remote.consent or not remote.pushes) and _is_due(bundle, remote.name, fresh_is_enough):
+            _start(["-C", bundle.root, "sync", remote.name], bundle.root, home, env)
+            started.append(remote.name)
+    return started
+
+
+def failures(bundle: Bundle) -> list[str]:
+    """A sentence for each remote whose last sync failed."""
+    from gitmem.git.remotes import Remotes
+
+    told = []
+    for remote in Remotes(bundle.repository).all():
+        state = _state(bundle, remote.name)
+        if state.get("failures"):
+            told.append(
+                f"The last sync with {remote.name} failed ({state.get('last_error', 'no reason given')}); "
+                "it is tried again by itself."
+            )
+    return told
+
+
+def clean(bundle: Bundle, home: Home, env: Mapping[str, str]) -> None:
+    """Compress the object store, when that is due."""
+    _start(["-C", bundle.root, "gc", "--auto"], bundle.root, home, env)
+
+
+def _state(bundle: Bundle, name: str) -> dict[str, object]:
+    from gitmem.memory.sync import Sync
+
+    return dict(Sync(bundle, {}).state(name))
+
+
+def _is_due(bundle: Bundle, name: str, fresh_is_enough: bool) -> bool:
+    state = _state(bundle, name)
+    now = bundle.clock()
+    failed = timestamps.parse(str(state.get("last_error_at", "")))
+    count = state.get("failures")
+    if failed is not None and isinstance(count, int) and count:
+        return now - failed >= timedelta(minutes=min(2**count, _LONGEST))
+    succeeded = timestamps.parse(str(state.get("last_success", "")))
+    return not fresh_is_enough or succeeded is None or now - succeeded >= _FRESH
+
+
+def _start(arguments: list[str], directory: str, home: Home, env: Mapping[str, str]) -> None:
+    # -P: it runs in the bundle, from where Python must not import.
+    command = [sys.executable, "-P", "-m", "gitmem", *arguments]
+    _started[:] = [process for process in _started if process.poll() is None]
+    with contextlib.suppress(OSError):  # nothing depends on it
+        _started.append(
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd=directory,
+                env={**env, "HERMES_HOME": home.path, "PYTHONUNBUFFERED": "1"},
+            )
+        )
+
+
+def wait(seconds: float) -> None:
+    """For tests: let what was started come to an end."""
+    for process in _started:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    _started.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_started.clear)

@@ -1,0 +1,177 @@
+"""What is new in a conversation: the host hands over the whole of it after every turn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Message = Mapping[str, Any]
+
+TEXT_LIMIT = 1_000_000
+RESULT_LIMIT = 2_000
+ARGUMENTS_LIMIT = 4_000
+_REMEMBERED = 1_000
+# What these answer is memory already: stored again it would feed on itself.
+_RECALLING = re.compile(r"gitmem_|session_search$")
+_RECALLED = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call with the beginning of its result."""
+
+    name: str
+    arguments: str
+    result: str
+
+
+@dataclass(slots=True)
+class Turn:
+    """What was said from one message of the user up to the next, and the tools that were used."""
+
+    user: str = ""
+    assistant: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def answer(self) -> str:
+        return "\n\n".join(self.assistant)
+
+
+class Transcript:
+    """Which messages of a session are stored. Never `api_content`: that is the message with recall in it."""
+
+    def __init__(self) -> None:
+        self._last: Message | None = None
+        self._last_mark = b""
+        self._calls: OrderedDict[bytes, None] = OrderedDict()
+
+    def reset(self) -> None:
+        """The host cut the conversation: what comes next is told by its own turn."""
+        self._last, self._last_mark = None, b""
+
+    def turn(
+        self, user: str, assistant: str, messages: Sequence[Message] | None
+    ) -> list[Turn]:
+        """The turns that are new, the last one in the host's own words for it."""
+        turns = self._turns(messages or ())
+        if not turns:
+            turns = [Turn()]
+        last = turns[-1]
+        last.user = clean(user)
+        answer = clean(assistant)
+        if answer and (not last.assistant or last.assistant[-1] != answer):
+            last.assistant.append(answer)
+        return turns
+
+    def calls(self, messages: Sequence[Message]) -> list[Call]:
+        """The tool calls that are new, in a turn that is not over."""
+        return [call for turn in self._turns(messages) for call in turn.calls]
+
+    def _turns(self, messages: Sequence[Message]) -> list[Turn]:
+        fresh = self._fresh(messages)
+        if messages:
+            self._last, self._last_mark = messages[-1], _mark(messages[-1])
+        turns: list[Turn] = []
+        asked: dict[str, tuple[Turn, str, str]] = {}
+        for message in fresh:
+            role = message.get("role")
+            if role == "user" or (role in ("assistant", "tool") and not turns):
+                turns.append(Turn(user=said(message) if role == "user" else ""))
+            if role == "assistant":
+                if text := said(message):
+                    turns[-1].assistant.append(text)
+                for name, arguments, identity in _asked(message):
+                    asked[identity] = (turns[-1], name, arguments)
+            elif role == "tool":
+                identity = str(message.get("tool_call_id", ""))
+                turn, name, arguments = asked.pop(
+                    identity, (turns[-1], str(message.get("name") or message.get("tool_name") or ""), "")
+                )
+                self._add(turn, name, arguments, said(message), identity)
+        for identity, (turn, name, arguments) in asked.items():  # no answer came
+            self._add(turn, name, arguments, "", identity)
+        return turns
+
+    def _add(self, turn: Turn, name: str, arguments: str, result: str, identity: str) -> None:
+        if not name:
+            return
+        if _RECALLING.match(name):
+            result = "(recalled from this memory, not stored again)"
+        mark = _digest(name, arguments, result[:RESULT_LIMIT], identity)
+        if mark in self._calls:
+            return
+        self._calls[mark] = None
+        if len(self._calls) > _REMEMBERED:
+            self._calls.popitem(last=False)
+        turn.calls.append(Call(name, cut(arguments, ARGUMENTS_LIMIT), cut(result, RESULT_LIMIT)))
+
+    def _fresh(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The messages behind the last one that is stored; else those of the present turn."""
+        if self._last is not None:
+            for index in range(len(messages) - 1, -1, -1):
+                if messages[index] is self._last:
+                    return messages[index + 1 :]
+            for index in range(len(messages) - 1, -1, -1):
+                if _mark(messages[index]) == self._last_mark:
+                    return messages[index + 1 :]
+        for index in range(len(messages) - 1, -1, -1):
+            if messages[index].get("role") == "user":
+                return messages[index:]
+        return messages
+
+
+def said(message: Message) -> str:
+    """The text of a message, without what was recalled into it."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return clean(content)
+    parts = []
+    for part in content if isinstance(content, list | tuple) else ():
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            parts.append(text)
+    return clean("\n\n".join(parts))
+
+
+def clean(text: object) -> str:
+    """A text of the conversation as it is stored."""
+    if not isinstance(text, str):
+        return ""
+    if "<memory-context" in text.lower():
+        text = _RECALLED.sub("", text)
+    return cut(text.strip(), TEXT_LIMIT)
+
+
+def cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _asked(message: Message) -> list[tuple[str, str, str]]:
+    found = []
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            arguments = function.get("arguments")
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+            found.append((str(function.get("name", "")), text, str(call.get("id", ""))))
+    return found
+
+
+def _mark(message: Message) -> bytes:
+    return _digest(
+        str(message.get("role")),
+        str(message.get("content")),
+        str(message.get("tool_call_id", "")),
+        str(message.get("tool_calls", "")),
+    )
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()

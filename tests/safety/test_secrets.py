@@ -1,0 +1,331 @@
+"""Secrets are found and redacted; what only looks like one is left alone.
+
+All secrets here are drawn when the tests run, from the benchmark's generator: none is in the repository.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+from benchmarks.secrets import (
+    AROUND,
+    TOKENS,
+    TOLD,
+    adversarial,
+    draw,
+    fakes,
+    is_found,
+    ordinary_lines,
+    password,
+)
+from gitmem.safety import secrets as module
+from gitmem.safety._token_shapes import PREFIXES, SHAPES, VENDORS
+from gitmem.safety.secrets import Secret, find, redact, redact_value
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ALNUM = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def token(seed: int = 0) -> str:
+    """A token of a well-known shape."""
+    return "gh" + "p_" + draw(random.Random(seed), ALNUM, 36)
+
+
+def test_a_find_says_kind_and_place() -> None:
+    """The span is the secret itself, without what stands around it."""
+    text = f"use {token()}, please"
+    assert find(text) == [Secret("github-token", 4, 4 + len(token()))]
+
+
+def test_finds_are_in_order_and_apart() -> None:
+    """Several secrets in one text, one of them inside a URL."""
+    text = f"{token(1)} https://x:{token(2)}@acme.io password: Tr0ub4dor&3 {token(3)}"
+    found = find(text)
+    assert [secret.kind for secret in found] == ["github-token", "github-token", "password", "github-token"]
+    assert all(left.end < right.start for left, right in pairwise(found))
+
+
+def test_redaction_keeps_kind_and_last_four() -> None:
+    """What is left is enough to know which one it was."""
+    assert redact(f"key {token()}!") == f"key [redacted github-token …{token()[-4:]}]!"
+
+
+def test_redaction_of_a_short_secret_keeps_nothing() -> None:
+    """Four of eight characters would be half of it."""
+    assert redact("the password is hunter2!") == "the password is [redacted password]!"
+
+
+def test_a_private_key_goes_as_a_whole() -> None:
+    """Header, body and footer, also when it is cut off in the middle."""
+    key = TOKENS["private key"](random.Random(3))
+    assert find(f"a\n{key}\nb") == [Secret("private-key", 2, 2 + len(key))]
+    body = key.replace("\\n", "\n").rsplit("\n", 2)[0]
+    assert "PRIVATE" not in redact(body)
+    assert redact(key).startswith("[redacted private-key …")
+
+
+def test_a_url_keeps_its_host() -> None:
+    """Only the password goes."""
+    assert (
+        redact("postgres://app:s3cr3tPw9xQ@db:5432/x") == "postgres://app:[redacted url-password]@db:5432/x"
+    )
+
+
+@pytest.mark.parametrize("kind", [*TOKENS, *TOLD])
+def test_each_kind_is_found(kind: str) -> None:
+    """At least nine of ten, whatever stands around them."""
+    made = [each for each in fakes(7, 20) if each[0] == kind]
+    assert len(made) == 20
+    assert sum(is_found(secret, text) for _, secret, text in made) >= 18
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "User prefers tea.",
+        # hashes, ids, versions
+        "md5 d41d8cd98f00b204e9800998ecf8427e",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b fixes it",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "id 550e8400-e29b-41d4-a716-446655440000",
+        "datadog trace id 4bf92f3577b34da6a3ce929d0e0e4736",
+        "password hash: 5f4dcc3b5aa765d61d8327deb882cf99",
+        "requests==2.32.3, numpy>=1.26.4,<3",
+        "integrity sha512-" + "Ab3" * 20,
+        # placeholders and references
+        "api_key = <your-key>",
+        "OPENAI_API_KEY=sk-...",
+        "OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "password: changeme",
+        "password: xxxxxxxx",
+        "password = ${DB_PASSWORD}",
+        "password=$DB_PASSWORD1",
+        "token: {{ vault_token1 }}",
+        "secret = os.environ['SECRET_KEY_1']",
+        "const apiKey = process.env.API_KEY2",
+        "aws_access_key_id = " + "AKIA" + "IOSFODNN7EXAMPLE",
+        "postgres://user:password@localhost/db and postgres://postgres:postgres@db/x",
+        "https://user:<password>@host, https://${USER}:${PASS}@host",
+        "Authorization: Bearer <token>",
+        "Authorization: Basic <credentials>",
+        "token = get_token(user1)",
+        "password = hash_password(pw1)",
+        "password=settings.DB_PASSWORD2",
+        # public keys
+        "ssh-rsa " + "AAAAB3NzaC1yc2EAAAADAQABAAABgQ" + "C7x" * 40 + " maria@laptop",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "Gx9" * 14 + " me@host",
+        "-----BEGIN PUBLIC KEY-----\n" + "MIIBIjANBgkqhkiG9w0B" * 8 + "\n-----END PUBLIC KEY-----",
+        "pk_live_" + "aB3" * 8,
+        # talk about secrets
+        "The password is required and must be at least 8 characters long.",
+        "password is 8-character minimum; the token is base64-encoded",
+        "Passwords are hashed with argon2id; tokens expire after 15min",
+        "Set the API key in settings, the secret is stored in Vault.",
+        "password: string, token: str, secret: SecretStr",
+        "max_tokens=4096, token_count: 128000, tokenizer: cl100k_base",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "the key is under the mat; password protected pages; secret santa 2024",
+        # paths and addresses
+        "secret: /run/secrets/db_password1",
+        "private_key: ~/.ssh/id_ed25519",
+        "key file at C:\\Users\\maria\\keys\\id_rsa2",
+        "http://user@host/path and maria@acme.io:inbox",
+        "git@github.com:acme/x1y2z3.git",
+    ],
+)
+def test_what_is_no_secret_is_left_alone(text: str) -> None:
+    """Hashes, ids, placeholders, references, public keys, prose."""
+    assert find(text) == []
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        '"{}"',
+        "`{}`",
+        "({})",
+        "a={}&b=1",
+        "a={};b=1",
+        "x,{},y",
+        "{}.",
+        "\\n{}\\n",
+        "https://x.io/?t=%3D{}",
+        "\t{}\r\n",
+    ],
+)
+def test_what_stands_around_a_token_does_not_matter(around: str) -> None:
+    """Quotes, URLs, lists, escapes."""
+    assert redact(around.replace("{}", token())) == around.replace(
+        "{}", f"[redacted github-token …{token()[-4:]}]"
+    )
+
+
+def test_values_are_redacted_through_dicts_and_lists() -> None:
+    """Keys say what a value is; other types stay as they are."""
+    assert redact_value(
+        {"a": [token(), 1, None, ("x", token())], "password": "hunter2!", "n": {"password": 7}}
+    ) == {
+        "a": [
+            f"[redacted github-token …{token()[-4:]}]",
+            1,
+            None,
+            ("x", f"[redacted github-token …{token()[-4:]}]"),
+        ],
+        "password": "[redacted password]!",
+        "n": {"password": 7},
+    }
+    assert list(redact_value({token(): 1, "b": 2})) == [f"[redacted github-token …{token()[-4:]}]", "b"]  # type: ignore[call-overload]
+
+
+def test_values_too_deep_are_left_out() -> None:
+    """A bound on depth, and no recursion error."""
+    deep: object = token()
+    for _ in range(10_000):
+        deep = [deep]
+    assert token() not in repr(redact_value(deep))
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *(prefix for _, prefixes, _ in PREFIXES for prefix in prefixes.split()),
+        *(
+            "password",
+            "passwd: ",
+            " is ",
+            "=",
+            ": ",
+            "api_key",
+            "token",
+            "secret ",
+            "key",
+            "for the x",
+            "'",
+            '"',
+            "`",
+        ),
+        *(
+            "://",
+            "a:b",
+            "@",
+            "/",
+            "?",
+            "&",
+            ",",
+            ";",
+            ".",
+            "-",
+            "_",
+            " ",
+            "\n",
+            "\\n",
+            "Bearer ",
+            "Basic ",
+            "--",
+        ),
+        *("Tr0ub4dor&3", "hunter2!", "abc123DEF456", "x7Kp2mQe9Lz4", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
+        *(
+            "[redacted ",
+            "password …1a2b]",
+            "[redacted token …",
+            "…",
+            "]",
+            "[redacted jwt …1a2b]",
+            " is the password",
+        ),
+        *(
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "\ud800",
+            "\u0130",
+            "\0",
+            "密码",
+            "creds: a / ",
+        ),
+        *(VENDORS[:4]),
+    ]
+)
+TANGLES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=4)), max_size=20).map("".join)
+
+
+@given(TANGLES)
+@settings(max_examples=1_500, deadline=None)
+def test_redaction_is_idempotent(text: str) -> None:
+    """Redacting the result changes nothing; no text raises; spans are apart and inside."""
+    found = find(text)
+    assert all(0 <= each.start < each.end <= len(text) for each in found)
+    assert all(left.end <= right.start for left, right in pairwise(found))
+    once = redact(text)
+    assert redact(once) == once
+    assert find(once) == []
+
+
+@given(st.integers(min_value=0, max_value=10**9))
+@settings(max_examples=100, deadline=None)
+def test_redacted_fakes_stay_redacted(seed: int) -> None:
+    """The same for whole secrets beside each other, and for values under keys."""
+    rng = random.Random(seed)
+    parts = [text for _, _, text in rng.sample(fakes(seed, 1), 6)]
+    once = redact(rng.choice([" ", "\n", ",", "", "/"]).join(parts))
+    assert redact(once) == once
+    value = {"password": password(rng), "token": rng.choice(AROUND).replace("{}", token(seed)), "x": parts}
+    assert redact_value(redact_value(value)) == redact_value(value)
+
+
+def test_recall_of_the_benchmark() -> None:
+    """At least nine of ten generated fakes of sixty-nine kinds."""
+    made = fakes(11, 10)
+    assert len({kind for kind, _, _ in made}) >= 30
+    assert sum(is_found(secret, text) for _, secret, text in made) >= 0.9 * len(made)
+
+
+def test_ordinary_lines_are_not_flagged() -> None:
+    """At most one in a thousand."""
+    lines = ordinary_lines()
+    if lines is None:
+        pytest.skip("../shared/data/scanner-dev.jsonl is not there")
+    assert sum(bool(find(line)) for line in lines) <= 0.001 * len(lines)
+
+
+def test_every_rule_can_match() -> None:
+    """No pattern in the tables is broken, none has a prefix of another kind twice."""
+    prefixes = [prefix for _, all_of_them, _ in PREFIXES for prefix in all_of_them.split()]
+    assert len(prefixes) == len(set(prefixes))
+    for prefix, (_, rest) in module._prefixes().items():
+        assert module._prefix_pattern(prefix, rest)
+    for _, _, shape in SHAPES:
+        assert module._pattern(shape)
+
+
+def test_lower_case_keeps_every_place() -> None:
+    """Spans are found in lower case and taken from the text."""
+    text = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert len(module._Found(text).low) == len(text)
+
+
+def test_importing_compiles_nothing() -> None:
+    """Start-up is a feature: patterns are compiled when they are needed."""
+    before = "import dataclasses, re, typing, unicodedata, gitmem.safety; re.compile = None"
+    code = f"{before}; import gitmem.safety.secrets, gitmem.safety.fence"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_100_kb_of_anything_is_quick() -> None:
+    """No shape takes more than linear time."""
+    slowest = {}
+    for text in adversarial()[::5]:
+        find(text[:2_000])
+        begin = time.process_time()
+        find(text)
+        slowest[text[:24]] = time.process_time() - begin
+    # 50 ms is what is asked for, and what an idle machine gives (the benchmark tries all of them); a busy one
+    # takes a few times that, and anything that is not linear takes seconds.
+    assert max(slowest.values()) < 0.25, max(slowest, key=lambda head: slowest[head])
