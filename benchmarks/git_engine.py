@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitmem.git.recovery import hand_edits
@@ -93,11 +93,13 @@ def flush_section(where: str, sizes: Sizes, report: Report) -> None:
         taken = interleaved(contenders, sizes.rounds, every={_OKF: sizes.slow_every})
         ours = taken["gitmem/work tree"]
         rows = [
-            ratio_row("git add && git commit / gitmem", taken["git"], ours, at_least=faster_than_git),
+            ratio_row(
+                "git add && git commit / gitmem: times faster", taken["git"], ours, at_least=faster_than_git
+            ),
             ratio_row("gitmem / floor", ours, taken["floor"], at_most=over_floor),
         ]
         rows += [
-            ratio_row(f"{name} / gitmem", taken[name], ours)
+            ratio_row(f"{name} / gitmem: times faster", taken[name], ours)
             for name in ("pygit2 trees", _OKF)
             if name in taken
         ]
@@ -268,7 +270,7 @@ def growth_section(where: str, sizes: Sizes, report: Report) -> None:
     seconds = timed(lambda: hand_edits(large))
     rows.append(Row(f"looking for hand edits at {sizes.many_files:,} files", seconds * 1000, unit="ms"))
     report.section("Flush of 10 in two directories, with more files", rows)
-    report.section("Memory", _memory_rows(large.root, sizes))
+    report.section(f"Peak memory of a process at {sizes.many_files:,} files", _memory_rows(large.root, sizes))
 
     short = make_bundle(os.path.join(where, "short"), sizes.few_files)
     long = make_bundle(os.path.join(where, "long"), sizes.few_files)
@@ -341,14 +343,7 @@ def _memory_rows(root: str, sizes: Sizes) -> list[Row]:
     for looks, what in ((False, "a flush of 10"), (True, "looking for hand edits, then a flush of 10")):
         arguments = [sys.executable, "-c", _CHILD, root, str(sizes.many_files), str(looks)]
         done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-        rows.append(
-            Row(
-                f"peak of a process: {what}, {sizes.many_files:,} files",
-                float(done.stdout),
-                unit="MB",
-                at_most=150,
-            )
-        )
+        rows.append(Row(what, float(done.stdout), unit="MB", at_most=150))
     return rows
 
 
@@ -471,6 +466,7 @@ def main() -> None:
     parser.add_argument("--dir", help="where bundles are made: a real disk, not memory")
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
+    sizes = replace(sizes, rounds=options.rounds or sizes.rounds)
     report = Report(as_json=options.json)
     for name in options.only or SECTIONS:
         with support.working_directory(options.dir) as where:

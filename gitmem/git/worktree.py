@@ -87,7 +87,9 @@ class WorkTree:
                 staged = index.oid(place) if place >= 0 else None
                 if staged != known:
                     edits.append(self._staged_edit(path, index, place))
-                    known = staged  # what differs from it in the work tree came later, also if it is the tip's
+                    known = (
+                        staged  # what differs from it in the work tree came later, also if it is the tip's
+                    )
             stat = self._stat(path)
             self._looked_at[path] = _marks(stat) if stat is not None else None
             edit = self._examine(path, stat)

@@ -69,6 +69,10 @@ class Edits:
             path not in self._files and not layout.is_generated(path) for path, _ in self.tip.files(directory)
         )
 
+    def paths(self) -> list[str]:
+        """The files touched so far."""
+        return sorted(self._files)
+
     def write(self, path: str, data: bytes) -> None:
         """Set a file's content. The path and the OKF rules are checked here, so no caller can forget."""
         from gitmem.okf import validate  # brings YAML, which a command that only reads does without

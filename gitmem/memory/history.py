@@ -93,6 +93,11 @@ class History:
             if old.entry(path) != self._repository.tree(commit.oid).entry(path):
                 yield LogEntry.of(commit)
 
+    def versions(self, path: str) -> Iterator[bytes | None]:
+        """What a file was along the line of `main`, newest first; None where it was gone."""
+        for entry in self.touching(path):
+            yield self._repository.tree(entry.commit.oid).read(path)
+
     def tree_changes(self) -> Iterator[tuple[Commit, list[TreeChange]]]:
         """Every commit on the line of `main` with the files it changed, oldest first."""
         old = self._repository.tree(None)

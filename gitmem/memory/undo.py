@@ -13,7 +13,7 @@ from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin
-from gitmem.memory.retractions import retract
+from gitmem.memory.retractions import Files, is_retracted, retract
 from gitmem.okf import entries as okf
 from gitmem.okf import frontmatter, layout, pages
 from gitmem.okf.concept import Concept
@@ -71,6 +71,8 @@ class Undo:
             if retracting:
                 for path, entry in inverse.gone(edits):
                     retract(edits, entry, path, state="reverted", at=self._bundle.now(), origin=origin)
+            for path in edits.paths():
+                self._dig(edits, path)
             self._mend_log(edits, commits)
             if not edits.differs():
                 return None
@@ -111,6 +113,38 @@ class Undo:
         if kind_of(repository.store.commit(new).message) == "merge":
             return []
         return [repository.store.commit(oid) for oid in only_in(repository, new, old)]
+
+    def _dig(self, edits: Edits, path: str) -> None:
+        """Where what came back was itself taken back before, go further back, to something honest."""
+        data = edits.read(path)
+        if data is None or path.startswith("retractions/") or layout.is_generated(path):
+            return
+        if okf.kind_of(path, data) == "curated":
+            file = CuratedFile.salvage(data, path)
+            for entry in file.entries:
+                if is_retracted(edits, entry.key):
+                    file = file.remove(entry.key.id)
+                    older = self._honest_ancestor(edits, path, entry)
+                    file = file.with_entries((*file.entries, older)) if older is not None else file
+            if file.entries != CuratedFile.salvage(data, path).entries:
+                edits.write(path, file.render())
+        elif okf.kind_of(path, data) in ("concept", "blob") and _is_taken_back(edits, path, data):
+            for version in self._bundle.history.versions(path):
+                if version is not None and not _is_taken_back(edits, path, version):
+                    edits.put(path, version)
+                    return
+            edits.remove(path)
+
+    def _honest_ancestor(self, edits: Edits, path: str, entry: Entry) -> Entry | None:
+        """The nearest wording that an entry replaced, directly or not, and that was not taken back."""
+        wanted = entry.replaces
+        for version in self._bundle.history.versions(path) if wanted else ():
+            found = CuratedFile.salvage(version or b"", path).get(wanted)
+            if found is not None:
+                if not is_retracted(edits, found.key):
+                    return found
+                wanted = found.replaces
+        return None
 
     def _mend_log(self, edits: Edits, commits: Iterable[Commit]) -> None:
         """Lines of log.md that came with these commits go, lines that a restore or revert took come back."""
@@ -206,6 +240,7 @@ class _Inverse:
             return
         if new is not None:
             if file.get(new.key.id) is None:
+                self._removed.append((path, new))
                 if old is not None:
                     self._kept.append(
                         f"{path}: changed again since, so the later wording stays ({_short(old)})."
@@ -255,10 +290,10 @@ class _Inverse:
         elif change.new is not None:
             if present is None:
                 return
+            self._removed.append((path, change.new))
             if not _holds(path, present, change.new):
                 self._kept.append(f"{path}: rewritten since, so it stays.")
                 return
-            self._removed.append((path, change.new))
             self._edits.remove(path)
         elif change.old is not None and present is None:
             self._edits.write(path, change.old.source)
@@ -268,10 +303,10 @@ class _Inverse:
         if change.new is not None:
             if present is None:
                 return
+            self._removed.append((change.path, change.new))
             if present != change.new.source:
                 self._kept.append(f"{change.path}: rewritten since, so it stays.")
                 return
-            self._removed.append((change.path, change.new))
         elif present is not None:
             return
         if change.old is None:
@@ -289,11 +324,11 @@ class _Inverse:
         assert subject is not None
         now = present.get(subject.key)
         wanted = change.new.text if change.new is not None else None
+        if change.new is not None:
+            self._removed.append((change.path, change.new))
         if (now.text if now is not None else None) != wanted:
             self._kept.append(f"{change.path}: {_name(subject.key)} was changed again since, so it stays.")
             return
-        if change.new is not None:
-            self._removed.append((change.path, change.new))
         concept = Concept.parse(data, change.path)
         if subject.key.space == "body":
             concept = concept.with_body(change.old.text if change.old is not None else "")
@@ -301,6 +336,13 @@ class _Inverse:
             value = frontmatter.load_value(change.old.text) if change.old is not None else None
             concept = concept.with_meta(**{subject.key.id: value})
         self._edits.write(change.path, concept.render())
+
+
+def _is_taken_back(files: Files, path: str, data: bytes) -> bool:
+    """Whether what a file says was retracted, as a whole file or as its text."""
+    body = okf.body_of(path, data)
+    whole = okf.whole_of(path, data).key
+    return is_retracted(files, whole, path, body) or is_retracted(files, EntryKey("body", ""), path, body)
 
 
 def _is_index(path: str) -> bool:

@@ -146,7 +146,7 @@ PREFIXES: tuple[tuple[str, str, str], ...] = (
 # Without a prefix, what is in the middle of them or their whole layout gives them away.
 # Kind, a part that must be there, the whole.
 SHAPES: tuple[tuple[str, str, str], ...] = (
-    ("telegram-token", ":", r"(?<![\w:])[0-9]{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
+    ("telegram-token", ":", r"(?<![\w:])(?:bot)?[0-9]{8,10}:[A-Za-z0-9_-]{35}(?![\w-])"),
     (
         "discord-token",
         ".",

@@ -296,6 +296,11 @@ def _in_headers(text: str, found: _Found) -> None:
             password = text[slice(*match.span("password"))]
             if len(password) >= 6 and password != match["name"] and not found.judge(_placeholder, password):
                 found.add("password", match.start(), *match.span("password"))
+    if "-p" in low or "-a " in low:
+        for match in _matches(low, _pattern(_COMMAND)):
+            end, quoted = _value(text, match.end(), match["quote"], found)
+            if found.judge(_password_like, text[match.end() : end], False, quoted):
+                found.add("password", match.start(), match.end(), end)
 
 
 _HEADER = (
@@ -304,6 +309,11 @@ _HEADER = (
     r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
 _BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
+# `mysql -uroot -px`, `sshpass -p x`
+_COMMAND = (
+    r"(?:mysql\w{0,8} [^\n|;]{0,60}?-p|sshpass -p ?|docker login [^\n|;]{0,60}?-p |redis-cli [^\n|;]{0,60}?-a )"
+    r"(?P<quote>[\"'])?(?=\S{6})"
+)
 _LOGIN_OPTION = (
     r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
 )
@@ -326,13 +336,13 @@ _KINDS = {"sec": "secret", "cre": "secret", "tok": "token", "key": "api-key"}
 # The stems stand first, so that the engine can skip to them.
 _WORD = r"""
     (?: pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))
-      | pwd(?<![a-z]pwd)(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
+      | pw(?<![a-z]pw)d?+(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
       | senha | пароль | 密[码碼] | パスワード | 비밀번호
-      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key(?<=[a-z0-9_ -]key))
+      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key)
     )
 """
 _STEMS = (
-    *("pass", "secret", "token", "key", "cred", "pwd", "psk", "kennwort", "contrase", "senha", "пароль"),
+    *("pass", "secret", "token", "key", "cred", "pw", "psk", "kennwort", "contrase", "senha", "пароль"),
     *("密", "パスワード", "비밀번호"),
 )
 # A key of these is kept secret, and any `something_key` unless it is one of the others.
@@ -362,7 +372,7 @@ _ABOUT = (
 )
 _STRONG = r"""
     (?:
-        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))\s{0,8}+
+        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))(?:\*\*)?\s{0,8}+
       | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)[ ])?to)
         (?:[ ](?:now|currently|still|just|simply|actually|only|always
             |(?:(?:re)?set|changed|rotated|updated)[ ]to)(?![\w-])){0,2}+
@@ -411,7 +421,8 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
     low, begin = found.low, match.start()
     kind = _KINDS[match["key"][:3]] if match["key"] else "password"
-    if kind == "api-key" and not _is_kept(low[max(0, begin - 16) : begin]):
+    kept = kind != "api-key" or _is_kept(low[max(0, begin - 16) : begin])
+    if not kept and (match["weak"] or low.endswith(_OPEN, max(0, begin - 16), max(0, begin - 1))):
         return 0, 0
     if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
         return 0, 0
@@ -430,7 +441,10 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     if kind == "password":
         good = found.judge(_password_like, text[start:end], weak, quoted)
     else:
-        good = end - start >= (20 if weak else 10) and found.judge(_token_like, text[start:end])
+        least = 20 if weak else 10 if kept else 32
+        good = end - start >= least and found.judge(_token_like, text[start:end])
+        # Of a key of no kind that is known, only this much is sure: it is no hash.
+        good = good and (kept or any(len(each) >= 24 and _mixed(each) for each in text[start:end].split("/")))
     if good:
         found.add(kind, begin, start, end)
     return start, end

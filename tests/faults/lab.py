@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 # Imported here so that not every forked child does it again.
@@ -89,7 +90,7 @@ def forked(work: Callable[[], int | None], *, kill_after: float | None = None) -
 
 def verified(check: Callable[[], None], told: str) -> None:
     """Run assertions in a process of its own, which has none of our caches."""
-    status = forked(check)  # type: ignore[arg-type]
+    status = forked(check)
     assert status == 0, told
 
 
@@ -219,17 +220,28 @@ def kill_each(root: Path, kind: str, edit: str) -> None:
     for number in range(1, 500):
         files, edits = prepare(root, kind)
         ledger.path.write_bytes(b"")
-        status = forked(lambda n=number: victim(root, edits, ledger, Trap(n, kill=True)))  # type: ignore[misc]
+        status = forked(partial(victim, root, edits, ledger, Trap(number, kill=True)))
         assert status in (7, -signal.SIGKILL), status
         told = ledger.read()
-        verified(
-            lambda: after(root, files, edits, told, edited), f"{kind}: killed at change {number}: {told}"
-        )
+        what = f"{kind}: killed at change {number}: {told}"
+        verified(partial(after, root, files, edits, told, edited), what)
         if status == 7:
             print(number - 1, "moments")
             assert number > 20, "the trap wraps nothing any more"
             return
     raise AssertionError("the victim never came to an end")
+
+
+def die_at(root: Path, edits: Mapping[str, Edit], stage: str) -> None:
+    """A commit that dies when it has come so far."""
+    repository = open_repository(str(root))
+
+    def at(reached: str) -> None:
+        if reached == stage:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    repository.on_stage = at
+    save(repository, edits)
 
 
 def kill_recovery(root: Path, edit: str) -> None:
@@ -240,17 +252,7 @@ def kill_recovery(root: Path, edit: str) -> None:
         for number in range(1, 500):
             files, edits = prepare(root, "plain")
 
-            def die(stage: str = stage) -> None:
-                repository = open_repository(str(root))
-
-                def at(reached: str) -> None:
-                    if reached == stage:
-                        os.kill(os.getpid(), signal.SIGKILL)
-
-                repository.on_stage = at
-                save(repository, edits)
-
-            assert forked(die) == -signal.SIGKILL
+            assert forked(partial(die_at, root, edits, stage)) == -signal.SIGKILL
             if unlocked:
                 os.unlink(root / ".git" / "index.lock")  # as git tells people to do
 
@@ -264,7 +266,7 @@ def kill_recovery(root: Path, edit: str) -> None:
             status = forked(recover)
             assert status in (7, -signal.SIGKILL), status
             verified(
-                lambda: after(root, files, edits, ["acknowledged"], edited),
+                partial(after, root, files, edits, ["acknowledged"], edited),
                 f"killed at change {number} of a recovery from a death at {stage}",
             )
             if status == 7:
@@ -275,11 +277,11 @@ def kill_recovery(root: Path, edit: str) -> None:
 
 
 def kill_leaving(root: Path) -> None:
-    """A commit of a staged version, whose work tree file is a later one, dies at every moment: that file stays."""
+    """A commit of a staged version dies at every moment: the later version in the work tree stays."""
     ledger = Ledger(root.parent / "ledger")
     for number in range(1, 500):
         for later in (b"1\n", b"later\n"):  # set back to the tip's, or changed once more
-            files, _ = prepare(root, "plain")
+            prepare(root, "plain")
 
             def stage(later: bytes = later) -> None:
                 (root / "a.md").write_bytes(b"staged\n")
@@ -372,6 +374,16 @@ def kill_tags(root: Path) -> None:
                 break
 
 
+def broken(root: Path, edits: Mapping[str, Edit], ledger: Ledger, trap: Trap) -> int:
+    """A victim that lives on, and holds nothing that it should have let go."""
+    descriptors = _descriptors()
+    status = victim(root, edits, ledger, trap)
+    _no_more_descriptors(descriptors)
+    if "refused" in ledger.read() and trap.sprung not in ("unlink", "open") and not trap.sticky:
+        assert locks_left(open_repository(str(root))) == [], "a refused commit left a lock"
+    return status
+
+
 def fail_each(root: Path, kind: str, errors: str, sticky: str) -> None:
     """The n-th change of the disk fails, for every n: the commit is there whole or not at all."""
     ledger = Ledger(root.parent / "ledger")
@@ -383,21 +395,12 @@ def fail_each(root: Path, kind: str, errors: str, sticky: str) -> None:
             ledger.path.write_bytes(b"")
             trap = Trap(number, error=error, sticky=sticky.startswith("sticky"))
 
-            def run(trap: Trap = trap) -> int:
-                descriptors = _descriptors()
-                status = victim(root, edits, ledger, trap)
-                _no_more_descriptors(descriptors)
-                told = ledger.read()
-                if "refused" in told and trap.sprung not in ("unlink", "open") and not trap.sticky:
-                    assert locks_left(open_repository(str(root))) == [], "a refused commit left a lock"
-                return status
-
-            status = forked(run)
+            status = forked(partial(broken, root, edits, ledger, trap))
             what = f"{kind}: change {number} failed with {errno.errorcode[error]} ({sticky}): {ledger.read()}"
             assert status in (0, 7), what
             told = ledger.read()
             assert told, what
-            verified(lambda: after(root, files, edits, told, {}), what)
+            verified(partial(after, root, files, edits, told, {}), what)
         if status == 7:
             print(number - 1, "moments")
             assert number > 20, "the trap wraps nothing any more"
@@ -469,7 +472,7 @@ def kill_randomly(root: Path, kills: str, seed: str) -> None:
 
 
 def many_writers(root: Path, processes: str, commits: str) -> None:
-    """Processes that append to a shared file and to their own at the same time: every line is there, in order."""
+    """Processes append to a shared file and to their own at the same time: every line is there, in order."""
 
     def start() -> None:
         saved(make_repository(str(root)), BEFORE)
@@ -531,7 +534,7 @@ def patiently(repository: Repository, commit: Callable[[], Published]) -> None:
 
 
 def beside_plain_git(root: Path, commits: str, how: str) -> None:
-    """A git process commits in a loop while gitmem does: every acknowledged change is in the tip at the end."""
+    """A git process commits in a loop while gitmem does: every acknowledged change is there at the end."""
 
     def start() -> None:
         saved(

@@ -49,13 +49,13 @@ class Trap:
             original = getattr(os, name)
             self._originals[name] = original
             setattr(os, name, self._wrap(name, original))
-        builtins.open = self._open_file  # type: ignore[assignment]
+        builtins.open = self._open_file
         return self
 
     def __exit__(self, *_: object) -> None:
         for name, original in self._originals.items():
             setattr(os, name, original)
-        builtins.open = self._open  # type: ignore[assignment]
+        builtins.open = self._open
 
     def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*arguments: Any, **named: Any) -> Any:

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from gitmem.git.files import read_file
 from gitmem.hosts.hermes.home import Home
 from gitmem.okf import timestamps
 
 if TYPE_CHECKING:
+    from gitmem.git.remotes import Remote
     from gitmem.memory.bundle import Bundle
 
 _LONGEST = 60  # minutes between two tries with a remote that fails
@@ -24,12 +26,8 @@ _started: list[subprocess.Popen[bytes]] = []
 
 def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough: bool = False) -> list[str]:
     """Start a sync with every remote that is due; gives the names. `shutdown` never waits for a network."""
-    if not bundle.config.auto_sync:
-        return []
-    from gitmem.git.remotes import Remotes
-
     started = []
-    for remote in Remotes(bundle.repository).all():
+    for remote in _remotes(bundle) if bundle.config.auto_sync else ():
         if (remote.consent or not remote.pushes) and _is_due(bundle, remote.name, fresh_is_enough):
             _start(["-C", bundle.root, "sync", remote.name], bundle.root, home, env)
             started.append(remote.name)
@@ -38,10 +36,8 @@ def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough:
 
 def failures(bundle: Bundle) -> list[str]:
     """A sentence for each remote whose last sync failed."""
-    from gitmem.git.remotes import Remotes
-
     told = []
-    for remote in Remotes(bundle.repository).all():
+    for remote in _remotes(bundle):
         state = _state(bundle, remote.name)
         if state.get("failures"):
             told.append(
@@ -54,6 +50,15 @@ def failures(bundle: Bundle) -> list[str]:
 def clean(bundle: Bundle, home: Home, env: Mapping[str, str]) -> None:
     """Compress the object store, when that is due."""
     _start(["-C", bundle.root, "gc", "--auto"], bundle.root, home, env)
+
+
+def _remotes(bundle: Bundle) -> list[Remote]:
+    """The remotes; a bundle without any costs no import."""
+    if b"[remote" not in (read_file(os.path.join(bundle.repository.git_dir, "config")) or b""):
+        return []
+    from gitmem.git.remotes import Remotes
+
+    return Remotes(bundle.repository).all()
 
 
 def _state(bundle: Bundle, name: str) -> dict[str, object]:

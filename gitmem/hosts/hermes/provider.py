@@ -1,0 +1,505 @@
+"""The provider: what Hermes calls. On the agent's thread it only writes to a journal and wakes its worker."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import TimeoutError as StillRunning
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError
+from gitmem.hosts.hermes.home import PROVIDER, Home, open_bundle, real_home, resolve_config
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
+    from gitmem.hosts.hermes.keeper import Keeper
+    from gitmem.hosts.hermes.recall import Recall
+    from gitmem.hosts.hermes.transcript import Transcript
+    from gitmem.hosts.hermes.worker import Worker
+    from gitmem.memory.recorder import SessionInfo
+
+# Discovery imports this module at every `hermes memory status`: the rest is imported when a session begins.
+
+SHIM_VERSION = 1
+"""What the installed shim must say; it is raised when the shim has to be written anew."""
+_LOG = logging.getLogger("gitmem")
+_SHUTDOWN_WAIT = 1.9
+_TOOL_WAIT = 1.0
+_COMPRESS_WAIT = 0.45
+_RETRY = 15.0
+_DELEGATION_LIMIT = 4_000
+
+
+def _host_class() -> type:
+    """The host's own base class, where there is a host."""
+    try:
+        found = importlib.import_module("agent.memory_provider").MemoryProvider
+    except (ImportError, AttributeError):
+        return object
+    return found if isinstance(found, type) else object
+
+
+class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known only where it runs
+    """Versioned memory for one agent. Every hook works, and does nothing, where `initialize` failed."""
+
+    def __init__(self, *, shim: int = 0) -> None:
+        self._shim = shim
+        self._home: Home | None = None
+        self._keeper: Keeper | None = None
+        self._worker: Worker | None = None
+        self._recall: Recall | None = None
+        self._session: SessionInfo | None = None
+        self._transcript: Transcript | None = None
+        self._error = ""
+        self._read_only = False
+        self._block = ""
+        self._turn = (0, "")
+        self._warn: Callable[[str], None] | None = None
+        self._told: set[str] = set()
+        self._to_tell: deque[str] = deque()
+        self._closing = threading.Lock()
+        self._closed = False
+
+    # Who it is
+
+    @property
+    def name(self) -> str:
+        return PROVIDER
+
+    def is_available(self) -> bool:
+        """Always: where something is missing, the user must read it, and an unavailable provider says nothing."""
+        return True
+
+    @property
+    def error(self) -> str:
+        """Why the session runs without gitmem; empty where it does not."""
+        return self._error
+
+    # Begin and end
+
+    def initialize(self, session_id: str, **kwargs: Any) -> None:
+        """Open the bundle of this home. Nothing here is allowed to stop the host."""
+        warn = kwargs.get("warning_callback")
+        self._warn = warn if callable(warn) else None
+        self._home = Home(str(kwargs["hermes_home"])) if kwargs.get("hermes_home") else real_home()
+        try:
+            self._begin(session_id, kwargs)
+        except Exception as error:  # noqa: BLE001 (the host's session always goes on)
+            self._fail(error)
+        self._speak()
+
+    def _begin(self, session_id: str, kwargs: Mapping[str, Any]) -> None:
+        from gitmem.hosts.hermes import since
+        from gitmem.hosts.hermes.keeper import Keeper, last_tip
+        from gitmem.hosts.hermes.prompt import system_prompt
+        from gitmem.hosts.hermes.recall import Recall
+        from gitmem.hosts.hermes.transcript import Transcript
+        from gitmem.hosts.hermes.worker import Worker
+
+        home = self._home
+        assert home is not None
+        env = dict(os.environ)
+        bundle = open_bundle(home, env)
+        self._read_only = str(kwargs.get("agent_context") or "primary") != "primary"
+        self._session = session = self._info(bundle.config, session_id, kwargs)
+        self._block = system_prompt(bundle.config, since.since(bundle, last_tip(bundle)))
+        self._recall = Recall(home, env, session.id)
+        if self._read_only:
+            return
+        self._transcript = Transcript()
+        keeper = Keeper(bundle, home, session, env=env, tell=self._tell_later)
+        self._keeper = keeper
+        self._worker = Worker(failed=self._job_failed, idle=keeper.rest)
+        self._worker.submit(self._start).add_done_callback(self._look_at)
+        if self._shim < SHIM_VERSION:
+            self._tell_later("The plugin files of gitmem are of an older version: run `gitmem hermes install`.")
+
+    def _info(self, config: Config, session_id: str, kwargs: Mapping[str, Any]) -> SessionInfo:
+        from gitmem.memory.recorder import SessionInfo
+
+        identity = str(kwargs.get("agent_identity") or "")
+        return SessionInfo(
+            session_id,
+            parent=str(kwargs.get("parent_session_id") or ""),
+            agent=identity if identity not in ("", "default") else config.agent_id,
+            machine=config.machine,
+            platform=str(kwargs.get("platform") or ""),
+            source="hermes",
+            title=str(kwargs.get("session_title") or ""),
+        )
+
+    def _start(self) -> None:
+        keeper = self._ready()
+        if keeper is None:
+            return
+        from gitmem.hosts.hermes import background
+
+        keeper.start()
+        if self._home is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._home.trouble)
+        for sentence in background.failures(keeper.bundle):
+            self._tell_later(sentence)
+        background.sync(keeper.bundle, keeper.home, keeper.env, fresh_is_enough=True)
+
+    def shutdown(self) -> None:
+        """The last commit, within two seconds; what is not done by then waits in the journal."""
+        end = time.monotonic() + _SHUTDOWN_WAIT
+        with self._closing:  # one drain at a time
+            keeper, worker = self._keeper, self._worker
+            if self._closed or keeper is None or worker is None:
+                self._closed = True
+                self._speak()
+                return
+            self._closed = True
+            worker.forget_timed()
+            last = worker.submit(self._finish)
+            try:
+                last.result(max(0.1, end - time.monotonic()))
+            except StillRunning:
+                self._tell_later("The memory is busy: what this session did waits in the journal.")
+            except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
+                self._job_failed(error)
+            self._speak()
+
+    def _finish(self) -> None:
+        keeper = self._keeper
+        if keeper is None:
+            return
+        from gitmem.hosts.hermes import background
+
+        tip = keeper.bundle.tip
+        try:
+            keeper.finish()
+        finally:
+            if self._recall is not None:
+                self._recall.close()
+        background.sync(keeper.bundle, keeper.home, keeper.env, fresh_is_enough=tip == keeper.bundle.tip)
+        background.clean(keeper.bundle, keeper.home, keeper.env)
+        keeper.rest()
+
+    # The prompt and recall
+
+    def system_prompt_block(self) -> str:
+        """Short, and the same bytes for the whole session."""
+        self._speak()
+        return self._block
+
+    def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (the host sends "")
+        return self._recall.prefetch(query) if self._recall is not None else ""
+
+    def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (ours is known)
+        if self._recall is not None and self._worker is not None and not self._closed:
+            recall = self._recall
+            self._worker.soon("prefetch", lambda: recall.warm(query))
+
+    # Capture
+
+    def on_turn_start(self, turn_number: int, message: str, **_: Any) -> None:
+        keeper, session = self._ready(), self._session
+        if keeper is None or session is None:
+            return
+        from gitmem.hosts.hermes.transcript import clean
+
+        text = clean(message)
+        self._turn = (turn_number, text)
+        context = {"agent": session.agent, "platform": session.platform, "parent": session.parent}
+        self._safely(lambda: keeper.notices.begin_turn(session.id, text, context))
+        self._speak()
+
+    def sync_turn(
+        self,
+        user_content: str,
+        assistant_content: str,
+        *,
+        session_id: str = "",
+        messages: Sequence[Any] | None = None,
+    ) -> None:
+        """A turn is over: what is new of the conversation goes to the journal, and the worker commits it."""
+        from gitmem.hosts.hermes.keeper import messages_copy
+
+        keeper, session, transcript = self._keeper, self._session, self._transcript
+        if keeper is None or session is None or transcript is None:
+            return
+        if session_id and session_id != session.id:  # it ended before a switch and is told after it
+            session = replace(session, id=session_id, parent="", title="")
+        turns = transcript.turn(user_content, assistant_content, messages_copy(messages))
+        for turn in turns:
+            for call in turn.calls:
+                self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+            if turn.user or turn.answer:
+                self._take(session, "turn", user=turn.user, assistant=turn.answer)
+        self._safely(keeper.notices.end_turn)
+        self._flush_soon("turn")
+
+    def on_memory_write(
+        self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """The host's memory tool wrote its file: note who and why; the file itself says what."""
+        from gitmem.hosts.hermes.keeper import notice_origin
+        from gitmem.hosts.hermes.transcript import cut
+
+        keeper, session = self._ready(), self._session
+        if keeper is None or session is None:
+            return
+        known = dict(metadata or {})
+        number, said = self._turn
+        reason = f"turn {number}: {cut(' '.join(said.split()), 160)}" if said else ""
+        origin = notice_origin(keeper.bundle, session, known, keeper.bundle.redact(reason))
+        old = str(known.get("old_text") or "")
+        self._safely(lambda: keeper.notices.post(action, target, content, old, origin))
+        self._compare_soon()
+
+    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
+        keeper, session = self._ready(), self._session
+        if keeper is None or session is None:
+            return
+        from gitmem.hosts.hermes.transcript import clean, cut
+
+        content = f"Delegated: {cut(clean(task), _DELEGATION_LIMIT)}\n\nResult: {cut(clean(result), _DELEGATION_LIMIT)}"
+        known = {"child_session": child_session_id} if child_session_id else {}
+        self._take(session, "observation", content=content, category="Delegation", **known)
+
+    def on_pre_compress(self, messages: Sequence[Any]) -> str:
+        """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
+        keeper, session, worker, transcript = self._ready(), self._session, self._worker, self._transcript
+        if keeper is None or session is None or worker is None or transcript is None:
+            return ""
+        from gitmem.hosts.hermes.keeper import messages_copy
+
+        copied = messages_copy(messages)
+        for call in transcript.calls(copied):
+            self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+        done = worker.submit(lambda: keeper.compress(session, copied))
+        worker.soon("compare", self._compare)
+        if keeper.bundle.config.distiller.base_url:
+            worker.submit(lambda: keeper.ask_endpoint(session, copied)).add_done_callback(self._look_at)
+        try:
+            return done.result(_COMPRESS_WAIT).text
+        except StillRunning:
+            done.add_done_callback(self._look_at)
+            return ""
+        except Exception as error:  # noqa: BLE001 (the host compresses all the same)
+            self._job_failed(error)
+            return ""
+
+    def on_session_end(self, messages: Sequence[Any]) -> None:  # noqa: ARG002 (all of it is stored already)
+        """Not the end: it comes at every compaction, and before the last turn is told. So it only commits."""
+        if self._ready() is not None:
+            self._flush_soon("session-end")
+
+    def on_session_switch(
+        self,
+        new_session_id: str,
+        *,
+        parent_session_id: str = "",
+        reset: bool = False,
+        rewound: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """The agent goes on under another id, or under the same one with another conversation."""
+        keeper, session, worker, transcript = self._ready(), self._session, self._worker, self._transcript
+        if keeper is None or session is None or worker is None or transcript is None or not new_session_id:
+            return
+        transcript.reset()
+        reason = str(kwargs.get("reason") or "")
+        if new_session_id == session.id:
+            if rewound:
+                self._take(
+                    session, "observation", content="The user took back the last part.", category="Undo"
+                )
+            elif reason == "compression":
+                worker.soon("prompt", keeper.prompt_was_rebuilt)
+            return
+        # A new or a resumed conversation does not descend from the one that the user left.
+        follows = reason in ("branch", "compression") or (not reason and not reset)
+        self._session = replace(
+            session, id=new_session_id, parent=parent_session_id if follows else "", title="", started=""
+        )
+        keeper.session = self._session
+        if self._recall is not None:
+            self._recall.session = new_session_id
+        self._flush_soon("session-end")
+        if reason != "compression" or reset:
+            worker.submit(lambda: keeper.end(session, "session-end")).add_done_callback(self._look_at)
+        worker.soon("prompt", keeper.prompt_was_rebuilt)
+
+    # Tools
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """The tools that the settings allow; also before `initialize`, and never an error."""
+        from gitmem.hosts.hermes import tools
+
+        try:
+            return tools.schemas(self._config())
+        except Exception:  # noqa: BLE001 (raising here would take the host's whole memory down)
+            return []
+
+    def handle_tool_call(self, tool_name: str, args: Mapping[str, Any] | None = None, **_: Any) -> str:
+        """A JSON string. Waits at most a second for the worker, and says `queued` then."""
+        from gitmem.hosts.hermes import tools
+
+        self._speak()
+        if self._error:
+            return json.dumps({"error": self._error}, ensure_ascii=False)
+        keeper, worker, session = self._keeper, self._worker, self._session
+        if session is None or self._home is None:
+            return json.dumps({"error": "gitmem has not begun."})
+        arguments = dict(args) if isinstance(args, Mapping) else {}
+        if keeper is None or worker is None:  # a subagent or a cron job: it reads, and never writes
+            return tools.refuse(tool_name, "only the main agent writes to its memory")
+        if self._closed:
+            return tools.refuse(tool_name, "this session is over")
+        call = tools.Tools(keeper, session, self._recall)
+        done = worker.submit(lambda: call.run(tool_name, arguments))
+        try:
+            return done.result(_TOOL_WAIT)
+        except StillRunning:
+            return json.dumps(
+                {
+                    "status": "queued",
+                    "message": "The memory is busy. A change will be made as soon as it can; ask again for an answer.",
+                }
+            )
+        except Exception as error:  # noqa: BLE001 (the model gets one line)
+            return json.dumps({"error": _sentence(error)}, ensure_ascii=False)
+
+    # Setup
+
+    def get_config_schema(self) -> list[dict[str, Any]]:
+        from gitmem.hosts.hermes.setup import config_schema
+
+        return config_schema()
+
+    def save_config(self, values: Mapping[str, Any], hermes_home: str) -> None:
+        from gitmem.hosts.hermes.setup import save_settings
+
+        save_settings(Home(hermes_home), values)
+
+    def post_setup(self, hermes_home: str, config: Mapping[str, Any]) -> None:  # noqa: ARG002 (we edit the file)
+        from gitmem.hosts.hermes.setup import set_up
+
+        set_up(Home(hermes_home))
+
+    def get_status_config(self, provider_config: object) -> dict[str, Any]:  # noqa: ARG002 (it is ours to know)
+        from gitmem.hosts.hermes.status import short_status
+
+        return short_status(real_home())
+
+    def backup_paths(self) -> list[str]:
+        """What lies outside the home; the bundle in it is walked by the backup anyway."""
+        from gitmem.hosts.hermes.setup import outside_paths
+
+        try:
+            return outside_paths(real_home())
+        except (GitMemError, OSError):
+            return []
+
+    # Inside
+
+    def _ready(self) -> Keeper | None:
+        return self._keeper if not self._closed else None
+
+    def _config(self) -> Config:
+        from gitmem.config import Config
+
+        try:
+            return resolve_config(self._home or real_home(), dict(os.environ))
+        except (GitMemError, OSError):
+            return Config()
+
+    def _take(self, session: SessionInfo, kind: str, **fields: Any) -> None:
+        keeper = self._keeper
+        if keeper is not None and self._safely(lambda: keeper.take(session, kind, **fields)):
+            self._flush_soon("buffer-max")
+
+    def _safely(self, work: Callable[[], Any]) -> Any:
+        """What the agent's thread does itself; a full disk is told, and stops nothing."""
+        try:
+            return work()
+        except (GitMemError, OSError) as error:
+            self._tell_later(_sentence(error))
+            return None
+
+    def _flush_soon(self, trigger: Any) -> None:
+        keeper, worker = self._keeper, self._worker
+        if keeper is not None and worker is not None and not self._closed:
+            worker.soon(f"flush {trigger}", lambda: self._flush(trigger))
+
+    def _flush(self, trigger: Any) -> None:
+        keeper = self._keeper
+        if keeper is not None and not keeper.closed:
+            keeper.flush(trigger, compare=False)
+            self._compare()
+
+    def _compare_soon(self) -> None:
+        if self._worker is not None and not self._closed:
+            self._worker.soon("compare", self._compare)
+
+    def _compare(self) -> None:
+        keeper, worker = self._keeper, self._worker
+        if keeper is None or worker is None or keeper.closed:
+            return
+        if keeper.compare().waiting:
+            worker.later(2.1, "compare", self._compare)
+
+    def _look_at(self, done: Any) -> None:
+        error = done.exception() if not done.cancelled() else None
+        if isinstance(error, Exception):
+            self._job_failed(error)
+
+    def _job_failed(self, error: Exception) -> None:
+        """The worker could not do something: tell it, and try again when it may have passed."""
+        from gitmem.errors import BundleBusy
+
+        self._tell_later(_sentence(error))
+        if isinstance(error, BundleBusy) and self._worker is not None and not self._closed:
+            self._worker.later(_RETRY, "flush turn", lambda: self._flush("turn"))
+
+    def _fail(self, error: Exception) -> None:
+        self._error = _sentence(error)
+        self._keeper = self._worker = self._recall = None
+        self._block = ""
+        _LOG.warning("gitmem is off for this session: %s", self._error)
+        self._tell_later(f"This session runs without versioned memory: {self._error}")
+        home = self._home
+        if home is not None:
+            with contextlib.suppress(OSError):  # a home that can not be written is told all the same
+                os.makedirs(os.path.dirname(home.trouble), exist_ok=True)
+                with open(home.trouble, "w", encoding="utf-8") as file:
+                    file.write(self._error + "\n")
+
+    def _tell_later(self, sentence: str) -> None:
+        """For the user, once; it is said on the agent's own thread, at the next hook there."""
+        line = " ".join(sentence.split())
+        if line and line not in self._told:
+            self._told.add(line)
+            self._to_tell.append(line)
+            _LOG.info("%s", line)
+
+    def _speak(self) -> None:
+        while self._to_tell:
+            line = self._to_tell.popleft()
+            if self._warn is None:
+                _LOG.warning("%s", line)
+                continue
+            with contextlib.suppress(Exception):  # the host's own function
+                self._warn(f"gitmem: {line}")
+
+
+def _sentence(error: BaseException) -> str:
+    """An error as one line for a person."""
+    if isinstance(error, GitMemError):
+        return " ".join(f"{error} {error.hint}".split())
+    if isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The system refused: {error.strerror or error}{where}."
+    return f"{type(error).__name__}: {' '.join(str(error).split())}. This is a bug in gitmem."

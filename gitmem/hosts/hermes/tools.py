@@ -1,0 +1,309 @@
+"""The tools that the model gets: to look, to name a state, to keep something. Taking back is the user's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gitmem.config import Config
+from gitmem.errors import GitMemError, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.hosts.hermes.keeper import Keeper
+    from gitmem.hosts.hermes.recall import Recall
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.history import LogEntry
+    from gitmem.memory.recorder import SessionInfo
+
+RESULT_LIMIT = 12_000
+_TEXT_LIMIT = 1_500
+_MOST = 20
+
+
+def _schema(name: str, description: str, properties: dict[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "parameters": {"type": "object", "properties": properties, "required": list(required)},
+    }
+
+
+_TEXT = {"type": "string"}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": _MOST, "description": "How many at most."}
+_SCHEMAS = {
+    "gitmem_search": _schema(
+        "gitmem_search",
+        "Search the versioned memory: entries, decisions, sessions, plans and skills. With as_of it answers as "
+        "the memory was then.",
+        {
+            "query": {"type": "string", "description": "Words to look for."},
+            "as_of": {"type": "string", "description": "A date, snapshot, commit or session:ID; now if left out."},
+            "type": {"type": "string", "description": "Only one kind, such as Decision or CuratedMemory."},
+            "limit": _LIMIT,
+        },
+        ("query",),
+    ),
+    "gitmem_recall": _schema(
+        "gitmem_recall",
+        "Recall earlier conversations that were about something: which session, when, and what was said.",
+        {"query": {"type": "string", "description": "What it was about."}, "limit": _LIMIT},
+        ("query",),
+    ),
+    "gitmem_history": _schema(
+        "gitmem_history",
+        "The history of the memory. `log` lists changes, `diff` shows what changed between two moments, `blame` "
+        "says for each entry of a file when it came, from which session, and why.",
+        {
+            "action": {"type": "string", "enum": ["log", "diff", "blame"]},
+            "path": {"type": "string", "description": "A file, such as memories/MEMORY.md."},
+            "since": {"type": "string", "description": "For diff: the earlier moment (date, snapshot, commit)."},
+            "until": {"type": "string", "description": "For diff: the later moment; now if left out."},
+            "text": {"type": "string", "description": "For blame: only entries that contain this."},
+            "limit": _LIMIT,
+        },
+        ("action",),
+    ),
+    "gitmem_snapshot": _schema(
+        "gitmem_snapshot",
+        "Name the present state of the memory, so that the user can go back to it.",
+        {"name": {"type": "string", "description": "A short name."}, "note": _TEXT},
+    ),
+    "gitmem_remember": _schema(
+        "gitmem_remember",
+        "Keep something with its reason and source: a decision with its rationale, or a durable fact for MEMORY.md "
+        "(memory) or USER.md (user). For plain facts the memory tool is enough.",
+        {
+            "kind": {"type": "string", "enum": ["decision", "memory", "user"]},
+            "text": {"type": "string", "description": "The decision or the fact, one or two sentences."},
+            "reason": {"type": "string", "description": "Why: the rationale of the decision, the ground of the fact."},
+            "source": {"type": "string", "description": "Where it comes from: a URL, a file, a person."},
+            "tags": {"type": "array", "items": _TEXT},
+        },
+        ("kind", "text"),
+    ),
+    "gitmem_revert": _schema(
+        "gitmem_revert",
+        "Take back one change of the memory, by its commit. Only when the user asks for it.",
+        {
+            "commit": {"type": "string", "description": "The commit, from gitmem_history."},
+            "reason": {"type": "string", "description": "Why."},
+        },
+        ("commit", "reason"),
+    ),
+}
+_RECALLING = ("gitmem_search", "gitmem_recall")
+
+
+def names(config: Config) -> list[str]:
+    """The tools that the settings allow."""
+    left_out = set(_RECALLING) if config.recall_mode == "context" else set()
+    if not config.session_search:
+        left_out.add("gitmem_recall")
+    if not config.undo_tools:  # the model must not be talked into erasing memory
+        left_out.add("gitmem_revert")
+    return [name for name in _SCHEMAS if name not in left_out]
+
+
+def schemas(config: Config) -> list[dict[str, Any]]:
+    """Their schemas, bare, as the host wants them."""
+    return [json.loads(json.dumps(_SCHEMAS[name])) for name in names(config)]
+
+
+def refuse(tool: str, why: str) -> str:
+    return json.dumps({"error": f"{tool} is not possible here: {why}."})
+
+
+class Tools:
+    """The tools of one session. They run on the worker; what they answer passes the gate."""
+
+    def __init__(self, keeper: Keeper, session: SessionInfo, recall: Recall | None) -> None:
+        self._keeper = keeper
+        self._bundle: Bundle = keeper.bundle
+        self._session = session
+        self._recall = recall
+
+    def run(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """The answer as a JSON string, never longer than the model should read."""
+        found: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "gitmem_search": self._search,
+            "gitmem_recall": self._recap,
+            "gitmem_history": self._history,
+            "gitmem_snapshot": self._snapshot,
+            "gitmem_remember": self._remember,
+            "gitmem_revert": self._revert,
+        }
+        if name not in found or name not in names(self._bundle.config):
+            return json.dumps({"error": f"There is no tool {name!r} here."})
+        try:
+            return self._rendered(found[name](arguments))
+        except GitMemError as error:
+            return json.dumps({"error": " ".join(f"{error} {error.hint}".split())}, ensure_ascii=False)
+
+    # Looking
+
+    def _search(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        query = _text(given, "query", needed=True)
+        assert self._recall is not None
+        hits = self._recall.search(
+            query, as_of=_text(given, "as_of"), kind=_text(given, "type"), limit=_limit(given, 8)
+        )
+        return {"hits": hits}
+
+    def _recap(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._recall is not None
+        return {"sessions": self._recall.sessions(_text(given, "query", needed=True), limit=_limit(given, 3))}
+
+    def _history(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        action = _text(given, "action", needed=True)
+        if action == "log":
+            return self._log(given)
+        if action == "diff":
+            return self._diff(given)
+        if action == "blame":
+            return self._blame(given)
+        raise UsageError("The action is one of log, diff, blame.")
+
+    def _log(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from gitmem.memory.history import LogFilter
+
+        found: list[dict[str, Any]] = []
+        for entry in self._bundle.history.log(LogFilter(path=_text(given, "path"))):
+            found.append(_commit(entry))
+            if len(found) >= _limit(given, 10):
+                break
+        return {"commits": found}
+
+    def _diff(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        old = self._bundle.resolve(_text(given, "since") or "yesterday")
+        new = self._bundle.resolve(_text(given, "until") or "HEAD")
+        changes = self._bundle.history.between(old, new, _text(given, "path"))
+        listed = [
+            {
+                "op": change.op,
+                "path": change.path,
+                "old": change.old.text if change.old else None,
+                "new": change.new.text if change.new else None,
+            }
+            for change in changes
+        ]
+        return {"changes": listed[: _limit(given, _MOST)], "count": len(listed)}
+
+    def _blame(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from gitmem.memory.blame import blame_of
+
+        path = _text(given, "path") or "memories/MEMORY.md"
+        wanted = _text(given, "text")
+        entries = [
+            one.as_json() for one in blame_of(self._bundle, path).values() if wanted in one.entry.text
+        ]
+        return {"path": path, "entries": entries[: _limit(given, _MOST)]}
+
+    # Keeping
+
+    def _snapshot(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        self._keeper.flush("explicit")
+        origin = self._origin()
+        made = self._bundle.snapshots.create(_text(given, "name"), _text(given, "note"), origin=origin)
+        return {"snapshot": made.name, "commit": made.commit, "undo": f"gitmem restore {made.name}"}
+
+    def _remember(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        kind = _text(given, "kind", needed=True)
+        text = _text(given, "text", needed=True)
+        reason, source = _text(given, "reason"), _text(given, "source")
+        if kind == "decision":
+            tags = given.get("tags")
+            listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
+            why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
+            self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
+            self._keeper.flush("explicit")
+            return {"success": True, "kept": "decision", "commit": self._bundle.tip}
+        if kind not in ("memory", "user"):
+            raise UsageError("The kind is one of decision, memory, user.")
+        origin = self._origin(reason=reason, source=source or "gitmem_remember")
+        target: Any = kind
+        answer = self._bundle.curated.add(text, target=target, origin=origin)
+        self._keeper.compare()
+        return {
+            "success": not answer.held,
+            "message": answer.message,
+            "usage": f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars",
+            "commit": answer.commit or None,
+        }
+
+    def _revert(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        commit = self._bundle.history.entry(_text(given, "commit", needed=True)).commit
+        origin = self._origin(reason=_text(given, "reason", needed=True), source="gitmem_revert")
+        self._keeper.flush("explicit")
+        done = self._bundle.undo.revert([commit], origin=origin)
+        self._keeper.compare()
+        return {
+            "success": done.published is not None,
+            "changed": len(done.changes),
+            "kept": done.kept,
+            "undo": "gitmem undo",
+        }
+
+    def _origin(self, *, reason: str = "", source: str = "") -> Any:
+        from dataclasses import replace
+
+        from gitmem.memory.buffer import origin_of
+
+        redact = self._bundle.redact
+        return replace(origin_of(self._bundle, self._session), reason=redact(reason), source=redact(source))
+
+    # The way out
+
+    def _rendered(self, answer: dict[str, Any]) -> str:
+        """JSON whose texts were scanned, fenced and cut: what is recalled is data."""
+        left = [RESULT_LIMIT]
+        return json.dumps(_passed(self._bundle, answer, left), ensure_ascii=False)
+
+
+def _passed(bundle: Bundle, value: Any, left: list[int]) -> Any:
+    if isinstance(value, str):
+        from gitmem.safety.fence import sanitize
+        from gitmem.safety.verdict import Verdict
+
+        if len(value) > 20 and bundle.gate.judge(value, "recall").verdict is not Verdict.ALLOW:
+            return "[withheld: the scanner flags this text]"
+        text = sanitize(value)
+        text = text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 1] + "…"
+        left[0] -= len(text)
+        return text if left[0] > 0 else "…"
+    if isinstance(value, Mapping):
+        return {str(key): _passed(bundle, one, left) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        passed = []
+        for one in value:
+            if left[0] <= 0:
+                passed.append("(cut: ask for less)")
+                break
+            passed.append(_passed(bundle, one, left))
+        return passed
+    return value
+
+
+def _commit(entry: LogEntry) -> dict[str, Any]:
+    return {
+        "commit": entry.commit.oid[:12],
+        "at": entry.at,
+        "subject": entry.commit.subject,
+        "session": entry.session or None,
+        "machine": entry.first("Machine") or None,
+        "reason": entry.first("Reason") or None,
+        "source": entry.first("Source") or None,
+    }
+
+
+def _text(given: Mapping[str, Any], name: str, *, needed: bool = False) -> str:
+    value = given.get(name)
+    text = value.strip() if isinstance(value, str) else ""
+    if needed and not text:
+        raise UsageError(f"`{name}` is missing.")
+    return text
+
+
+def _limit(given: Mapping[str, Any], default: int) -> int:
+    value = given.get("limit")
+    return max(1, min(_MOST, value)) if isinstance(value, int) and not isinstance(value, bool) else default
