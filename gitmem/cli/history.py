@@ -35,6 +35,8 @@ _SHORT = 8
 @click.option("--path", help="Only commits that changed a file or a directory.")
 @click.option("--since", metavar="DATE", help="Only commits from that day or moment on.")
 @click.option("--until", metavar="DATE", help="Only commits up to that day or moment.")
+@click.option("-S", "text", metavar="TEXT", help="Only commits that brought or took an entry with this text.")
+@click.option("--stat/--no-stat", default=None, help="What each commit did in entries: +2 -1 ~3.")
 @json_option
 @pass_app
 def log(
@@ -48,6 +50,8 @@ def log(
     path: str | None,
     since: str | None,
     until: str | None,
+    text: str | None,
+    stat: bool | None,
     as_json: bool,
 ) -> None:
     """List commits, newest first, from REV or from now.
@@ -71,13 +75,36 @@ def log(
         since=bundle.moment(since, start=True) if since else None,
         until=bundle.moment(until) if until else None,
     )
-    found = islice(bundle.history.log(wanted, start=revision), number)
+    entries = bundle.history.log(wanted, start=revision)
+    if text:
+        entries = (entry for entry in entries if bundle.history.mentions(entry.commit, text))
+    found = islice(entries, number)
     if as_json:
-        app.out.json({"commits": [commit_json(entry) for entry in found]})
+        rows = [{**commit_json(entry), **(_counts(app, entry) if stat else {})} for entry in found]
+        app.out.json({"commits": rows})
         return
     app.out.paged()
     for entry in found:
-        app.out.line(*_log_line(app, entry))
+        app.out.line(*_log_line(app, entry), *_told_counts(app, entry, stat))
+
+
+def _counts(app: App, entry: LogEntry) -> dict[str, int]:
+    """What a commit did in entries."""
+    changes = app.bundle.history.of_commit(entry.commit)
+    return {
+        "added": sum(change.op == "add" for change in changes),
+        "removed": sum(change.op == "remove" for change in changes),
+        "changed": sum(change.op in ("change", "move") for change in changes),
+    }
+
+
+def _told_counts(app: App, entry: LogEntry, stat: bool | None) -> list[Piece]:
+    # On a terminal unless it is not wanted; elsewhere only when asked for, because it costs reading files.
+    if not (sys.stdout.isatty() if stat is None else stat):
+        return []
+    counts = _counts(app, entry)
+    signs = (("+", "added"), ("-", "removed"), ("~", "changed"))
+    return [dim("  " + " ".join(f"{sign}{counts[name]}" for sign, name in signs))]
 
 
 def commit_json(entry: LogEntry) -> dict[str, object]:

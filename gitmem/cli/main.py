@@ -8,14 +8,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from gitmem.cli.context import App, World
-from gitmem.cli.output import complain, prepare_streams
 from gitmem.errors import GitMemError
+
+if TYPE_CHECKING:
+    from gitmem.cli.context import App, World
 
 _INTERRUPTED = 130
 
@@ -63,6 +64,9 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "sync": Row("gitmem.cli.sync", "sync", "Bring this memory and a remote together."),
         "clone": Row("gitmem.cli.sync", "clone", "Make a bundle of what a remote holds."),
         "contested": Row("gitmem.cli.sync", "contested", "Settle what two machines reworded differently."),
+    },
+    "Hosts": {
+        "hermes": Row("gitmem.cli.hermes", "hermes", "Install into Hermes Agent; take out; check."),
     },
     "Safety": {
         "scan": Row("gitmem.cli.safety", "scan", "Scan text for attacks on a memory."),
@@ -142,41 +146,61 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something (verify, doctor).
     """
-    app = ctx.obj
-    assert isinstance(app, App)
-    app.chosen = bundle or ""
+    run = ctx.obj
+    assert isinstance(run, Run)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+        return
+    ctx.obj = run.begin(bundle or "")
+
+
+class Run:
+    """One run of the command: the world it was given, and the app once a command begins."""
+
+    def __init__(self, world: World | None) -> None:
+        self._world = world
+        self.app: App | None = None
+
+    def begin(self, bundle: str) -> App:
+        from gitmem.cli.context import App, World
+
+        self.app = App(self._world or World.real())
+        self.app.chosen = bundle
+        return self.app
+
+    def close(self) -> None:
+        if self.app is not None:
+            self.app.close()
+        else:
+            sys.stdout.flush()
 
 
 def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong becomes one line on standard error."""
-    prepare_streams()
-    env = world.env if world is not None else dict(os.environ)
-    app: App | None = None
+    _prepare_streams()
+    env = world.env if world is not None else os.environ
+    run = Run(world)
     try:
         try:
-            app = App(world or World.real())
-            code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=app)
+            code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
         finally:
-            if app is not None:
-                app.close()
+            run.close()
     except GitMemError as error:
-        complain(f"{error} {error.hint}", env=env)
+        _complain(f"{error} {error.hint}", env=env)
         return error.exit_code
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
             click.echo(error.format_message())
             return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
-        complain(f"{error.format_message()} See `{path} --help`.", env=env)
+        _complain(f"{error.format_message()} See `{path} --help`.", env=env)
         return 2
     except click.ClickException as error:
-        complain(error.format_message(), env=env)
+        _complain(error.format_message(), env=env)
         return 1
     except (KeyboardInterrupt, click.Abort):
-        complain("interrupted.", env=env)
+        _complain("interrupted.", env=env)
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; what is still buffered has nowhere to go.
@@ -186,14 +210,28 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         if env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            complain(f"{_plain(error)} Mend that and try again.", env=env)
+            _complain(f"{_plain(error)} Mend that and try again.", env=env)
         else:
-            complain(
+            _complain(
                 f"{type(error).__name__}: {error}. This is a bug in gitmem; "
                 "run it again with GITMEM_DEBUG=1 to see where.",
                 env=env,
             )
         return 1
+
+
+def _complain(message: str, *, env: Mapping[str, str]) -> None:
+    from gitmem.cli.output import complain
+
+    complain(message, env=env)
+
+
+def _prepare_streams() -> None:
+    """Output never fails for a character that the terminal's encoding does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def _plain(error: OSError) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -236,14 +236,6 @@ def complain(message: str, *, env: Mapping[str, str], prefix: str = "gitmem: ") 
     line = safe(" ".join(message.split()))
     colour = wants_colour(env, sys.stderr)
     click.echo(f"\x1b[1m{prefix}\x1b[0m{line}" if colour else prefix + line, err=True, color=colour)
-
-
-def prepare_streams() -> None:
-    """Output never fails for a character that the terminal's encoding does not have."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure: Callable[..., Any] | None = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

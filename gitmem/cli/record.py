@@ -157,7 +157,7 @@ class _Lines:
         named = str(fields.pop("session", "") or "")
         if (named or self._first.id) != self.buffer.session.id:
             self.buffer.enter(self._bundle.sessions.info(named) if named else self._first)
-        return self.buffer.append(str(fields.pop("_kind", None) or "observation"), None, **fields)
+        return self.buffer.take(str(fields.pop("_kind", None) or "observation"), fields)
 
 
 def _from_stdin(app: App, session: str, as_json: bool) -> None:

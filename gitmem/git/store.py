@@ -25,6 +25,7 @@ from gitmem.git.objects import (
     parse_commit,
     parse_tag,
 )
+from gitmem.git.packreader import PackReader, UnreadablePack
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
@@ -43,12 +44,13 @@ class MissingObject(BundleUnusable):
 
 
 class ObjectStore:
-    """Objects of one repository. Reading packs is dulwich's work; writing them is ours."""
+    """Objects of one repository. We read and write packs ourselves; dulwich reads whatever looks odd."""
 
     def __init__(self, git_dir: str, scratch: str) -> None:
         self.directory = os.path.join(git_dir, "objects")
         self.pack_directory = os.path.join(self.directory, "pack")
         self._scratch = scratch
+        self._reader = PackReader(self.pack_directory)
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._newest: Commit | None = None
@@ -56,17 +58,29 @@ class ObjectStore:
 
     def read(self, oid: Oid) -> tuple[bytes, bytes]:
         """Type and content of an object."""
-        loose = self._read_loose(oid)
-        if loose is not None:
-            return loose
-        if oid == EMPTY_TREE:
+        found = self._read_quickly(oid) or self._read_loose(oid)
+        if found is None and oid == EMPTY_TREE:
             return b"tree", b""
+        # Another process may have added packs, or joined some under our feet.
+        if found is None and self._reader.look_again():
+            found = self._read_quickly(oid)
+        return found or self._read_with_dulwich(oid)
+
+    def _read_quickly(self, oid: Oid) -> tuple[bytes, bytes] | None:
+        try:
+            found = self._reader.read(oid)
+            return None if found is None else _checked(oid, *found)
+        except (UnreadablePack, BundleUnusable):  # dulwich has the last word
+            return None
+
+    def _read_with_dulwich(self, oid: Oid) -> tuple[bytes, bytes]:
+        """Read what only dulwich may find, in alternates say, or be sure that it is not there."""
         try:
             return self._read_packed(oid)
         except (KeyError, BundleUnusable):
             pass
-        # Another process may have joined packs under our feet: look once more with fresh eyes. Not in the
-        # handler above: the error holds on to the pack that is to be closed.
+        # Look once more with fresh eyes. Not in the handler above: the error holds on to the pack
+        # that is to be closed.
         self.close()
         try:
             return self._read_packed(oid)
@@ -129,6 +143,9 @@ class ObjectStore:
         raise BundleUnusable(f"Tag {oid} names another tag, and so on, too deep.")
 
     def __contains__(self, oid: Oid) -> bool:
+        with contextlib.suppress(UnreadablePack):
+            if oid in self._reader:
+                return True
         if os.path.exists(self._loose_path(oid)):
             return True
         return self._dulwich().contains_packed(oid.encode())  # type: ignore[arg-type]
@@ -159,6 +176,7 @@ class ObjectStore:
         return os.path.join(self._scratch, f"{os.getpid()}-{threading.get_ident()}-objects")
 
     def close(self) -> None:
+        self._reader.close()
         if self._packs is not None:
             with contextlib.suppress(BufferError):  # an error still holds on to a pack
                 self._packs.close()

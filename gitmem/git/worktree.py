@@ -79,6 +79,7 @@ class WorkTree:
         self._index_looked_at = self._signature(tip_oid)
         self._looked_at = {}
         index = None if self.index_is_ours(tip_oid) else self._index()
+        remembered = index or self._remembered_index()
         edits = []
         for path in paths:
             known = _file_id(tip.entry(path))
@@ -92,6 +93,8 @@ class WorkTree:
                     )
             stat = self._stat(path)
             self._looked_at[path] = _marks(stat) if stat is not None else None
+            if stat is not None and remembered is not None and _vouches(remembered, path, stat, known):
+                continue
             edit = self._examine(path, stat)
             if edit.problem or (None if edit.data is None else blob_id(edit.data)) != known:
                 edits.append(edit)
@@ -418,14 +421,23 @@ class WorkTree:
 
     def _index(self) -> GitIndex | None:
         """Git's index, read again only where somebody else wrote it."""
+        remembered = self._remembered_index()
+        if remembered is not None:
+            return remembered
         try:
             marks = _marks(os.stat(self.index_path))
         except FileNotFoundError:
             return None
-        if self._cached is None or self._cached[0] != marks:
-            index = gitindex.load(self.index_path)
-            self._cached = (marks, index) if index is not None else None
-        return self._cached[1] if self._cached is not None else None
+        index = gitindex.load(self.index_path)
+        self._cached = (marks, index) if index is not None else None
+        return index
+
+    def _remembered_index(self) -> GitIndex | None:
+        """Git's index if this process has read or written it, and nobody else wrote it since."""
+        with contextlib.suppress(FileNotFoundError):
+            if self._cached is not None and self._cached[0] == _marks(os.stat(self.index_path)):
+                return self._cached[1]
+        return None
 
     def listed(self, path: str) -> Oid | None:
         """The blob that git's index has for a file."""
@@ -466,6 +478,12 @@ _Marks = tuple[int, int, int]
 def _marks(stat: os.stat_result) -> _Marks:
     """What changes when somebody changes a file, and does not when it is renamed."""
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def _vouches(index: GitIndex, path: str, stat: os.stat_result, oid: Oid | None) -> bool:
+    """The index knows, without a look into it, that the file still is this blob."""
+    place = index.place(path.encode("utf-8", "surrogateescape"))
+    return place >= 0 and index.oid(place) == oid and index.untouched(place, stat)
 
 
 def _signed(tip: Oid, stat: os.stat_result) -> bytes:

@@ -149,6 +149,11 @@ class Lookup:
         """Every place that exactly this text stood at."""
         return self._spans("WHERE e.hash = ? AND s.from_seq > 0", (text_hash(text),))
 
+    def spans_containing(self, text: str) -> list[Span]:
+        """Every place that a text with these words in it stood at; upper and lower case are one."""
+        entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"
+        return self._spans(f"WHERE s.from_seq > 0 AND s.entry IN ({entries})", (text,))
+
     def spans_of_session(self, session: str, *, seq: int | None = None) -> list[Span]:
         """What a session wrote and still stands, in order of time."""
         found = self._database.rows(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UnknownRevision
+from gitmem.git.objects import Oid
 from gitmem.memory.history import LogEntry
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import listed_entry, raw_texts
@@ -69,39 +70,47 @@ def blame_of(
             f"No file {path!r} was ever in this bundle.", hint="List files with `git ls-files`."
         )
     told: dict[EntryKey, Blamed] = {}
-    before: Mapping[EntryKey, Entry] = {}
-    last: tuple[bytes, ...] | None = ()
+    versions = _Versions(bundle, path)
     for commit in reversed(commits):
-        data = bundle.repository.tree(commit.oid).read(path)
-        # Most revisions of a § file add or remove an entry or two: those are told apart by their raw
-        # texts, and only the ones that came are read with their front matter.
-        texts = raw_texts(data) if data is not None else ()
-        if texts is not None and texts == last:
-            continue
-        now = _entries(path, data, before, texts, last)
-        _step(told, before, now, LogEntry.of(commit))
-        before, last = now, texts
-    alive = {key: told[key] for key in before}
-    gone = {key: story for key, story in told.items() if key not in before} if removed else {}
+        before = versions.at(commit.parents[0] if commit.parents else None)
+        _step(told, before, versions.at(commit.oid), LogEntry.of(commit))
+    now = versions.at(bundle.resolve(revision))
+    alive = {key: replace(told[key], entry=entry, left=None) for key, entry in now.items() if key in told}
+    gone = {key: story for key, story in told.items() if key not in now} if removed else {}
     return alive | gone
 
 
-def _entries(
-    path: str,
-    data: bytes | None,
-    before: Mapping[EntryKey, Entry],
-    texts: tuple[bytes, ...] | None,
-    last: tuple[bytes, ...] | None,
-) -> Mapping[EntryKey, Entry]:
-    """The entries of one revision, from those of the one before where nothing new came."""
-    if data is None:
-        return {}
-    if texts is not None and last is not None:
-        known = {entry.text.encode(): entry for entry in before.values() if entry.key.space == "§"}
-        found = [known.get(text) or listed_entry(data, text) for text in texts]
-        if len(known) == len(before) and None not in found:
-            return {entry.key: entry for entry in found if entry is not None}
-    return okf.entries_of(path, data)
+class _Versions:
+    """The entries of one file at many commits; each version of it is read once."""
+
+    def __init__(self, bundle: Bundle, path: str) -> None:
+        self._bundle = bundle
+        self._path = path
+        self._read: dict[Oid, Mapping[EntryKey, Entry]] = {}
+        self._entries: dict[bytes, Entry] = {}
+
+    def at(self, commit: Oid | None) -> Mapping[EntryKey, Entry]:
+        entry = self._bundle.repository.tree(commit).entry(self._path)
+        if entry is None or entry.is_directory:
+            return {}
+        found = self._read.get(entry.oid)
+        if found is None:
+            data = self._bundle.repository.store.blob(entry.oid)
+            found = self._sections(data) or okf.entries_of(self._path, data)
+            self._read[entry.oid] = found
+        return found
+
+    def _sections(self, data: bytes) -> Mapping[EntryKey, Entry]:
+        """The entries of a § file as gitmem writes it, without reading its YAML: a file may have
+        thousands of versions, and each brings an entry or two."""
+        found = []
+        for text in raw_texts(data) or ():
+            entry = self._entries.get(text) or listed_entry(data, text)
+            if entry is None:
+                return {}
+            self._entries[text] = entry
+            found.append(entry)
+        return {entry.key: entry for entry in found}
 
 
 def _step(
@@ -112,14 +121,16 @@ def _step(
 ) -> None:
     """One commit's part in the stories."""
     for key in before.keys() - now.keys():
-        told[key] = replace(told[key], left=by)
+        if key in told:
+            told[key] = replace(told[key], left=by)
     for key, entry in now.items():
+        old = told.get(key)
         if key in before:
-            if before[key].text != entry.text and key.space != "§":
-                old = told[key]
+            if old is not None and before[key].text != entry.text and key.space != "§":
                 told[key] = Blamed(entry, old.introduced, by, old.times + 1, before[key].text)
-            elif before[key] is not entry:
-                told[key] = replace(told[key], entry=entry)
+            continue
+        if old is not None:  # it came on another line of history, or is back after an undo
+            told[key] = replace(old, left=None)
             continue
         parent = told.get(EntryKey("§", entry.replaces)) if entry.replaces else None
         if parent is not None:

@@ -105,21 +105,25 @@ class HotMemoryBuffer:
             self.flush("buffer-max")
         return event_id
 
-    def append(
-        self, /, _kind: str = "observation", _session: SessionInfo | None = None, **fields: Any
-    ) -> str:
+    def append(self, /, _kind: str = "observation", **fields: Any) -> str:
         """Take in one event and never flush: for an agent's own thread, where nothing may wait."""
-        if _kind not in KINDS:
-            raise UsageError(f"There is no event kind {_kind!r}: the kinds are {', '.join(KINDS)}.")
-        if not self._is_wanted(_kind):
+        return self.take(_kind, fields)
+
+    def take(self, kind: str, fields: Mapping[str, object], session: SessionInfo | None = None) -> str:
+        """As `append`, from a mapping, and in another session than the present one where one is given."""
+        if kind not in KINDS:
+            raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
+        if not self._is_wanted(kind):
             return ""
-        if _session is not None:
-            self._sessions[_session.id] = _session
-        session = _session or self._session
-        at = str(fields.pop("timestamp", "") or "")
-        texts = recorder.as_texts(_kind, fields)
-        redacted = {name: self._bundle.redact(text) for name, text in texts.items()}
-        record = self.journal.append(_kind, redacted, session.id, _context(session), at)
+        if session is None:
+            session = self._session
+        else:
+            self._sessions[session.id] = session
+        texts = recorder.as_texts(kind, fields)
+        at = texts.pop("timestamp", "")
+        redact = self._bundle.redact
+        redacted = {name: redact(text) for name, text in texts.items()}
+        record = self.journal.append(kind, redacted, session.id, _context(session), at)
         with self._count:
             self._waiting += 1
         return record.id(self.journal.uuid)

@@ -59,7 +59,7 @@ class Capture:
     def record(self, kind: str, session: str, fields: dict[str, object]) -> str:
         """One event, committed before this returns; gives its id, or nothing where settings leave it out."""
         buffer = self._writing_through()
-        event_id = buffer.append(kind, self._bundle.sessions.info(session), **fields)
+        event_id = buffer.take(kind, fields, self._bundle.sessions.info(session))
         if event_id:
             buffer.flush("explicit")
         return event_id

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UnknownRevision
+from gitmem.errors import GitMemError, UnknownRevision
 from gitmem.git import history as graph
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
@@ -15,7 +15,9 @@ from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree, TreeChange
 
 if TYPE_CHECKING:
+    from gitmem.index.lookup import CommitRow
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.indexing import Index
     from gitmem.okf.entries import Change
 
 
@@ -79,22 +81,48 @@ class History:
     def log(self, wanted: LogFilter | None = None, *, start: str = "HEAD") -> Iterator[LogEntry]:
         """Commits, newest first."""
         wanted = wanted or LogFilter()
-        for commit in graph.walk(self._repository, self._bundle.resolve(start)):
+        for commit in self._candidates(wanted, start):
             entry = LogEntry.of(commit)
-            if wanted.takes(entry) and (
-                not wanted.path or graph.touches(self._repository, commit, wanted.path)
-            ):
+            if wanted.takes(entry):
                 yield entry
 
+    def _candidates(self, wanted: LogFilter, start: str) -> Iterable[Commit]:
+        """Commits among which those that are wanted will be: by the index where it helps, else all."""
+        tip = self._bundle.resolve(start)
+        if wanted.path:
+            return self._touching(wanted.path, tip)
+        for trailer, value in (
+            ("Session", wanted.session),
+            ("Machine", wanted.machine),
+            ("Agent", wanted.agent),
+        ):
+            if value and tip == self._bundle.tip:
+                known = self._from_index(lambda index, t=trailer, v=value: index.commits_with(t, v))  # type: ignore[misc]
+                return graph.walk(self._repository, tip) if known is None else known
+        return graph.walk(self._repository, tip)
+
     def touching(self, path: str, *, start: str = "HEAD") -> Iterator[LogEntry]:
-        """Commits on the line of `main` that changed a file, newest first."""
-        for commit in graph.first_parents(self._repository, self._bundle.resolve(start)):
-            old = self._repository.tree(commit.parents[0] if commit.parents else None)
-            if old.entry(path) != self._repository.tree(commit.oid).entry(path):
-                yield LogEntry.of(commit)
+        """Commits that changed a file, newest first, also those that came by a merge."""
+        return (LogEntry.of(commit) for commit in self._touching(path, self._bundle.resolve(start)))
+
+    def _touching(self, path: str, tip: Oid) -> Iterable[Commit]:
+        known = (
+            self._from_index(lambda index: index.commits_touching(path)) if tip == self._bundle.tip else None
+        )
+        if known is not None:
+            return known
+        walked = graph.walk(self._repository, tip)
+        return (commit for commit in walked if graph.touches(self._repository, commit, path))
+
+    def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
+        """What the index knows of commits; None where it can not be asked, for history needs no index."""
+        try:
+            return [self._repository.store.commit(row.oid) for row in ask(self._bundle.index.current())]
+        except GitMemError:
+            return None
 
     def versions(self, path: str) -> Iterator[bytes | None]:
-        """What a file was along the line of `main`, newest first; None where it was gone."""
+        """What a file was after each commit that changed it, newest first; None where it was gone."""
         for entry in self.touching(path):
             yield self._repository.tree(entry.commit.oid).read(path)
 
@@ -132,6 +160,19 @@ class History:
     def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
         """What one commit did, against its first parent."""
         return self.between(self.before(commit), commit.oid, path)
+
+    def mentions(self, commit: Commit, text: str) -> bool:
+        """Whether a commit brought or took an entry with this text."""
+        before, after = self.sides(commit)
+        needle = text.encode()
+        if not any(needle in data for data in (*before.values(), *after.values())):
+            return False
+        return any(
+            text in entry.text
+            for change in _compare(before, after)
+            for entry in (change.old, change.new)
+            if entry is not None
+        )
 
     def of_session(self, session: str, path: str = "") -> list[Change]:
         """What one session did in all its commits, whatever others did in between."""

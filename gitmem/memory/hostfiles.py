@@ -1,8 +1,8 @@
 """The host's own § files beside the curated store: what each side changed since they last agreed.
 
-An agent such as Hermes keeps `MEMORY.md` and `USER.md` itself and writes them as it likes. Three-way, with what
-both last agreed on as the base: compared two-way, an entry that a sync just brought, and that is not yet in the
-host's file, would read as removed by the host. Nothing here touches the host's disk; `hosts/` does.
+An agent such as Hermes keeps `MEMORY.md` and `USER.md` itself and writes them as it likes. They are compared
+three-way, with what both last agreed on as the base: two-way, an entry that a sync just brought, and that is
+not yet in the host's file, would read as removed by the host. Nothing here touches the host's disk.
 """
 
 from __future__ import annotations

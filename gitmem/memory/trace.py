@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import UnknownRevision, UsageError
+from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.memory.history import LogEntry
 from gitmem.memory.sessions import SessionState
 from gitmem.okf import entries as okf
@@ -95,14 +95,39 @@ def trace(bundle: Bundle, text: str) -> Traced:
     """The whole life of a text, and the sessions it may have reached."""
     if not text.strip():
         raise UsageError("Give the text to trace, or a part of it.")
-    lives = list(_lives(bundle, text))
+    lives = _lives(bundle, text)
     if not lives:
         raise UnknownRevision(f"No entry in the whole history contains {_short(text)!r}.")
     return Traced(text, lives, _exposed(bundle, lives))
 
 
-def _lives(bundle: Bundle, text: str) -> Iterator[Life]:
+def _lives(bundle: Bundle, text: str) -> list[Life]:
     """Oldest first: each entry with the text, from the commit it came with to the one it left with."""
+    try:
+        return _by_spans(bundle, text)
+    except GitMemError:  # the index is only a view: without one the history itself is read
+        return _by_reading(bundle, text)
+
+
+def _by_spans(bundle: Bundle, text: str) -> list[Life]:
+    index = bundle.index.current()
+    store = bundle.repository.store
+    lives = []
+    for span in index.spans_containing(text):
+        left = index.commit_at(span.to_seq) if span.to_seq is not None else None
+        lives.append(
+            Life(
+                span.path,
+                EntryKey(span.space, span.key),
+                span.text,
+                LogEntry.of(store.commit(span.commit)),
+                LogEntry.of(store.commit(left.oid)) if left is not None else None,
+            )
+        )
+    return lives
+
+
+def _by_reading(bundle: Bundle, text: str) -> list[Life]:
     needle = text.casefold()
     open_lives: dict[tuple[str, EntryKey], Life] = {}
     told: list[Life] = []
@@ -120,7 +145,7 @@ def _lives(bundle: Bundle, text: str) -> Iterator[Life]:
                     life = Life(change.path, key, found, LogEntry.of(commit))
                     open_lives[change.path, key] = life
                     told.append(life)
-    yield from told
+    return told
 
 
 def _mentions(data: bytes, needle: str) -> bool:
@@ -162,7 +187,7 @@ def _blocks(state: SessionState) -> list[str]:
 
 def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
     data = bundle.read(life.path, commit)
-    return data is not None and life.key in okf.entries_of(life.path, data)
+    return data is not None and life.text in data.decode("utf-8", "replace")
 
 
 def _wrote(bundle: Bundle, session: str) -> list[str]:

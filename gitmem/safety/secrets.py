@@ -304,15 +304,15 @@ def _in_headers(text: str, found: _Found) -> None:
 
 
 _HEADER = (
-    r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?"
-    r"(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
+    r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}"
+    r"|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
     r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
 _BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
 # `mysql -uroot -px`, `sshpass -p x`
 _COMMAND = (
-    r"(?:mysql\w{0,8} [^\n|;]{0,60}?-p|sshpass -p ?|docker login [^\n|;]{0,60}?-p |redis-cli [^\n|;]{0,60}?-a )"
-    r"(?P<quote>[\"'])?(?=\S{6})"
+    r"(?:mysql\w{0,8} [^\n|;]{0,60}?-p|sshpass -p ?|docker login [^\n|;]{0,60}?-p "
+    r"|redis-cli [^\n|;]{0,60}?-a )(?P<quote>[\"'])?(?=\S{6})"
 )
 _LOGIN_OPTION = (
     r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
@@ -352,16 +352,19 @@ _KEPT = (
     *("personal", "security", "integration"),
 )
 _OPEN = (
-    "public",
-    "primary",
-    "foreign",
-    "cache",
-    "sort",
-    "partition",
-    "idempotency",
-    "unique",
-    "natural",
-    "row",
+    *(
+        "public",
+        "pub",
+        "primary",
+        "foreign",
+        "cache",
+        "sort",
+        "partition",
+        "idempotency",
+        "unique",
+        "natural",
+    ),
+    *("row", "object", "map", "dict"),
 )
 # Names of things about a secret, not of the secret.
 _ABOUT = (
@@ -421,8 +424,9 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
     low, begin = found.low, match.start()
     kind = _KINDS[match["key"][:3]] if match["key"] else "password"
-    kept = kind != "api-key" or _is_kept(low[max(0, begin - 16) : begin])
-    if not kept and (match["weak"] or low.endswith(_OPEN, max(0, begin - 16), max(0, begin - 1))):
+    before = low[max(0, begin - 16) : begin]
+    kept = kind != "api-key" or _is_kept(before)
+    if not kept and (match["weak"] or before.rstrip(" _-").endswith(_OPEN)):
         return 0, 0
     if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
         return 0, 0
@@ -435,16 +439,14 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
         start, quote = opening.end(), opening["quote"]
     end, quoted = _value(text, start, quote, found)
     # `--password x` and `with password x` are as good as `password: x`.
-    weak = bool(match["weak"]) and not low[max(0, begin - 10) : begin].endswith(
-        ("--", "with ", "using ", "with the ")
-    )
+    weak = bool(match["weak"]) and not before.endswith(("--", "with ", "using ", "with the "))
     if kind == "password":
         good = found.judge(_password_like, text[start:end], weak, quoted)
     else:
         least = 20 if weak else 10 if kept else 32
         good = end - start >= least and found.judge(_token_like, text[start:end])
-        # Of a key of no kind that is known, only this much is sure: it is no hash.
-        good = good and (kept or any(len(each) >= 24 and _mixed(each) for each in text[start:end].split("/")))
+        # A key of no known kind must at least be no hash.
+        good = good and (kept or any(map(_mixed, _pattern(r"[A-Za-z0-9]{24,}").findall(text, start, end))))
     if good:
         found.add(kind, begin, start, end)
     return start, end
@@ -559,7 +561,7 @@ def _noise(piece: str) -> bool:
     return len(piece) >= 12 and len(piece) < parts * (4.5 if len(piece) >= 20 else 3)
 
 
-_PART = r"[A-Z]{0,4}[a-z]{2,}+|[A-Z]{2,}+|[0-9]{1,4}+(?![0-9])"
+_PART = r"[A-Z]{0,4}[a-z]{2,}+|[A-Z]{2,}+|[0-9]{1,5}+(?![0-9])"
 
 
 def _mixed(piece: str) -> bool:

@@ -35,7 +35,8 @@ def test_help_imports_click_alone() -> None:
     """Start-up is a feature: nothing heavy is imported for `--help`."""
     code = (
         "import sys; from gitmem.cli.main import main; main(['--help']); "
-        "heavy = {'dulwich', 'yaml', 'frontmatter', 'sqlite3', 'filelock', 'subprocess', 'json', 'difflib', "
+        "heavy = {'dulwich', 'gitmem.cli.context', 'gitmem.cli.output', 'yaml', "
+        "'frontmatter', 'sqlite3', 'filelock', 'subprocess', 'json', 'difflib', "
         "'gitmem.git', 'gitmem.okf', 'gitmem.memory', 'gitmem.config'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )

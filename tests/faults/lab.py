@@ -13,6 +13,7 @@ import random
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -113,15 +114,15 @@ class Ledger:
 # The bundles that faults happen to
 
 
-def base(root: Path, kind: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
+def base(root: Path, kind: str, git_dirs: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
     """A bundle and the change that the victim makes to it."""
     shutil.rmtree(root, ignore_errors=True)
     if kind == "first":
         make_repository(str(root))
         return {}, CHANGE
     if kind == "separate":  # work tree and git directory on two file systems
-        shutil.rmtree(f"/dev/shm/{root.name}-{os.getpid()}.git", ignore_errors=True)
-        repository = make_repository(str(root), separate_git_dir=f"/dev/shm/{root.name}-{os.getpid()}.git")
+        shutil.rmtree(f"{git_dirs}/bundle.git", ignore_errors=True)
+        repository = make_repository(str(root), separate_git_dir=f"{git_dirs}/bundle.git")
     else:
         repository = make_repository(str(root))
     saved(repository, BEFORE)
@@ -133,12 +134,12 @@ def base(root: Path, kind: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
     return files, CHANGE
 
 
-def prepare(root: Path, kind: str) -> tuple[dict[str, bytes], dict[str, Edit]]:
+def prepare(root: Path, kind: str, git_dirs: str = "") -> tuple[dict[str, bytes], dict[str, Edit]]:
     """The same, made in a process of its own: its threads would not survive a fork."""
     store = root.parent / "base.txt"
 
     def make() -> None:
-        files, _ = base(root, kind)
+        files, _ = base(root, kind, git_dirs)
         store.write_text(repr(files))
 
     verified(make, "preparing")
@@ -209,7 +210,7 @@ def after(
 # The experiments
 
 
-def kill_each(root: Path, kind: str, edit: str) -> None:
+def kill_each(root: Path, kind: str, edit: str, git_dirs: str = "") -> None:
     """The victim dies at the n-th change of the disk, for every n."""
     edited: dict[str, bytes | None] = {}
     if edit == "edit":  # a person edits a pending file, a new one and a removed one after the crash
@@ -218,7 +219,7 @@ def kill_each(root: Path, kind: str, edit: str) -> None:
         edited = {"a.md": None, "d/b.md": b"hand\n"}
     ledger = Ledger(root.parent / "ledger")
     for number in range(1, 500):
-        files, edits = prepare(root, kind)
+        files, edits = prepare(root, kind, git_dirs)
         ledger.path.write_bytes(b"")
         status = forked(partial(victim, root, edits, ledger, Trap(number, kill=True)))
         assert status in (7, -signal.SIGKILL), status
@@ -603,6 +604,16 @@ def _reported(name: str) -> Iterator[None]:
         traceback.print_exc()
         print(f"{name} failed", file=sys.stderr)
         sys.exit(1)
+
+
+def forked_away(work: Callable[..., None], root: Path, edits: Mapping[str, Edit], stage: str) -> None:
+    """The same from within a test: a victim that dies, in a process that can be forked."""
+    script = (
+        "import sys; from pathlib import Path; from tests.faults import lab\n"
+        f"lab.{work.__name__}(Path(sys.argv[1]), {dict(edits)!r}, {stage!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(root)], check=False)
+    assert done.returncode == -signal.SIGKILL
 
 
 EXPERIMENTS: dict[str, Callable[..., None]] = {

@@ -351,7 +351,7 @@ def test_damaged_refs(filled: Repository, name: str, content: bytes | None) -> N
 
 @pytest.mark.parametrize("where", ["objects/pack", "gitmem", "refs/heads", "gitmem/tmp", "gitmem/pending"])
 def test_disk_that_takes_no_writes(filled: Repository, where: str, tmp_path: Path) -> None:
-    """A file where a directory must be (the kernel refuses even root) gives a sentence; nothing is changed."""
+    """A file where a directory must be (even root is refused) gives a sentence; nothing is changed."""
     path = Path(filled.git_dir, where)
     aside = tmp_path / "aside"
     run_git(filled.root, "pack-refs", "--all")
@@ -384,7 +384,7 @@ def test_make_where_nothing_can_be_made(tmp_path: Path) -> None:
 
 
 def test_work_tree_that_can_not_follow(filled: Repository) -> None:
-    """Where only the work tree can not be written, the commit stands with a warning and the next write mends it."""
+    """Where only the work tree can not follow, the commit stands with a warning and the next write mends it."""
 
     def block(stage: str) -> None:
         if stage == "acknowledged":

@@ -177,7 +177,7 @@ class Story:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_plain_git_agrees_after_any_mix(repository: Repository, seed: int) -> None:
-    """status, diff-files, diff-index, write-tree and fsck agree with us after every step of a random story."""
+    """status, diff-files, diff-index, write-tree and fsck agree with us at every step of a random story."""
     Story(repository, seed).run(25)
 
 
@@ -285,7 +285,7 @@ def test_same_size_edit_with_its_old_time_is_seen(repository: Repository, git: G
 
 
 def test_unmerged_entries_are_left_to_git(repository: Repository, git: Git) -> None:
-    """An index with conflict entries (`git stash pop`, say) stops a commit with a sentence; nothing changes."""
+    """Conflict entries in the index (by `git stash pop`, say) stop a commit with a sentence."""
     saved(repository, {"a.md": b"1\n"})
     work_file(repository, "a.md").write_bytes(b"2\n")
     git("stash", "--quiet")

@@ -195,8 +195,9 @@ def test_file_and_directory_of_one_name_are_refused(repository: Repository, edit
         "./x.md",
         ".git/config",
         "d/.GIT/x",
-    ]
-    + ["nul\0.md", "bad\udcff.md"],
+        "nul\0.md",
+        "bad\udcff.md",
+    ],
 )
 def test_path_outside_the_bundle_is_refused(repository: Repository, path: str) -> None:
     """No edit reaches outside the work tree or into git's own directory, whoever asks for it."""

@@ -1,6 +1,6 @@
 """One key of Hermes' config.yaml set or taken out, line by line: comments, order and everything else stay.
 
-Every edit is checked by reading the result: where it does not say exactly what was wanted, nothing is written.
+Every edit is checked by reading the result: where it does not say just what was wanted, nothing is written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _TOP = re.compile(r"""(?P<quote>["']?)memory(?P=quote)[ \t]*:(?P<rest>([ \t].*)?
 _ENTRY = re.compile(
     r"""(?P<indent>[ ]+)(?P<quote>["']?)provider(?P=quote)[ \t]*:(?P<gap>[ \t]*)(?P<rest>.*)\Z"""
 )
-_VALUE = re.compile(r"""(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"&*!|>{\[][^#]*?)?(?P<tail>[ \t]+#.*|[ \t]*)\Z""")
+_VALUE = re.compile(
+    r"""(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#'"&*!|>{\[][^#]*?)?(?P<tail>[ \t]+#.*|[ \t]*)\Z"""
+)
 _FLOW = re.compile(r"""\{(?P<inner>[^{}\[\]#"']*)\}(?P<tail>[ \t]*(#.*)?)\Z""")
 
 
@@ -45,10 +47,7 @@ def set_provider(text: str, value: str) -> Edited:
         return Edited(text, "")
     lines = _lines(text)
     place = _section(lines)
-    if place is None:
-        edited = _with_section(lines, text, value)
-    else:
-        edited = _in_section(lines, place, value)
+    edited = _with_section(lines, text, value) if place is None else _in_section(lines, place, value)
     _check(before, edited.text, value)
     return edited
 
@@ -119,7 +118,7 @@ def _in_section(lines: list[str], place: int, value: str) -> Edited:
 
 
 def _in_flow(lines: list[str], place: int, value: str | None) -> Edited:
-    """`memory: {}` and `memory: {a: 1}` on one line; `memory: null` counts as empty. None takes the key out."""
+    """`memory: {}` and `memory: {a: 1}` on one line; `memory: null` counts as empty. None takes out."""
     line = lines[place]
     body = _bare(line)
     end = line[len(body) :]
@@ -242,7 +241,9 @@ def _check(before: dict[str, Any], text: str, value: str) -> None:
 def _without(config: dict[str, Any]) -> dict[str, Any]:
     """All that must not change; an empty section and none are the same."""
     section = config.get(_SECTION)
-    rest = {key: item for key, item in section.items() if key != _KEY} if isinstance(section, dict) else section
+    rest = (
+        {key: item for key, item in section.items() if key != _KEY} if isinstance(section, dict) else section
+    )
     return {**{key: item for key, item in config.items() if key != _SECTION}, _SECTION: rest or {}}
 
 
@@ -253,4 +254,6 @@ def _plain(value: str) -> object:
 
 
 def _refusal() -> ConfigError:
-    return ConfigError("config.yaml has a form that is not edited safely, so it was left as it is.", hint=_HINT)
+    return ConfigError(
+        "config.yaml has a form that is not edited safely, so it was left as it is.", hint=_HINT
+    )

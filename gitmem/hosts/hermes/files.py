@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,10 +20,8 @@ from gitmem.memory import hostfiles
 from gitmem.memory.curated import TARGETS, Target
 from gitmem.memory.hostfiles import NAMES, HostChange, Notice, Taken
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -123,9 +122,7 @@ class HostFiles:
                 break
             time.sleep(PATIENCE / 10)
             more = self.compare(notices)
-            done = Compared(
-                [*done.written, *more.written], done.taken + more.taken, more.waiting, more.at
-            )
+            done = Compared([*done.written, *more.written], done.taken + more.taken, more.waiting, more.at)
         return done
 
     # One file
@@ -223,8 +220,8 @@ class HostFiles:
                 else "but still stands in the file"
             )
             self._tell(
-                f"An entry of {name} is kept out of the versioned memory as {held} ({result.explain()}), {after}: "
-                f"look at it with `gitmem quarantine show {held}`."
+                f"An entry of {name} is kept out of the versioned memory as {held} ({result.explain()}), "
+                f"{after}: look at it with `gitmem quarantine show {held}`."
             )
         for sentence in taken.refused:
             self._tell(sentence)
@@ -271,7 +268,7 @@ class HostFiles:
                     os.unlink(temporary)
         except OSError as error:
             raise InvalidContent(
-                f"{NAMES[target]} can not be written ({error.strerror}), so the agent does not see the change."
+                f"{NAMES[target]} can not be written ({error.strerror}), so the agent sees no change."
             ) from error
 
     def _agreed(self, target: Target) -> _Agreed:
@@ -316,7 +313,9 @@ class HostFiles:
         try:
             lock.acquire(timeout=wait, poll_interval=0.02)
         except Timeout:
-            raise BundleBusy("Another process is comparing the host's files: try again in a moment.") from None
+            raise BundleBusy(
+                "Another process is comparing the host's files: try again in a moment."
+            ) from None
         try:
             yield
         finally:
@@ -326,7 +325,7 @@ class HostFiles:
 @contextlib.contextmanager
 def host_lock(path: str) -> Iterator[None]:
     """The lock that the host's own memory tool takes around a write of that file."""
-    if fcntl is None:
+    if sys.platform == "win32":
         yield  # the host locks by other means there, and its writes are renames too
         return
     with open(path + ".lock", "a+b") as file:

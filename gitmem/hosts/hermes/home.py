@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleNotFound, ConfigError
+from gitmem.errors import BundleNotFound, ConfigError, UsageError
+from gitmem.git.files import read_file
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -37,7 +38,7 @@ class Home:
 
     @property
     def trouble(self) -> str:
-        """Where the provider notes why it could not begin; outside the git directory, which may be the reason."""
+        """Where the provider notes why it could not begin; not in the git directory, which may be why."""
         return os.path.join(self.path, "gitmem", "last-error")
 
     @property
@@ -66,7 +67,7 @@ class Home:
 
 
 def present_home(env: Mapping[str, str], home: str) -> Home:
-    """The home that this process works for: what the running host says, else the environment, else the default."""
+    """The home that this process works for: as the running host says, the environment, or the default."""
     constants = sys.modules.get("hermes_constants")  # only where the host has loaded it
     if constants is not None:
         return Home(str(constants.get_hermes_home()))
@@ -76,6 +77,28 @@ def present_home(env: Mapping[str, str], home: str) -> Home:
 
 def real_home() -> Home:
     return present_home(os.environ, os.path.expanduser("~"))
+
+
+def choose_home(env: Mapping[str, str], home: str, *, path: str = "", profile: str = "") -> Home:
+    """The home that a person means: a directory, a profile, $HERMES_HOME, the profile in use, the default."""
+    if path:
+        return Home(path)
+    named = env.get("HERMES_HOME", "").strip()
+    root = os.path.abspath(named) if named else os.path.join(home, ".hermes")
+    if (
+        os.path.basename(os.path.dirname(root)) == "profiles"
+    ):  # a profile's own home: the others lie beside it
+        root = os.path.dirname(os.path.dirname(root))
+    if not profile and named:
+        return Home(os.path.abspath(named))
+    if not profile:
+        profile = (read_file(os.path.join(root, "active_profile")) or b"").decode("utf-8", "replace").strip()
+    if profile in ("", "default"):
+        return Home(root)
+    found = Home(os.path.join(root, "profiles", profile.lower()))
+    if not os.path.isdir(found.path):
+        raise UsageError(f"There is no Hermes profile {profile!r} in {root}.")
+    return found
 
 
 def now() -> datetime:

@@ -1,4 +1,4 @@
-"""The keeper: what a provider does with its bundle. Events are taken in on any thread; the rest is the worker's."""
+"""The keeper: what a provider does with its bundle. Any thread takes in events; the rest is the worker's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError, UnknownRevision
 from gitmem.git.files import read_file, replace_file
 from gitmem.hosts.hermes import notices as board
+from gitmem.hosts.hermes.along import link
 from gitmem.hosts.hermes.files import Compared, HostFiles
 from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.notices import Notices
@@ -68,7 +69,7 @@ class Keeper:
     def take(self, session: SessionInfo, kind: str, **fields: Any) -> bool:
         """One event, on disk when this returns; whether the buffer is full."""
         buffer = self._buffer(session)
-        buffer.append(kind, session, **fields)
+        buffer.append(kind, **fields)
         if self.closed:
             buffer.abandon()  # too late for this process: the next start commits it
             return False
@@ -78,7 +79,7 @@ class Keeper:
 
     def start(self) -> None:
         """What a dead process left, what the host changed meanwhile, and what the bundle has for the host."""
-        self.link()
+        link(self.bundle, self.home)
         self.bundle.mend()
         self._guarded(self.bundle.recover_journals)
         self._take_up_open_turns()
@@ -89,21 +90,14 @@ class Keeper:
         self._note_tip()
         self._tell_warnings()
 
-    def link(self) -> None:
-        """Let the command line find the host's files from the bundle."""
-        path = os.path.join(self.bundle.state_dir, "host", "link")
-        wanted = json.dumps({"home": os.path.relpath(self.home.path, self.bundle.repository.git_dir)})
-        if (read_file(path) or b"").decode("utf-8", "replace") != wanted:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.makedirs(self.bundle.repository.scratch, exist_ok=True)
-            replace_file(path, wanted.encode(), scratch=self.bundle.repository.scratch)
-
     def _take_up_open_turns(self) -> None:
         for turn in self.notices.left_open():
-            known = {name: value for name, value in turn.context.items() if name in ("agent", "platform", "parent")}
+            known = {
+                name: value for name, value in turn.context.items() if name in ("agent", "platform", "parent")
+            }
             session = SessionInfo(turn.session, machine=self.bundle.config.machine, source="hermes", **known)
             fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
-            self._buffer(session).append("turn", session, timestamp=turn.at, **fields)
+            self._buffer(session).append("turn", timestamp=turn.at, **fields)
             self.tell("The last session ended in the middle of a turn: what the user said is kept.")
 
     def flush(self, trigger: Trigger, *, compare: bool = True) -> None:

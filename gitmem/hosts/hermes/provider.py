@@ -75,7 +75,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         return PROVIDER
 
     def is_available(self) -> bool:
-        """Always: where something is missing, the user must read it, and an unavailable provider says nothing."""
+        """Always: where something is missing the user must read it, and an unavailable provider is silent."""
         return True
 
     @property
@@ -120,7 +120,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._worker = Worker(failed=self._job_failed, idle=keeper.rest)
         self._worker.submit(self._start).add_done_callback(self._look_at)
         if self._shim < SHIM_VERSION:
-            self._tell_later("The plugin files of gitmem are of an older version: run `gitmem hermes install`.")
+            self._tell_later(
+                "The plugin files of gitmem are of an older version: run `gitmem hermes install`."
+            )
 
     def _info(self, config: Config, session_id: str, kwargs: Mapping[str, Any]) -> SessionInfo:
         from gitmem.memory.recorder import SessionInfo
@@ -264,7 +266,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return
         from gitmem.hosts.hermes.transcript import clean, cut
 
-        content = f"Delegated: {cut(clean(task), _DELEGATION_LIMIT)}\n\nResult: {cut(clean(result), _DELEGATION_LIMIT)}"
+        asked, came = (cut(clean(text), _DELEGATION_LIMIT) for text in (task, result))
+        content = f"Delegated: {asked}\n\nResult: {came}"
         known = {"child_session": child_session_id} if child_session_id else {}
         self._take(session, "observation", content=content, category="Delegation", **known)
 
@@ -366,7 +369,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return json.dumps(
                 {
                     "status": "queued",
-                    "message": "The memory is busy. A change will be made as soon as it can; ask again for an answer.",
+                    "message": "The memory is busy. A change is made when it can; ask again for an answer.",
                 }
             )
         except Exception as error:  # noqa: BLE001 (the model gets one line)

@@ -110,10 +110,12 @@ def _search(bundle: Bundle, query: str, *, as_of: str, kind: str, limit: int) ->
             for one in okf.entries_of(path, tree.read_entry(entry)).values():
                 if one.key.space not in ("§", "body", "event"):
                     continue
-                type_ = okf.kind_of(path, None) if not kind else kind
+                type_ = kind if kind else okf.kind_of(path, None)
                 score = sum(word in one.text.lower() for word in words)
                 if score and (not kind or path.startswith(f"{kind.lower()}s/") or kind == "CuratedMemory"):
-                    scored.append((score, path, {"path": path, "text": one.text, "at": one.at, "type": type_}))
+                    scored.append(
+                        (score, path, {"path": path, "text": one.text, "at": one.at, "type": type_})
+                    )
     scored.sort(key=lambda item: (-item[0], item[1]))
     return [hit for _, _, hit in scored[:limit]]
 

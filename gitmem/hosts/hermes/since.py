@@ -17,13 +17,11 @@ _TOLD = ("restore", "revert", "merge", "edit", "erase", "memory", "archive")
 
 
 def since(bundle: Bundle, tip: str) -> list[str]:
-    """Up to five lines on what others did behind `tip`. Only counts and dates: no text of anybody's gets in here."""
+    """Up to five lines on what others did behind `tip`: counts and dates, and no text of anybody's."""
     if not tip or tip == bundle.tip:
         return []
     lines: list[str] = []
-    walked = 0
-    for commit in graph.first_parents(bundle.repository, bundle.tip):
-        walked += 1
+    for walked, commit in enumerate(graph.first_parents(bundle.repository, bundle.tip)):
         if commit.oid == tip or walked > _MAX_WALK:
             break
         entry = LogEntry.of(commit)

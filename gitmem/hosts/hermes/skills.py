@@ -102,7 +102,7 @@ def _look(home: Home) -> _HostSkills:
         if os.path.basename(skill) in foreign or skill in foreign or skill == ".":
             left_alone.add(skill)
             continue
-        names = [path for path in _below(directory)][: _MAX_FILES + 1]
+        names = list(_below(directory))[: _MAX_FILES + 1]
         if len(names) > _MAX_FILES:
             left_alone.add(skill)
             continue
@@ -175,7 +175,12 @@ class SkillFiles:
     """The skills of one home beside one bundle."""
 
     def __init__(
-        self, bundle: Bundle, home: Home, *, enforce: bool = False, tell: Callable[[str], None] = lambda _: None
+        self,
+        bundle: Bundle,
+        home: Home,
+        *,
+        enforce: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._bundle = bundle
         self._home = home
@@ -301,8 +306,8 @@ class SkillFiles:
         held = self._bundle.quarantine.hold(data.decode(), result, destination=where, origin=origin)
         known.held[name] = _hash(data)
         self._tell(
-            f"{name} of the skill {skill} is kept out of the versioned memory as {held} ({result.explain()}): "
-            f"look at it with `gitmem quarantine show {held}`."
+            f"{name} of the skill {skill} is kept out of the versioned memory as {held} "
+            f"({result.explain()}): look at it with `gitmem quarantine show {held}`."
         )
         if self._enforce:
             with contextlib.suppress(OSError):

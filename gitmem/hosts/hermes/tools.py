@@ -21,7 +21,9 @@ _TEXT_LIMIT = 1_500
 _MOST = 20
 
 
-def _schema(name: str, description: str, properties: dict[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+def _schema(
+    name: str, description: str, properties: dict[str, Any], required: tuple[str, ...] = ()
+) -> dict[str, Any]:
     return {
         "name": name,
         "description": description,
@@ -34,11 +36,14 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": _MOST, "description": "How
 _SCHEMAS = {
     "gitmem_search": _schema(
         "gitmem_search",
-        "Search the versioned memory: entries, decisions, sessions, plans and skills. With as_of it answers as "
-        "the memory was then.",
+        "Search the versioned memory: entries, decisions, sessions, plans and skills. With as_of it answers "
+        "as the memory was then.",
         {
             "query": {"type": "string", "description": "Words to look for."},
-            "as_of": {"type": "string", "description": "A date, snapshot, commit or session:ID; now if left out."},
+            "as_of": {
+                "type": "string",
+                "description": "A date, snapshot, commit or session:ID; now if left out.",
+            },
             "type": {"type": "string", "description": "Only one kind, such as Decision or CuratedMemory."},
             "limit": _LIMIT,
         },
@@ -52,12 +57,15 @@ _SCHEMAS = {
     ),
     "gitmem_history": _schema(
         "gitmem_history",
-        "The history of the memory. `log` lists changes, `diff` shows what changed between two moments, `blame` "
-        "says for each entry of a file when it came, from which session, and why.",
+        "The history of the memory. `log` lists changes, `diff` shows what changed between two moments, "
+        "`blame` says for each entry of a file when it came, from which session, and why.",
         {
             "action": {"type": "string", "enum": ["log", "diff", "blame"]},
             "path": {"type": "string", "description": "A file, such as memories/MEMORY.md."},
-            "since": {"type": "string", "description": "For diff: the earlier moment (date, snapshot, commit)."},
+            "since": {
+                "type": "string",
+                "description": "For diff: the earlier moment (date, snapshot, commit).",
+            },
             "until": {"type": "string", "description": "For diff: the later moment; now if left out."},
             "text": {"type": "string", "description": "For blame: only entries that contain this."},
             "limit": _LIMIT,
@@ -71,12 +79,15 @@ _SCHEMAS = {
     ),
     "gitmem_remember": _schema(
         "gitmem_remember",
-        "Keep something with its reason and source: a decision with its rationale, or a durable fact for MEMORY.md "
-        "(memory) or USER.md (user). For plain facts the memory tool is enough.",
+        "Keep something with its reason and source: a decision with its rationale, or a durable fact for "
+        "MEMORY.md (memory) or USER.md (user). For plain facts the memory tool is enough.",
         {
             "kind": {"type": "string", "enum": ["decision", "memory", "user"]},
             "text": {"type": "string", "description": "The decision or the fact, one or two sentences."},
-            "reason": {"type": "string", "description": "Why: the rationale of the decision, the ground of the fact."},
+            "reason": {
+                "type": "string",
+                "description": "Why: the rationale of the decision, the ground of the fact.",
+            },
             "source": {"type": "string", "description": "Where it comes from: a URL, a file, a person."},
             "tags": {"type": "array", "items": _TEXT},
         },
@@ -194,9 +205,7 @@ class Tools:
 
         path = _text(given, "path") or "memories/MEMORY.md"
         wanted = _text(given, "text")
-        entries = [
-            one.as_json() for one in blame_of(self._bundle, path).values() if wanted in one.entry.text
-        ]
+        entries = [one.as_json() for one in blame_of(self._bundle, path).values() if wanted in one.entry.text]
         return {"path": path, "entries": entries[: _limit(given, _MOST)]}
 
     # Keeping

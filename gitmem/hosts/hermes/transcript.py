@@ -55,9 +55,7 @@ class Transcript:
         """The host cut the conversation: what comes next is told by its own turn."""
         self._last, self._last_mark = None, b""
 
-    def turn(
-        self, user: str, assistant: str, messages: Sequence[Message] | None
-    ) -> list[Turn]:
+    def turn(self, user: str, assistant: str, messages: Sequence[Message] | None) -> list[Turn]:
         """The turns that are new, the last one in the host's own words for it."""
         turns = self._turns(messages or ())
         if not turns:

@@ -1,0 +1,26 @@
+"""`hermes gitmem ...`: the command line on the bundle of the home that Hermes runs for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+from gitmem.errors import GitMemError
+from gitmem.hosts.hermes.home import bundle_root, real_home
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command; gives its exit code."""
+    home = real_home()
+    # A profile is chosen inside the host; what we start, and the settings, must see the same home.
+    os.environ["HERMES_HOME"] = home.path
+    try:
+        root = bundle_root(home, dict(os.environ))
+    except GitMemError:
+        root = home.bundle
+    named = arguments[:1] == ["-C"] or not arguments
+    # By name: the command line stands above the hosts, which must not import it.
+    main = importlib.import_module("gitmem.cli.main").main
+    words = arguments or ["--help"]
+    code = main(words if named or words[0] in ("hermes", "--help", "--version") else ["-C", root, *words])
+    return code if isinstance(code, int) else 0

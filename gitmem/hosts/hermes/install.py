@@ -1,0 +1,225 @@
+"""Install gitmem into a Hermes home, and take it out: shim, bundle, first import, one line of config.yaml."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from gitmem import resources
+from gitmem.errors import GitMemError
+from gitmem.git.files import read_file, replace_file
+from gitmem.hosts.hermes.configyaml import provider_of, set_provider, take_out
+from gitmem.hosts.hermes.home import PROVIDER, Home, now, read_text, resolve_config
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done, step by step; `changed` says whether anything was."""
+
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    changed: bool = False
+
+    def did(self, what: str) -> None:
+        self.steps.append(("done", what))
+        self.changed = True
+
+    def already(self, what: str) -> None:
+        self.steps.append(("already", what))
+
+
+def hook_command() -> str:
+    """How the git hooks of the bundle call this gitmem; -P, because they run inside the bundle."""
+    return f"{shlex.quote(sys.executable)} -P -m gitmem"
+
+
+def install(
+    home: Home, env: Mapping[str, str], *, person: str = "", clock: Callable[[], datetime] = now
+) -> Report:
+    """Everything that a home needs. A second time it finds everything in place and changes nothing."""
+    report = Report()
+    # The configuration is read first: a home that can not be configured is left as it is.
+    text = read_text_exact(home.config)
+    edited = set_provider(text, PROVIDER)
+    bundle = _make_bundle(home, env, report, person=person, clock=clock)
+    _import(bundle, home, env, report)
+    _write_shim(home, report)
+    if edited.text == text:
+        report.already(f"{home.config} has memory.provider: {PROVIDER}")
+    else:
+        existed = os.path.exists(home.config)
+        replace_text(home.config, edited.text)
+        _note(bundle, "config-edit", edited.removal if existed else "file")
+        was = provider_of(text)
+        instead = f" (it was {was})" if was else ""
+        report.did(f"set memory.provider: {PROVIDER} in {home.config}{instead}")
+    with contextlib.suppress(OSError):
+        os.unlink(home.trouble)
+    report.warnings += bundle.warnings
+    bundle.repository.store.close()
+    return report
+
+
+def _make_bundle(
+    home: Home, env: Mapping[str, str], report: Report, *, person: str, clock: Callable[[], datetime]
+) -> Bundle:
+    from gitmem.hosts.hermes.along import link
+    from gitmem.memory.creation import create
+
+    os.makedirs(home.path, exist_ok=True)
+    bundle, made = create(
+        home.bundle,
+        config=resolve_config(home, env),
+        clock=clock,
+        person=person,
+        separate_git_dir=home.git_dir,
+        command=hook_command(),
+    )
+    if made:
+        report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")
+    else:
+        report.already(f"the bundle {home.bundle} is there")
+        bundle.config = resolve_config(home, env, bundle.state_dir)
+    if link(bundle, home):
+        report.changed = True
+    return bundle
+
+
+def _import(bundle: Bundle, home: Home, env: Mapping[str, str], report: Report) -> None:
+    """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
+    from gitmem.hosts.hermes import notices
+    from gitmem.hosts.hermes.files import HostFiles
+    from gitmem.hosts.hermes.skills import SkillFiles
+
+    first = not os.path.exists(os.path.join(bundle.state_dir, "host", "state"))
+    files = HostFiles.of(bundle, home, env, report.warnings.append)
+    done = files.compare(lambda: notices.everybody(bundle), patience=0.0, importing=first)
+    skills = SkillFiles(
+        bundle, home, enforce=bundle.config.enforce_host_files, tell=report.warnings.append
+    ).compare(importing=first)
+    taken = done.taken + skills.taken
+    if taken:
+        report.did(f"took in {home.memories} and {home.skills} ({taken} commits)")
+    else:
+        report.already("the bundle has what is in MEMORY.md, USER.md and the agent's own skills")
+    if done.written or skills.written:
+        names = [*done.written, *(f"skills/{name}" for name in skills.written)]
+        report.did(f"wrote {', '.join(names[:5])} from the bundle")
+
+
+def _write_shim(home: Home, report: Report) -> None:
+    stale = [name for name in SHIM_FILES if read_file(os.path.join(home.shim, name)) != shim_file(name)]
+    if not stale:
+        report.already(f"the plugin {home.shim} is in place")
+        return
+    os.makedirs(home.shim, exist_ok=True)
+    for name in stale:
+        replace_bytes(os.path.join(home.shim, name), shim_file(name))
+    report.did(f"wrote the plugin {home.shim}")
+
+
+def shim_file(name: str) -> bytes:
+    return resources.read(f"templates/hermes/{name}")
+
+
+def uninstall(home: Home) -> Report:
+    """Take back what `install` put into the home; the bundle and the host's own files stay."""
+    report = Report()
+    text = read_text_exact(home.config)
+    removal = "key"
+    state = os.path.join(home.git_dir, "gitmem", "host")
+    noted = read_file(os.path.join(state, "config-edit"))
+    if noted is not None:
+        removal = noted.decode("utf-8", "replace")
+    if provider_of(text) == PROVIDER:
+        left = take_out(text, "section" if removal == "file" else removal, PROVIDER)
+        if removal == "file" and not left.strip():
+            os.unlink(home.config)
+        else:
+            replace_text(home.config, left)
+        report.did(f"took memory.provider out of {home.config}")
+    else:
+        report.already(f"{home.config} does not name {PROVIDER}")
+    if os.path.isdir(home.shim):
+        shutil.rmtree(home.shim)
+        report.did(f"removed the plugin {home.shim}")
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(home.shim))
+    else:
+        report.already("there is no plugin")
+    # Without the link no command writes into the home any more.
+    for name in ("link", "config-edit"):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(state, name))
+    with contextlib.suppress(OSError):
+        os.unlink(home.trouble)
+    if os.path.isdir(home.bundle):
+        report.steps.append(("kept", f"the bundle {home.bundle} with its whole history"))
+    return report
+
+
+# --- files -----------------------------------------------------------------------------------------------
+
+
+def read_text_exact(path: str) -> str:
+    """A text file with its line ends and byte order mark; empty where there is none."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        read_text(path, path)  # says so
+        raise
+    except OSError as error:
+        raise GitMemError(f"{path} can not be read ({error.strerror}).") from error
+
+
+def replace_text(path: str, text: str) -> None:
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: str, data: bytes) -> None:
+    """Put a file in its place at once, with the mode and behind the link that it had."""
+    path = os.path.realpath(path)
+    directory = os.path.dirname(path)
+    try:
+        os.makedirs(directory, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                mode = os.stat(path).st_mode & 0o777
+            except OSError:
+                mode = 0o644
+            os.chmod(temporary, mode)
+            os.replace(temporary, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+    except OSError as error:
+        raise GitMemError(
+            f"{path} can not be written ({error.strerror}): mend that and try again."
+        ) from error
+
+
+def _note(bundle: Bundle, name: str, text: str) -> None:
+    path = os.path.join(bundle.state_dir, "host", name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    replace_file(path, text.encode(), scratch=bundle.repository.scratch)

@@ -1,0 +1,246 @@
+"""Is gitmem working in a Hermes home? Each step is looked at, the ones that fail silently first of all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.errors import GitMemError
+from gitmem.git.files import read_file
+from gitmem.hosts.hermes.configyaml import provider_of
+from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, open_bundle
+from gitmem.hosts.hermes.install import SHIM_FILES, read_text_exact, shim_file
+
+_INSTALL = "Run `gitmem hermes install`."
+_PROBE = (
+    "import json, sys\n"
+    "found = {'python': sys.executable}\n"
+    "try:\n"
+    "    import gitmem.hosts.hermes.provider\n"
+    "    found['gitmem'] = True\n"
+    "except Exception as error:\n"
+    "    found['gitmem'] = False\n"
+    "    found['why'] = f'{type(error).__name__}: {error}'\n"
+    "try:\n"
+    "    import agent.memory_provider\n"
+    "    found['host'] = True\n"
+    "except Exception:\n"
+    "    found['host'] = False\n"
+    "print(json.dumps(found))\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One step: whether it is as it should be, what was seen, and what to do where it is not."""
+
+    name: str
+    ok: bool
+    what: str
+    fix: str = ""
+
+
+def check(home: Home, env: Mapping[str, str]) -> list[Check]:
+    """Every step of an installation, in the order in which they depend on each other."""
+    found: list[Check] = []
+    for look in (_home, _config, _shim, _environment, _bundle, _backup, _trouble, _journal, _sync, _profiles):
+        try:
+            found += look(home, env)
+        except (GitMemError, OSError) as error:
+            hint = getattr(error, "hint", "")
+            found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Mend that first."))
+    return found
+
+
+def _home(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+    there = os.path.isdir(home.path)
+    yield Check(
+        "home",
+        there,
+        home.path if there else f"There is no directory {home.path}.",
+        "" if there else _INSTALL,
+    )
+
+
+def _config(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+    named = provider_of(read_text_exact(home.config))
+    if named == PROVIDER:
+        yield Check("config", True, f"memory.provider is {PROVIDER}")
+    elif named:
+        yield Check(
+            "config", False, f"memory.provider is {named}: Hermes runs one provider at a time.", _INSTALL
+        )
+    else:
+        yield Check("config", False, "config.yaml names no memory provider.", _INSTALL)
+
+
+def _shim(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+    present = [read_file(os.path.join(home.shim, name)) for name in SHIM_FILES]
+    if all(data is None for data in present):
+        what = f"There is no plugin in {home.shim}: Hermes then runs without gitmem and says nothing."
+        # A cloned profile has the configuration and the memories, but no plugins.
+        yield Check("plugin", False, what, _INSTALL)
+    elif present != [shim_file(name) for name in SHIM_FILES]:
+        yield Check("plugin", False, f"The plugin in {home.shim} is of another version.", _INSTALL)
+    else:
+        yield Check("plugin", True, home.shim)
+
+
+def _environment(_home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+    """Whether the Hermes that people start can import this gitmem."""
+    python = hermes_python(env)
+    if not python:
+        yield Check(
+            "environment",
+            False,
+            "No `hermes` is on the PATH, so it can not be seen where it runs.",
+            "Install gitmem into the environment of Hermes: pip install hermes-gitmem",
+        )
+        return
+    seen = _probe(python)
+    if not seen.get("gitmem"):
+        why = str(seen.get("why") or "it can not be started")
+        yield Check(
+            "environment",
+            False,
+            f"Hermes runs with {python}, which has no working gitmem ({why}).",
+            f"{python} -m pip install hermes-gitmem",
+        )
+    elif not seen.get("host"):
+        yield Check(
+            "environment", False, f"{python} has no hermes-agent.", "Check which `hermes` is started."
+        )
+    else:
+        yield Check("environment", True, f"Hermes runs with {python}, which has gitmem")
+
+
+def hermes_python(env: Mapping[str, str]) -> str:
+    """The interpreter that the `hermes` command starts; empty where there is none to be found."""
+    program = shutil.which("hermes", path=env.get("PATH"))
+    beside = os.path.join(os.path.dirname(sys.executable), "hermes")
+    program = program or (beside if os.path.exists(beside) else None)
+    if program is None:
+        return ""
+    try:
+        with open(program, "rb") as file:
+            first = file.read(4096).split(b"\n", 2)
+    except OSError:
+        return ""
+    line = first[0].decode("utf-8", "replace").removeprefix("#!").strip()
+    if line.endswith("/sh") and len(first) > 1:  # a long path is started by way of sh
+        line = first[1].decode("utf-8", "replace").replace("'''exec'", "").strip().split('"$0"')[0].strip()
+    words = line.strip().strip("'\"").split()
+    return words[-1] if words and "python" in os.path.basename(words[-1]) else ""
+
+
+def _probe(python: str) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [python, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=30, check=False
+        )
+        found = json.loads(done.stdout.strip().splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _bundle(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+    root = bundle_root(home, env)
+    bundle = open_bundle(home, env)
+    try:
+        count = len(bundle.file_paths())
+        yield Check("bundle", True, f"{root}, {count:,} files")
+        from gitmem.hosts.hermes.along import linked_home
+
+        linked = linked_home(bundle)
+        if linked is None or os.path.realpath(linked.path) != os.path.realpath(home.path):
+            yield Check("link", False, "A restore would not reach the files of this home.", _INSTALL)
+    finally:
+        bundle.repository.store.close()
+
+
+def _backup(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+    from gitmem.git.setup import git_dir_of
+
+    root = bundle_root(home, env)
+    git_dir = git_dir_of(root) if os.path.isdir(root) else None
+    if git_dir is not None and os.path.basename(git_dir) == ".git":
+        yield Check(
+            "backup",
+            False,
+            f"`hermes backup` leaves out every directory named .git, {git_dir} too, and so the history.",
+            f"mv {git_dir} {root}.git && echo 'gitdir: ../{os.path.basename(root)}.git' > {root}/.git",
+        )
+
+
+def _trouble(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+    said = read_file(home.trouble)
+    if said:
+        text = said.decode("utf-8", "replace").strip()
+        yield Check("last session", False, f"The last session ran without gitmem: {text}", "Mend that first.")
+
+
+def _journal(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+    from gitmem.memory.abandoned import pending_count
+
+    bundle = open_bundle(home, env)
+    waiting = pending_count(bundle.journal_dir)
+    bundle.repository.store.close()
+    yield Check("journal", True, f"{waiting} events wait to be committed" if waiting else "nothing waits")
+
+
+def _sync(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+    from gitmem.hosts.hermes.background import failures
+
+    bundle = open_bundle(home, env)
+    told = failures(bundle)
+    bundle.repository.store.close()
+    for sentence in told:
+        yield Check("sync", False, sentence, "Look at `gitmem sync status`.")
+
+
+def _profiles(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+    """A cloned profile is configured for gitmem and has no plugin: it runs without, and says nothing."""
+    try:
+        names = sorted(os.listdir(home.profiles))
+    except OSError:
+        return
+    for name in names:
+        other = Home(os.path.join(home.profiles, name))
+        with contextlib.suppress(GitMemError):
+            if provider_of(read_text_exact(other.config)) != PROVIDER:
+                continue
+            if not os.path.isfile(os.path.join(other.shim, "__init__.py")):
+                yield Check(
+                    f"profile {name}",
+                    False,
+                    f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently.",
+                    f"Run `gitmem hermes install --profile {name}`.",
+                )
+
+
+def short_status(home: Home) -> dict[str, Any]:
+    """A few lines for `hermes memory status`."""
+    env = dict(os.environ)
+    found: dict[str, Any] = {}
+    quick: tuple[Callable[[Home, Mapping[str, str]], Iterator[Check]], ...] = (
+        _shim,
+        _bundle,
+        _backup,
+        _trouble,
+    )
+    for look in quick:
+        try:
+            for one in look(home, env):
+                found[one.name] = one.what if one.ok else f"✗ {one.what} {one.fix}".strip()
+        except (GitMemError, OSError) as error:
+            found[look.__name__.strip("_")] = f"✗ {error} {getattr(error, 'hint', '')}".strip()
+    found["details"] = "gitmem hermes status"
+    return found
