@@ -79,6 +79,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to mend each."),
         "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
         "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
+        "merge-driver": Row("gitmem.cli.mergedriver", "merge_driver", "Merge one file (git calls this)."),
         "completion": Row("gitmem.cli.upkeep", "completion", "Print a completion script for a shell."),
     },
 }

@@ -46,6 +46,8 @@ def add(app: App, name: str, url: str, mode: Any, yes: bool, as_json: bool) -> N
     from gitmem.git.transport import shown_url
 
     bundle = app.bundle
+    if os.path.isdir(app.outside_path(url)):  # a path counts from here, and later syncs start elsewhere
+        url = app.outside_path(url)
     remotes = Remotes(bundle.repository)
     wanted = Remote(name, url, mode or "both")
     if wanted.pushes:

@@ -65,6 +65,18 @@ def make_safe(repository: Repository, settings: list[UnsafeSetting]) -> None:
     replace_file(path, data, scratch=repository.scratch)
 
 
+def set_merge_driver(repository: Repository, command: str) -> None:
+    """Say how plain git merges files of a bundle; the attributes name this driver."""
+    from dulwich.config import ConfigFile
+
+    path = os.path.join(repository.git_dir, "config")
+    config = ConfigFile.from_path(path) if os.path.exists(path) else ConfigFile()
+    section = (b"merge", b"gitmem")
+    config.set(section, b"name", b"merge of memory entries")
+    config.set(section, b"driver", command.encode())
+    config.write_to_path(path)
+
+
 def _differs(value: str, wanted: str) -> bool:
     if wanted == "false":
         return value.lower() not in _FALSE

@@ -86,7 +86,7 @@ _CONFIG = """[core]
 
 # Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way. Here they
 # outrank whatever a `.gitattributes` that came from elsewhere might say.
-_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
+_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n"
 
 _EXCLUDE = f"{TEMPORARY}*\n"
 

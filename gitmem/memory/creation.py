@@ -101,7 +101,10 @@ def _skeleton(config: Config, at: str) -> Work:
 
 
 def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[str]:
-    """Put our git hooks in place; gives the names of foreign hooks that were left alone."""
+    """Put our git hooks and merge driver in place; gives the names of foreign hooks that were left alone."""
+    from gitmem.git.localconfig import set_merge_driver
+
+    set_merge_driver(repository, f"{command} merge-driver %O %A %B %P")
     source = resources.directory("hooks")
     target = os.path.join(repository.git_dir, "hooks")
     os.makedirs(target, exist_ok=True)

@@ -82,13 +82,13 @@ def record(
         info = sessions.get(session) or SessionInfo(session, started=batch[0].at)
         home = ensure_session(edits, info, batch[0].at)
         parts = _Parts(edits, home, session, writer)
-        fresh = [event for event in batch if not parts.has(event) and not is_retracted(edits, event.key)]
-        done.skipped += [event.id for event in batch if event not in fresh]
-        for event in fresh:
+        for event in batch:
+            if parts.has(event) or is_retracted(edits, event.key):
+                done.skipped.append(event.id)
+                continue
             done.counts[event.kind] += 1
-            parts.append(_archived(edits, event, info, parts, transcripts))
-        if fresh:
             done.sessions[session] = None
+            parts.append(_archived(edits, event, info, parts, transcripts))
         parts.write()
         edits.log(parts.log_lines())
     return done

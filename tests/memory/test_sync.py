@@ -532,3 +532,19 @@ def test_undo_takes_a_merge_back(machines: Machines) -> None:
     assert "more from b" in texts(a)
     a.undo.undo(origin=a.origin())
     assert texts(a) == ["from a"]
+
+
+def test_plain_git_pull_merges_entries(machines: Machines) -> None:
+    """The merge driver gives people who `git pull` the same merge: both facts, no conflict."""
+    import sys
+
+    from gitmem.memory.creation import install_hooks
+
+    a = machines.first()
+    b = machines.another("b")
+    for bundle in (a, b):
+        install_hooks(bundle.repository, command=f"{sys.executable} -m gitmem")
+        bundle.curated.add(f"{bundle.config.machine} knows")
+    machines.sync(b)
+    run_git(a.root, "pull", "-q", "--no-edit", "--no-rebase", machines.hub, "main")
+    assert set(texts(a)) == {"a knows", "b knows"}
