@@ -22,6 +22,7 @@ from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,20 +235,27 @@ def lay_events(
     """Put events into a transaction that may hold more; what the scanner flags goes to quarantine."""
     return recorder.record(
         edits,
-        [_admitted(bundle, event, origin) for event in events],
+        _admitted(bundle, events, origin),
         writer=writer,
         sessions=sessions,
         transcripts=bundle.config.transcripts,
     )
 
 
-def _admitted(bundle: Bundle, event: Event, origin: Origin) -> Event:
-    """The event, or in its place one of the same id that says where its text is held."""
+def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[Event]:
+    """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
     from gitmem.safety.verdict import Verdict
 
-    result = bundle.gate.judge(event.entry.text, "event")
-    if result.verdict is Verdict.ALLOW:
-        return event
+    judge = bundle.gate.judge
+    admitted = []
+    for event in events:
+        result = judge(event.entry.text, "event")
+        is_fine = result.verdict is Verdict.ALLOW
+        admitted.append(event if is_fine else _held(bundle, event, result, origin))
+    return admitted
+
+
+def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event:
     where = {
         "kind": "event",
         "event": event.id,
@@ -277,7 +285,9 @@ def recover(bundle: Bundle) -> list[str]:
 
 def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
     events = [as_event(record, found.uuid) for record in found.records]
-    sessions = {record.session: _session_of(record) for record in reversed(found.records)}
+    # The oldest record of a session says when it began.
+    first = {record.session: record for record in reversed(found.records)}
+    sessions = {session: _session_of(record) for session, record in first.items()}
     published = None
     if events:
         origin = bundle.origin(source="journal", reason="a writer ended without a flush")
@@ -297,6 +307,7 @@ def marker(writer: str, events: Sequence[Event]) -> str:
 
 
 def as_event(record: Record, writer: str) -> Event:
+    """The event that a record stands for; what other programs wrote into a journal becomes text."""
     texts = {name: value if isinstance(value, str) else str(value) for name, value in record.fields.items()}
     return Event(record.id(writer), record.kind, record.at, texts, record.session)
 

@@ -20,7 +20,7 @@ from gitmem.git.transport import Fetched, choose, remote_ref, shown_url, take_ov
 from gitmem.git.tree import Tree
 from gitmem.memory.bundle import Bundle, Clock
 from gitmem.memory.creation import install_hooks
-from gitmem.memory.incoming import check_incoming
+from gitmem.memory.incoming import check_incoming, check_snapshots
 from gitmem.okf import layout
 
 
@@ -68,6 +68,7 @@ def _fetch(repository: Repository, url: str, environment: Mapping[str, str], pre
             if layout.CONFIG_AGENT not in room.tree(fetched.main):
                 raise BundleUnusable(f"{shown_url(url)} is a repository of something else, not a bundle.")
             check_incoming(room, fetched.main, only_in(room, fetched.main, None), None)
+            check_snapshots(room, fetched.main, fetched.snapshots)
         finally:
             room.store.close()
         take_over(room_dir, repository)

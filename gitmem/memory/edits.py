@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.tree import Edit, Tree
 from gitmem.okf import layout, pages, paths
 from gitmem.okf.entries import Change, compare
 from gitmem.okf.pages import LogLine
+
+if TYPE_CHECKING:
+    from gitmem.okf.concept import Concept
 
 # Directories with a generated index.md; sessions have one per month, not one per session.
 _INDEXED = ("", "decisions", "memories", "plans", "plans/archive", "sessions", "snapshots", "tools")
@@ -82,6 +86,11 @@ class Edits:
             raise InvalidContent(f"{violation.path} can not be stored: {violation.reason}")
         self._files[path] = data
 
+    def write_concept(self, path: str, concept: Concept) -> None:
+        """Set a file to a concept, which keeps OKF's rules by being one; its path is checked here."""
+        paths.check_path(path)
+        self._files[path] = concept.render()
+
     def remove(self, path: str) -> None:
         self._files[path] = None
 
@@ -130,7 +139,7 @@ class Edits:
         """All files of the commit, generated pages included."""
         if self._log_is_wanted and self._log:
             old = pages.parse_log(self.read(layout.LOG) or b"")
-            self._files[layout.LOG] = pages.log_page(pages.merge_log(old, self._log))
+            self._files[layout.LOG] = pages.log_page([*old, *self._log])
         stale = set() if self._keeps_pages else self._stale_indexes()
         for directory in sorted(stale, reverse=True):
             path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.errors import GitMemError, UnsafePath
+from gitmem.git.ancestry import is_ancestor
 from gitmem.git.objects import (
     DIRECTORY,
     EXECUTABLE,
@@ -16,6 +17,7 @@ from gitmem.git.objects import (
     parse_tree,
     render_tree,
 )
+from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
 from gitmem.okf import entries as okf
 from gitmem.okf import layout, paths, validate
@@ -80,6 +82,19 @@ def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | 
         if new is not None:
             _check_content(room, path, old, new, done)
     return done
+
+
+def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -> None:
+    """A snapshot names a commit of the history that was looked at, or the fetch is refused."""
+    for name, oid in snapshots.items():
+        try:
+            check_ref_name(SNAPSHOTS + name)
+            commit, _ = room.store.peel(oid)
+            known = is_ancestor(room, commit, main)
+        except GitMemError as error:
+            raise RefusedFetch(f"The remote sends a snapshot that is none: {error}") from error
+        if not known:
+            raise RefusedFetch(f"The remote's snapshot {name!r} names a commit that is not in its memory.")
 
 
 def _tree_of(room: Repository, commit: Oid) -> Oid:

@@ -6,15 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from gitmem import __version__
 from gitmem.errors import InvalidContent
 from gitmem.memory.edits import Edits
-from gitmem.memory.retractions import is_retracted
+from gitmem.memory.retractions import Retracted
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile
-from gitmem.okf.pages import LogLine
+from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 
 KINDS = ("observation", "decision", "tool_call", "turn")
 HELD = "held"
@@ -75,6 +76,7 @@ def record(
     a crash, from a copied git directory or from a backup.
     """
     done = Recorded()
+    retracted = Retracted(edits)
     by_session: dict[str, list[Event]] = {}
     for event in events:
         by_session.setdefault(event.session, []).append(event)
@@ -83,7 +85,7 @@ def record(
         home = ensure_session(edits, info, batch[0].at)
         parts = _Parts(edits, home, session, writer)
         for event in batch:
-            if parts.has(event) or is_retracted(edits, event.key):
+            if parts.has(event) or retracted.has(event.key):
                 done.skipped.append(event.id)
                 continue
             done.counts[event.kind] += 1
@@ -112,7 +114,7 @@ def ensure_session(edits: Edits, info: SessionInfo, at: str) -> str:
     path = find_session(edits, info.id)
     if path is None:
         path = layout.session(info.id, info.started or at)
-        edits.write(path, session_concept(info, at).render())
+        edits.write_concept(path, session_concept(info, at))
     return path.removesuffix(".md")
 
 
@@ -192,7 +194,7 @@ class _Parts:
     def write(self) -> None:
         batch: list[Event] = []
         for event in self._fresh:
-            length = sum(len(text) for text in event.fields.values()) + 150
+            length = sum(map(_written_length, event.fields.values())) + 150
             if self._size + length > PART_LIMIT and (batch or self._size > 400):
                 self._write(batch)
                 batch = []
@@ -207,12 +209,20 @@ class _Parts:
         self._number = self._number or 1
         file = self._file or EventsFile.new(self._session)
         self._file = file.append(batch)
-        self._edits.write(self._path(self._number), self._file.render())
-        self._size = max(self._size, self._file.size)
+        path = self._path(self._number)
+        self._edits.write_concept(path, self._file.concept)
+        self._size = max(self._size, len(self._edits.read(path) or b""))
 
     def log_lines(self) -> list[LogLine]:
-        """Lines for log.md: what is new, and what a flush without log.md left behind."""
-        return [line for event in [*self._seen, *self._fresh] if (line := log_line(event)) is not None]
+        """Lines for log.md: what is new, and what a flush without log.md left behind; no more than fit."""
+        told = [event for event in [*self._seen, *self._fresh] if event.kind in _LOGGED]
+        newest = nlargest(MAX_LOG_LINES, told, key=lambda event: (event.at, _sequence(event.id)))
+        return [line for event in newest if (line := log_line(event)) is not None]
+
+
+def _written_length(text: str) -> int:
+    """About how many bytes a field's text takes in a part, where each line stands behind `> `."""
+    return (len(text) if text.isascii() else len(text.encode())) + 2 * text.count("\n")
 
 
 def _sequence(event_id: str) -> int:
@@ -270,7 +280,7 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
         event=event.id,
         generated=_generated(event.at, info.agent),
     )
-    edits.write(path, concept.render())
+    edits.write_concept(path, concept)
     return path
 
 
@@ -292,7 +302,7 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
         concept = concept.with_body(
             f"```json\n{json.dumps(schema, indent=2, ensure_ascii=False, default=str)}\n```\n"
         )
-    edits.write(path, concept.render())
+    edits.write_concept(path, concept)
     return path
 
 
@@ -302,6 +312,9 @@ def _schema(text: str) -> object:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return None
+
+
+_LOGGED = ("observation", "tool_call", "decision")
 
 
 def log_line(event: Event) -> LogLine | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, Protocol
 
 from gitmem.memory.origin import Origin
@@ -15,6 +16,10 @@ State = Literal["reverted", "held", "released"]
 class Files(Protocol):
     def read(self, path: str) -> bytes | None: ...
     def __contains__(self, path: str) -> bool: ...
+
+
+class ListedFiles(Files, Protocol):
+    def names(self, directory: str) -> Collection[str]: ...
 
 
 class WritableFiles(Files, Protocol):
@@ -39,6 +44,20 @@ def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") ->
     where = layout.retraction(retraction_hash(key, path, text))
     data = files.read(where) if where in files else None
     return data is not None and Concept.parse(data, where).meta.get("state") != "released"
+
+
+class Retracted:
+    """What is retracted in a tree, asked for many entries: their names are read once."""
+
+    def __init__(self, files: ListedFiles) -> None:
+        self._files = files
+        self._names = frozenset(files.names("retractions"))
+
+    def has(self, key: EntryKey, path: str = "", text: str = "") -> bool:
+        if not self._names:
+            return False
+        where = layout.retraction(retraction_hash(key, path, text))
+        return where.rpartition("/")[2] in self._names and is_retracted(self._files, key, path, text)
 
 
 def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: str, origin: Origin) -> None:

@@ -31,7 +31,7 @@ from gitmem.git.transport import (
 )
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.incoming import Checked, Flagged, check_incoming
+from gitmem.memory.incoming import Checked, Flagged, check_incoming, check_snapshots
 from gitmem.memory.merging import merge_author, merge_commits, merge_message
 from gitmem.memory.retractions import is_retracted, retract
 from gitmem.okf import entries as okf
@@ -161,6 +161,12 @@ class Sync:
         tip = self._bundle.tip
         fresh = only_in(room, main, tip) if main != tip else []
         checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
+        new_snapshots = {
+            name: oid
+            for name, oid in fetched.snapshots.items()
+            if self._repository.refs.read(SNAPSHOTS + name) != oid
+        }
+        check_snapshots(room, main, new_snapshots)
         done.checked += checked.entries
         done.received += checked.commits
         if dry_run:
@@ -178,7 +184,7 @@ class Sync:
             self._keep_what_was_taken(before)
             self._hold(checked.flagged, done)
             done.came += self._bundle.history.between_trees(before, self._bundle.tree())
-        self._take_snapshots(fetched.snapshots, done)
+        self._take_snapshots(new_snapshots, done)
 
     def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
         """A remote that was emptied or rewritten never deletes local memory."""
@@ -284,11 +290,7 @@ class Sync:
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
         """Named snapshots are add-only; the same name from two machines is kept under two names."""
         for name, oid in sorted(theirs.items()):
-            present = self._repository.refs.read(SNAPSHOTS + name)
-            if present == oid:
-                continue
-            if present is None:
-                self._repository.refs.set(SNAPSHOTS + name, oid, expected=None)
+            if self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
                 done.snapshots.append(name)
             else:
                 self._bundle.warnings.append(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -43,28 +45,25 @@ _NOUNS = {
 def index_page(directory: str, names: Iterable[str], subdirectories: Iterable[str]) -> bytes:
     """The index.md of a directory ("" is the root) from the names in it; the root's has front matter."""
     noun = _NOUNS.get(directory, "session" if directory.startswith("sessions") else "concept")
-    files = sorted(
-        (_listed(name) for name in set(names) if name.endswith(".md") and not is_generated(name)),
-        key=lambda item: (_backwards(item.date), item.name),
-    )
-    folders = sorted(
-        (_listed(name) for name in set(subdirectories)), key=lambda item: (_backwards(item.date), item.name)
-    )
+    files = _newest_first(name for name in set(names) if name.endswith(".md") and not is_generated(name))
+    folders = _newest_first(set(subdirectories))
+    total = len(files) + len(folders)
+    folders = folders[:MAX_INDEX_LINES]
+    files = files[: MAX_INDEX_LINES - len(folders)]
     lines = [f"* [{item.title}]({_link(item.name)}/) - directory" for item in folders]
-    split = min(len(lines), MAX_INDEX_LINES)
+    split = len(lines)
     lines += [
         f"* [{item.title}]({_link(item.name)}) - {f'{noun} of {item.date}' if item.date else noun}"
         for item in files
     ]
-    shown = lines[:MAX_INDEX_LINES]
     parts = [f'---\nokf_version: "{OKF_VERSION}"\n---\n' if not directory else ""]
     parts.append(f"# {_title(directory.rpartition('/')[2]) if directory else 'Index'}\n")
-    if shown[:split]:
-        parts.append("\n## Directories\n\n" + "".join(f"{line}\n" for line in shown[:split]))
-    if shown[split:]:
-        parts.append("\n## Concepts\n\n" + "".join(f"{line}\n" for line in shown[split:]))
-    if len(lines) > len(shown):
-        parts.append(f"\nAnd {len(lines) - len(shown)} more.\n")
+    if lines[:split]:
+        parts.append("\n## Directories\n\n" + "".join(f"{line}\n" for line in lines[:split]))
+    if lines[split:]:
+        parts.append("\n## Concepts\n\n" + "".join(f"{line}\n" for line in lines[split:]))
+    if total > len(lines):
+        parts.append(f"\nAnd {total - len(lines)} more.\n")
     return "".join(parts).encode("utf-8", "replace")
 
 
@@ -74,6 +73,17 @@ class _Item(NamedTuple):
     date: str
 
 
+def _newest_first(names: Iterable[str]) -> list[_Item]:
+    """What the names stand for, by date and then by name; what has no date comes last."""
+    items = [_listed(name) for name in sorted(names)]
+    items.sort(key=_date_of, reverse=True)  # stable: the names of one day stay in their order
+    return items
+
+
+_date_of = attrgetter("date")
+
+
+@lru_cache(maxsize=1 << 16)  # a directory that grows is listed again and again
 def _listed(name: str) -> _Item:
     stem = name.removesuffix(".md")
     dated = _DATED.fullmatch(stem)
@@ -92,11 +102,6 @@ def _title(stem: str) -> str:
 
 def _link(name: str) -> str:
     return quote(name, errors="replace")
-
-
-def _backwards(date: str) -> tuple[int, ...]:
-    """A sort key that puts the newest first, and what has no date last."""
-    return tuple(-ord(character) for character in date) if date else (1,)
 
 
 # --- log ------------------------------------------------------------------------------------------

@@ -1,9 +1,153 @@
-"""stub"""
+"""The statistical stage: a linear model over hashed words, pairs of words and pieces of words.
+
+It sees what no rule names, and can only turn `allow` into `hold`. Weights are one byte each in
+`model.bin` (written by benchmarks/train_scanner.py). A text is scored in windows of some fifty
+words, so that a payload does not drown in what stands around it, and the highest score counts.
+"""
 
 from __future__ import annotations
 
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from itertools import accumulate
+from math import log2, sqrt
+from typing import TYPE_CHECKING
 
+from gitmem.safety.unicode import words_of
+from gitmem.safety.verdict import Finding, Verdict
+
+if TYPE_CHECKING:
+    from gitmem.safety.decode import Layer
+
+BITS = 18
+MASK = (1 << BITS) - 1
+WINDOW, STEP = 48, 24  # words
+LONGEST = 24  # letters of a word; what is longer is cut into pieces of this length
+PIECES = 0.3  # what a piece of a word counts beside a whole word
+LENGTH_PENALTY = 0.35  # a long text has more windows, and so more chances to look suspicious
+_MAX_WORDS = 4000  # different words whose pieces are looked at in one text
+_HEADER = struct.Struct("<4sBfff")  # magic, bits, value of one unit, bias, threshold
+_MAGIC = b"GMS1"
+
+
+def word_hash(word: str) -> int:
+    """The number of a word; pairs are made from the numbers of their words."""
+    return zlib.crc32(word.encode("utf-8", "replace"))
+
+
+def pair_hash(first: int, second: int) -> int:
+    """The number of two words in a row."""
+    return ((first * 0x9E3779B1) ^ (second * 0x85EBCA6B) ^ 0x5BD1E995) >> 7 & MASK
+
+
+def piece_hashes(word: str) -> Iterator[int]:
+    """The numbers of the four-letter pieces of a word, its ends marked; two letters where letters are words."""
+    size = 2 if word > "\u2e80" else 4
+    marked = f"<{word}>".encode("utf-8", "replace") if word.isascii() else f"<{word}>"
+    for start in range(len(marked) - size + 1):
+        piece = marked[start : start + size]
+        yield zlib.crc32(piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace"), 1) & MASK
+
+
+def split_words(words: list[str]) -> list[str]:
+    """The words as the model counts them: none longer than LONGEST."""
+    if max(map(len, words), default=0) <= LONGEST:
+        return words
+    return [word[start : start + LONGEST] for word in words for start in range(0, len(word), LONGEST)]
+
+
+@dataclass(frozen=True)
 class Model:
+    """Weights, and the score above which a text is held."""
+
+    weights: memoryview
+    unit: float
+    bias: float
+    threshold: float
+    _known: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
+
     @staticmethod
-    def shipped() -> "Model | None":
-        return None
+    def shipped() -> Model | None:
+        """The model that ships with gitmem, or None if its file is missing."""
+        return _shipped()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model in a weights file; ValueError if it is not one."""
+        if len(data) != _HEADER.size + (1 << BITS):
+            raise ValueError("not a weights file of this version")
+        magic, bits, unit, bias, threshold = _HEADER.unpack_from(data)
+        if magic != _MAGIC or bits != BITS:
+            raise ValueError("not a weights file of this version")
+        return cls(memoryview(data)[_HEADER.size :].cast("b"), unit, bias, threshold)
+
+    @staticmethod
+    def to_bytes(weights: list[int], unit: float, bias: float, threshold: float) -> bytes:
+        """A weights file."""
+        return _HEADER.pack(_MAGIC, BITS, unit, bias, threshold) + struct.pack(f"{1 << BITS}b", *weights)
+
+    def doubt(self, text: str, words: list[str], layers: list[Layer]) -> Finding | None:
+        """A finding if a text, or what it says once decoded, looks like an attack to the model."""
+        best = self.score(words)
+        for layer in layers:
+            if not layer.dense and len(layer.text) >= 20:
+                best = max(best, self.score(words_of(layer.text)))
+        if best < self.threshold:
+            return None
+        return Finding(
+            "model.suspicious",
+            "statistics",
+            "reads like texts that attack an agent, though no single rule says why",
+            (0, len(text)),
+            Verdict.HOLD,
+        )
+
+    def score(self, words: list[str]) -> float:
+        """How much a text looks like an attack; above the threshold is too much."""
+        words = split_words(words)
+        if not words:
+            return self.bias
+        sums = [0.0, *accumulate(self._values(words))]
+        total = len(words)
+        if total <= WINDOW + 8:
+            return self.bias + sums[total] * self.unit / sqrt(total + 3)
+        starts = range(0, total - 8, STEP)
+        best = max((sums[min(start + WINDOW, total)] - sums[start]) / sqrt(min(WINDOW, total - start) + 3) for start in starts)
+        return self.bias + best * self.unit - LENGTH_PENALTY * log2(len(starts))
+
+    def _values(self, words: list[str]) -> Iterator[float]:
+        weights, mask = self.weights, MASK
+        here: dict[str, tuple[int, float]] = {}
+        before = 0
+        for word in words:
+            entry = here.get(word)
+            if entry is None:
+                # A bound that ordinary texts never meet: looking at pieces is what costs time.
+                entry = here[word] = self._value(word) if len(here) < _MAX_WORDS else self._bare_value(word)
+            number, value = entry
+            yield value + weights[((before * 0x9E3779B1) ^ (number * 0x85EBCA6B) ^ 0x5BD1E995) >> 7 & mask]
+            before = number
+
+    def _value(self, word: str) -> tuple[int, float]:
+        entry = self._known.get(word)
+        if entry is None:
+            number, value = self._bare_value(word)
+            entry = (number, value + PIECES * sum(self.weights[piece] for piece in piece_hashes(word)))
+            if len(self._known) > 50_000:  # a cache for a process that lives long
+                self._known.clear()
+            self._known[word] = entry
+        return entry
+
+    def _bare_value(self, word: str) -> tuple[int, float]:
+        number = word_hash(word)
+        return number, self.weights[number & MASK]
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Model | None:
+    file = resources.files("gitmem.safety") / "model.bin"
+    return Model.from_bytes(file.read_bytes()) if file.is_file() else None

@@ -62,7 +62,7 @@ class Scanner:
     def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True) -> Result:
         """The verdict on a text, with findings in the order in which they stand in it."""
         from gitmem.safety.decode import layers
-        from gitmem.safety.unicode import fold, inspect
+        from gitmem.safety.unicode import fold, inspect, words_of
 
         if len(text) > MAX_SCAN:
             raise TooLarge(
@@ -71,12 +71,12 @@ class Scanner:
             )
         findings = inspect(text, scope)
         folded = fold(text)
-        words = _WORD.findall(folded)
+        words = words_of(folded)
         more, flooded = layers(text, folded, words, self._note_index.known)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
         findings.extend(self._matches(folded, words, text, scope, tries, None))
         for layer in more:
-            findings.extend(self._matches(layer.text, _WORD.findall(layer.text), text, scope, tries, layer))
+            findings.extend(self._matches(layer.text, words_of(layer.text), text, scope, tries, layer))
         if flooded or tries.spent:
             findings.append(
                 Finding(
@@ -89,7 +89,7 @@ class Scanner:
             )
         verdict = max((finding.severity for finding in findings), default=Verdict.ALLOW)
         if statistics and self.model is not None and verdict is Verdict.ALLOW and scope != "event":
-            doubtful = self.model.doubt(text, words, more, scope)
+            doubtful = self.model.doubt(text, words, more)
             if doubtful is not None:
                 findings.append(doubtful)
                 verdict = doubtful.severity
@@ -271,7 +271,9 @@ def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, in
     start, end = hit.span()
     if layer is None and text[start:end].lower() == hit.group():
         return start, end
-    words = _WORD.findall(hit.group())[:40]
+    from gitmem.safety.unicode import words_of
+
+    words = words_of(hit.group())[:40]
     if words:
         again = re.compile(r"[\W_]{1,40}".join(map(re.escape, words)), re.IGNORECASE).search(text)
         if again is not None:
@@ -300,5 +302,4 @@ _DISCUSSION = re.compile(
     r"novel|thriller|villain|sci-fi|screenplay|protagonist|fiction|writing a|novelist|"
     r"what (?:is|are|does|was)|compar(?:e|es|ed|ing)|discuss(?:es|ed|ing|ion)?|explain(?:s|ed|ing))\b"
 )
-_WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]")

@@ -12,16 +12,15 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from gitmem.safety._token_shapes import PREFIXES, SHAPES, VENDORS
 
 MAX_DEPTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(NamedTuple):
     """What was found, and where: `text[start:end]` is the secret itself."""
 
     kind: str
@@ -144,14 +143,18 @@ class _Found:
         self.long = " ".join(runs)
         self.longest = max(map(len, runs)) if runs else 0
         if "[redacted " in text:
+            self.taken = bytearray(self.length)
             for marker in _pattern(_MARKER).finditer(text):
-                self._take(*marker.span())
+                self.taken[marker.start() : marker.end()] = b"\1" * len(marker[0])
 
     def add(self, kind: str, begin: int, start: int, end: int) -> None:
         """Takes `start` to `end`, which was read from `begin` on, unless some of that is taken."""
-        if self.is_free(max(begin - 1, 0), end + 1):
-            self.secrets.append(Secret(kind, start, end))
-            self._take(start, end)
+        if not self.taken:
+            self.taken = bytearray(self.length)
+        elif any(self.taken[begin - 1 if begin else 0 : end + 1]):
+            return
+        self.secrets.append(Secret(kind, start, end))
+        self.taken[start:end] = b"\1" * (end - start)
 
     def judge(self, test: Callable[..., bool], *what: object) -> bool:
         """What `test` says, asked once: texts that are long tend to repeat themselves."""
@@ -161,16 +164,11 @@ class _Found:
         return known
 
     def is_free(self, start: int, end: int) -> bool:
-        return not self.taken or self.taken.find(1, start, end) < 0
+        return not any(self.taken[start:end])
 
     def free_until(self, start: int, end: int) -> int:
         taken = self.taken.find(1, start, end) if self.taken else -1
         return end if taken < 0 else taken
-
-    def _take(self, start: int, end: int) -> None:
-        if not self.taken:
-            self.taken = bytearray(self.length)
-        self.taken[start:end] = b"\1" * (end - start)
 
 
 _MARKER = r"\[redacted [a-z0-9-]{2,40}(?: …[\w+/=.~*-]{1,4})?\]"
@@ -386,15 +384,18 @@ _STRONG = r"""
 _OPENING = r"""
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
 """
-# The least that a password, or a passphrase, or something else must have.
-_WORTH_A_LOOK = r"(?(key)(?=\S{10})(?=[^\s0-9]{0,99}+[0-9])|(?=\S{6}|[a-z]{3,9}[ ][a-z]{3,9}[ ]))"
+# The least that a value must have to be looked at: a digit; for a password another sign, or some length, do too.
+_WORTH_A_LOOK = r"""
+    (?(key) (?=\S{10})(?=[^\s0-9]{0,99}+[0-9])
+      | (?=\S{10} | (?=\S{6})[^\s0-9!@$%^&*?+~]{0,9}+[0-9!@$%^&*?+~] | [a-z]{3,9}[ ][a-z]{3,9}[ ]) )
+"""
 _TOLD = rf"""(?x)
     {_WORD}
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
     (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
-      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?=[^\s0-9]{{0,40}}+[0-9])) {_OPENING} {_WORTH_A_LOOK} )
+      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9])) {_OPENING} {_WORTH_A_LOOK} )
 """
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
@@ -403,9 +404,11 @@ _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 def _told(text: str, found: _Found) -> None:
     low = found.low
     if any(stem in low for stem in _STEMS):
-        beyond = 0
-        for match in _matches(low, _pattern(_TOLD)):
-            if match.start() >= beyond:  # inside a long value nothing is said about another one
+        beyond = position = 0
+        search = _pattern(_TOLD).search
+        while match := search(low, position):
+            position = match.start() + 1
+            if position > beyond:  # inside a long value nothing is said about another one
                 start, end = _told_by(match, text, found)
                 beyond = end if end - start >= 32 else beyond
         if " is " in low or " as " in low:
@@ -422,26 +425,28 @@ def _told(text: str, found: _Found) -> None:
 
 def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
-    low, begin = found.low, match.start()
-    kind = _KINDS[match["key"][:3]] if match["key"] else "password"
-    before = low[max(0, begin - 16) : begin]
-    kept = kind != "api-key" or _is_kept(before)
-    if not kept and (match["weak"] or before.rstrip(" _-").endswith(_OPEN)):
+    key, suffix, gap, weak, quote = match.groups()
+    begin, start = match.span()
+    kind, kept = "password", True
+    if key:
+        kind = _KINDS[key[:3]]
+        before = found.low[max(0, begin - 16) : begin]
+        kept = kind != "api-key" or _is_kept(before)
+        if not kept and (weak or before.rstrip(" _-").endswith(_OPEN)):
+            return 0, 0
+    if suffix and _pattern(_ABOUT).search(suffix):
         return 0, 0
-    if match["suffix"] and _pattern(_ABOUT).search(match["suffix"]):
-        return 0, 0
-    start, quote = match.end(), match["quote"]
-    if match["gap"]:  # `password for the staging server: …`
-        gap = _pattern(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(low, start, start + 44)
-        opening = gap and _pattern(_BEHIND_GAP).match(low, gap.start())
+    if gap:  # `password for the staging server: …`
+        end_of_gap = _pattern(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(found.low, start, start + 44)
+        opening = end_of_gap and _pattern(_BEHIND_GAP).match(found.low, end_of_gap.start())
         if not opening:
             return 0, 0
         start, quote = opening.end(), opening["quote"]
     end, quoted = _value(text, start, quote, found)
-    # `--password x` and `with password x` are as good as `password: x`.
-    weak = bool(match["weak"]) and not before.endswith(("--", "with ", "using ", "with the "))
-    if kind == "password":
-        good = found.judge(_password_like, text[start:end], weak, quoted)
+    if weak:  # but `--password x` and `with password x` are as good as `password: x`
+        weak = not found.low[max(0, begin - 9) : begin].endswith(("--", "with ", "using ", "with the "))
+    if not key:
+        good = found.judge(_password_like, text[start:end], bool(weak), quoted)
     else:
         least = 20 if weak else 10 if kept else 32
         good = end - start >= least and found.judge(_token_like, text[start:end])
@@ -466,8 +471,10 @@ def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int
             return end - (text[end - 1] == "\\"), True
     # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
     run = _pattern(_RUN).match(text, start)
-    end = min(run.end(), start + 256) if run else start
-    return start + len(text[start : found.free_until(start, end)].rstrip(".,;:!?)]}>*|\\")), False
+    if not run:
+        return start, False
+    end = found.free_until(start, min(run.end(), start + 256))
+    return start + len(text[start:end].rstrip(".,;:!?)]}>*|\\")), False
 
 
 _RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"

@@ -284,6 +284,11 @@ def fold(text: str) -> str:
     return "\n".join(filter(None, (" ".join(line.split()) for line in lines))).lower()
 
 
+def words_of(folded: str) -> list[str]:
+    """The words of a folded text: runs of letters and digits."""
+    return _WORD.findall(folded)
+
+
 def latinise(folded: str) -> str | None:
     """`folded` with look-alike letters turned into Latin ones, or None if it has none beside Latin letters."""
     if folded.isascii():
@@ -413,6 +418,7 @@ _DROPPED = (
     (0xE0000, 0xE01EF),
 )
 
+_WORD = re.compile(r"[^\W_]+")
 _CONTROLS = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x7f"
 _HAS_RTL = re.compile(f"[{_RTL}]")
 _HAS_LATIN = re.compile("[a-z]")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import real
 
 
@@ -28,6 +30,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(tmp_path: Path) -> None:
     assert before == real("log", "--json", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_the_demo_works_without_git(tmp_path: Path) -> None:
     """Where git is not installed, its part is left out."""
     done = real("demo", cwd=tmp_path, env={"PATH": "/nonexistent"})

@@ -1,4 +1,4 @@
-"""Torn, flipped and foreign bytes in what we keep: ignored where it is safe, told in a sentence where it is not."""
+"""Torn, flipped and foreign bytes: ignored where that is safe, told in a sentence where it is not."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def read_everything(repository: Repository) -> dict[str, bytes] | None:
             parents = fresh.store.commit(current).parents
             current = parents[0] if parents else None
         return files
-    except GitMemError as error:
-        assert str(error)[0].isupper()
+    except GitMemError:
         return None
     finally:
         fresh.store.close()
@@ -103,7 +102,7 @@ def test_damage_is_found_by_check(repository: Repository) -> None:
 
 
 def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) -> None:
-    """Joining small packs leaves a damaged one where it is, so that nothing that can be mended is thrown away."""
+    """Joining small packs leaves a damaged one where it is: what git may still mend is not thrown away."""
     for number in range(6):
         append(repository, "a.md", b"%d\n" % number)
     repository.store.close()
@@ -115,7 +114,9 @@ def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) ->
         path.chmod(0o644)
         for position in range(0, len(original), 11):
             path.write_bytes(flipped(original, position))
-            join_small_packs(str(directory), stem=str(tmp_path / "join"), at_least=2, largest=1 << 20)
+            join_small_packs(
+                str(directory), stem=str(tmp_path / "join"), at_least=2, largest=1 << 20, unfit=set()
+            )
             assert path.read_bytes() == flipped(original, position)
         path.write_bytes(original)
 
@@ -157,9 +158,11 @@ def test_note_that_names_a_lost_commit(repository: Repository) -> None:
     forked_away(die_at, Path(repository.root), CHANGE, "objects")
     for name in ("index.lock", "refs/heads/main.lock"):
         Path(repository.git_dir, name).unlink()
-    for pack in Path(repository.store.pack_directory).glob("*"):
-        if b"2\n" not in pack.read_bytes() and False:
-            pack.unlink()
+    newest = max(
+        Path(repository.store.pack_directory).glob("*.pack"), key=lambda path: path.stat().st_mtime_ns
+    )
+    for suffix in (".idx", ".pack"):
+        newest.with_suffix(suffix).unlink()
 
     saved(repository, {"after.md": b"x\n"})
 

@@ -27,7 +27,7 @@ from tests.git.support import files_at, fsck_clean, locks_left, run_git, saved, 
     ],
 )
 def test_killed_at_every_change_of_the_disk(tmp_path: Path, kind: str, edit: str) -> None:
-    """A commit dies at its n-th change of the disk, for every n; a person's later edits are told from ours."""
+    """A commit dies at its n-th change of the disk, for every n; later edits are told from what it left."""
     with quick_directory(tmp_path) as directory:
         # On two file systems, the work tree is on disk and the git directory in memory.
         root = tmp_path / "bundle" if kind == "separate" else directory / "bundle"
@@ -139,7 +139,7 @@ def test_foreign_lock_after_a_kill_is_not_broken(
 
 
 def test_commit_by_plain_git_after_a_kill(repository: Repository) -> None:
-    """Commits that plain git makes between a kill and our next write are kept, with the mended files beside them."""
+    """What plain git commits between a kill and our next write is kept, with the mended files beside it."""
     saved(repository, BEFORE)
     forked_away(die_at, Path(repository.root), CHANGE, "work tree")
     Path(repository.git_dir, "index.lock").unlink()  # as git tells people to do

@@ -25,7 +25,7 @@ def test_eight_processes_for_longer(tmp_path: Path) -> None:
 
 
 def test_threads_of_one_repository(repository: Repository) -> None:
-    """Four threads that share one repository object lose nothing either, and readers beside them never stumble."""
+    """Four threads that share one repository object lose nothing, and a reader beside them never stumbles."""
     saved(repository, {"shared.md": b""})
     failures: list[BaseException] = []
     done = threading.Event()

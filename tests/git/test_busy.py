@@ -384,7 +384,7 @@ def test_make_where_nothing_can_be_made(tmp_path: Path) -> None:
 
 
 def test_work_tree_that_can_not_follow(filled: Repository) -> None:
-    """Where only the work tree can not follow, the commit stands with a warning and the next write mends it."""
+    """Where only the work tree can not follow, the commit stands with a warning; the next write mends it."""
 
     def block(stage: str) -> None:
         if stage == "acknowledged":

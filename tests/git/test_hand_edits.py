@@ -230,7 +230,7 @@ def test_ignored_files_are_not_reported(filled: Repository, git: Git) -> None:
 
 
 def test_problems(filled: Repository, tmp_path: Path) -> None:
-    """A link, a pipe, a 50 MB file, a repository inside and a name that is no UTF-8 are told, with the reason."""
+    """A link, a pipe, a 50 MB file, a repository inside and a name that is no UTF-8 are told with reasons."""
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret\n")
     work_file(filled, "a.md").unlink()

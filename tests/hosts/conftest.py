@@ -1,0 +1,138 @@
+"""A Hermes home with gitmem in it, and a provider that a test drives as the host would."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gitmem.hosts.hermes import background
+from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.hosts.hermes.install import Report, install
+from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.history import LogEntry
+
+from tests.git.support import fsck_clean
+
+DELIMITER = "\n§\n"
+
+
+class HermesHome:
+    """A home on disk, written to as Hermes writes, and the bundle in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.home = Home(str(path))
+        self.env = {**os.environ, "HERMES_HOME": str(path), "GITMEM_MACHINE": "laptop", "USER": "ada"}
+        self._bundles: list[Bundle] = []
+
+    def install(self) -> Report:
+        return install(self.home, self.env, person="ada")
+
+    def bundle(self) -> Bundle:
+        """The bundle as it is now, opened afresh."""
+        bundle = open_bundle(self.home, self.env)
+        self._bundles.append(bundle)
+        return bundle
+
+    # The host's files
+
+    def file(self, name: str = "MEMORY.md") -> Path:
+        return self.path / "memories" / name
+
+    def entries(self, name: str = "MEMORY.md") -> list[str]:
+        text = self.file(name).read_text() if self.file(name).exists() else ""
+        return [part for part in text.split(DELIMITER) if part]
+
+    def write(self, *entries: str, name: str = "MEMORY.md", age: float = 10.0) -> None:
+        """The whole file, as old as said: what nobody told of waits two seconds."""
+        path = self.file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(DELIMITER.join(entries))
+        os.utime(path, (time.time() - age, time.time() - age))
+
+    # The bundle
+
+    def curated(self, target: Any = "memory") -> list[str]:
+        return [entry.text for entry in self.bundle().curated.entries(target)]
+
+    def log(self) -> list[LogEntry]:
+        """Commits, oldest first."""
+        return list(self.bundle().history.log())[::-1]
+
+    def subjects(self, kind: str = "") -> list[str]:
+        return [entry.commit.subject for entry in self.log() if not kind or entry.kind == kind]
+
+    def close(self) -> None:
+        for bundle in self._bundles:
+            bundle.repository.store.close()
+
+
+@pytest.fixture
+def bare_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HermesHome]:
+    """A home without gitmem."""
+    path = tmp_path / "hermes"
+    path.mkdir()
+    home = HermesHome(path)
+    for name in ("HERMES_HOME", "GITMEM_MACHINE", "USER"):
+        monkeypatch.setenv(name, home.env[name])
+    yield home
+    background.wait(20)
+    home.close()
+
+
+@pytest.fixture
+def home(bare_home: HermesHome) -> Iterator[HermesHome]:
+    """A home with gitmem installed; at the end plain git finds its bundle whole."""
+    bare_home.install()
+    yield bare_home
+    background.wait(20)
+    if os.path.isdir(bare_home.home.git_dir):
+        fsck_clean(bare_home.bundle().repository)
+
+
+class Driver(GitMemProvider):
+    """A provider with the waiting that a test needs."""
+
+    def __init__(self) -> None:
+        super().__init__(shim=SHIM_VERSION)
+        self.warned: list[str] = []
+
+    def settle(self) -> None:
+        """Everything that was asked of the worker is done."""
+        assert self._worker is not None
+        self._worker.submit(lambda: None).result(30)
+
+    def compare(self) -> None:
+        assert self._worker is not None
+        self._worker.submit(self._compare).result(30)
+
+
+@pytest.fixture
+def begin(home: HermesHome) -> Iterator[Callable[..., Driver]]:
+    """Starts providers as the host does; each is shut down at the end."""
+    begun: list[Driver] = []
+
+    def start(session: str = "s1", *, settled: bool = True, **known: Any) -> Driver:
+        provider = Driver()
+        begun.append(provider)
+        values: dict[str, Any] = {
+            "platform": "cli",
+            "hermes_home": str(home.path),
+            "agent_context": "primary",
+            "agent_identity": "default",
+            "warning_callback": provider.warned.append,
+            **known,
+        }
+        provider.initialize(session, **values)
+        if settled and provider._worker is not None:
+            provider.settle()
+        return provider
+
+    yield start
+    for provider in begun:
+        provider.shutdown()
