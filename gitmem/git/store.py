@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 import zlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
 
 _CACHED_TREES = 2048
+# What a flush reads again of what the last ones wrote: the writer's part, log.md. From the packs that is slow,
+# because every commit adds one.
+_COMMITS_REMEMBERED = 4
+_SMALL = 64 * 1024
+_FEW = 256
 _PACKS_TO_JOIN = 16
 _LARGEST_TO_JOIN = 32 * 1024 * 1024
 
@@ -54,6 +59,7 @@ class ObjectStore:
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
         self._newest: Commit | None = None
+        self._written: deque[dict[Oid, bytes]] = deque(maxlen=_COMMITS_REMEMBERED)
         self._unfit_packs: set[str] = set()
 
     def read(self, oid: Oid) -> tuple[bytes, bytes]:
@@ -97,6 +103,9 @@ class ObjectStore:
         return _checked(oid, TYPE_NAMES.get(number, b""), content)
 
     def blob(self, oid: Oid) -> bytes:
+        for written in self._written:
+            if oid in written:
+                return written[oid]
         return self._typed(oid, b"blob")
 
     def tree(self, oid: Oid) -> dict[bytes, TreeEntry]:
@@ -124,9 +133,11 @@ class ObjectStore:
             return self._newest
         return parse_commit(oid, self._typed(oid, b"commit"))
 
-    def remember_commit(self, commit: Commit) -> None:
-        """The commit just made is the one asked for next."""
+    def remember_commit(self, commit: Commit, objects: Sequence[GitObject] = ()) -> None:
+        """The commit just made is the one asked for next, and its small files are read by the one after it."""
         self._newest = commit
+        small = [each for each in objects if each.kind == b"blob" and len(each.content) <= _SMALL]
+        self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
 
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:
         """The commit that an object stands for, and the tag on the way."""

@@ -136,7 +136,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
             repository.refs.log(name, tip, commit.oid, draft.committer, message)
         repository.store.tidy()
     made = parse_commit(commit.oid, commit.content)
-    repository.store.remember_commit(made)
+    repository.store.remember_commit(made, objects)
     return Published(made, tip, paths, warning)
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-# Thai, Lao, Khmer, Myanmar, Tibetan; CJK with kana and hangul; their supplements.
+# Thai, Lao, Khmer, Myanmar, Tibetan; CJK with kana and hangul; their supplements; emoji, which are no words.
 _UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1a20-\u1aaf\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035"
     "\u3040-\u30ff\u3100-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf"
-    "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+    "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff\u2600-\u27bf\U0001f000-\U0001faff"
 )
 _RUN = re.compile(f"[{_UNSPACED}]+")
 # A word with a capital or a digit inside: what people write together and remember in parts.
@@ -44,7 +45,7 @@ def indexed(text: str) -> str:
 
 def pairs(run: str) -> Iterator[str]:
     """The tokens of a run: every pair of neighbours, and the last character with nothing behind it."""
-    for one, other in zip(run, run[1:], strict=False):
+    for one, other in pairwise(run):
         yield f"{ord(one):x}g{ord(other):x}"
     yield f"{ord(run[-1]):x}g"
 

@@ -249,7 +249,7 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     judge = bundle.gate.judge
     admitted = []
     for event in events:
-        result = judge(event.entry.text, "event")
+        result = judge(event.text, "event")
         is_fine = result.verdict is Verdict.ALLOW
         admitted.append(event if is_fine else _held(bundle, event, result, origin))
     return admitted

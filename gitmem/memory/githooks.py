@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -117,9 +118,25 @@ def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
     return [f"{path}: {reason}" for reason in reasons] + scan(bundle, path, data)
 
 
-def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:  # noqa: ARG001 (the scanner joins here)
-    """Sentences about content that the scanner holds back. The scanner joins here."""
-    return []
+def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
+    """Sentences about entries that the scanner blocks, new ones only: a person may keep what was there."""
+    from gitmem.memory.handedits import scope_of
+    from gitmem.okf import entries as okf
+    from gitmem.okf import layout
+    from gitmem.safety.verdict import Verdict
+
+    if layout.is_generated(path):
+        return []
+    known = bundle.read(path)
+    before = okf.entries_of(path, known) if known is not None else {}
+    told = []
+    for key, entry in okf.entries_of(path, data).items():
+        if key in before and before[key].text == entry.text:
+            continue
+        result = bundle.gate.judge(entry.text, scope_of(path))
+        if result.verdict is Verdict.BLOCK:
+            told.append(f"{path}: the scanner blocks it: {result.explain()}")
+    return told
 
 
 def afterwards(bundle: Bundle) -> None:
@@ -128,6 +145,7 @@ def afterwards(bundle: Bundle) -> None:
     bring_up(bundle)
 
 
-def bring_up(bundle: Bundle) -> None:  # noqa: ARG001 (the search index joins here)
-    """Bring what is derived from the tree up to the tip. The search index joins here."""
-    return
+def bring_up(bundle: Bundle) -> None:
+    """Bring the search index up to the tip, where there is one: a reader would do it anyway."""
+    if os.path.exists(bundle.index.path):
+        bundle.index.current()

@@ -50,11 +50,15 @@ class Event:
         return EntryKey("event", self.id)
 
     @property
-    def entry(self) -> Entry:
-        """The event as an entry; its text is the field's, or all fields with their names."""
+    def text(self) -> str:
+        """All it says: the field's text, or all fields with their names."""
         texts = list(self.fields.items())
-        text = texts[0][1] if len(texts) == 1 else "\n".join(f"{name}: {value}" for name, value in texts)
-        return Entry(self.key, text, self.at, kind=self.kind, extra=dict(self.fields))
+        return texts[0][1] if len(texts) == 1 else "\n".join([f"{name}: {value}" for name, value in texts])
+
+    @property
+    def entry(self) -> Entry:
+        """The event as an entry."""
+        return Entry(self.key, self.text, self.at, kind=self.kind, extra=dict(self.fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 
 from gitmem.errors import UnsafePath
 
@@ -82,8 +83,15 @@ def safe_name(name: str) -> str:
     Plain names stay as they are. Every other one gets a readable base and a hash of the exact name; the `~h`
     before it can not be in a plain name, and is none of the short names that Windows gives to `.git`.
     """
-    if _is_plain(name):
-        return name
+    return _known_name(name) if len(name) <= MAX_PLAIN_NAME else _made_safe(name)
+
+
+@lru_cache(maxsize=4096)  # a session and its tools are asked for again with every event
+def _known_name(name: str) -> str:
+    return name if _is_plain(name) else _made_safe(name)
+
+
+def _made_safe(name: str) -> str:
     base = "-".join(_WORDS.findall(unicodedata.normalize("NFKD", name[:400]).lower()))[:40].strip("-")
     return f"{base or 'name'}~h{_digest(name, 12)}"
 

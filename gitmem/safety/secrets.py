@@ -166,10 +166,6 @@ class _Found:
     def is_free(self, start: int, end: int) -> bool:
         return not any(self.taken[start:end])
 
-    def free_until(self, start: int, end: int) -> int:
-        taken = self.taken.find(1, start, end) if self.taken else -1
-        return end if taken < 0 else taken
-
 
 _MARKER = r"\[redacted [a-z0-9-]{2,40}(?: …[\w+/=.~*-]{1,4})?\]"
 _BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"
@@ -364,12 +360,14 @@ _OPEN = (
     ),
     *("row", "object", "map", "dict"),
 )
-# Names of things about a secret, not of the secret.
-_ABOUT = (
-    r"(?:hash(?:es|ed)?|hasher|types?|names?|ids?|files?|path|dir|ur[li]|endpoint|counts?|len(?:gth)?|size|limit"
-    r"|min|max|policy|fields?|inputs?|label|params?|ttl|expir\w*|arn|ref|version|format|prefix|store|manager"
-    r"|provider|env|var|regex|pattern|rules?|budget|usage|hint|reset|salt|strength|rotation|auth|algorithm"
-    r"|encryption|encoding|required|enabled|based|free|less)$"
+# `token_type`, `secret-name`: things about a secret, not the secret.
+_ABOUT = frozenset(
+    """
+    hash hashes hashed hasher type types name names id ids file files path dir url uri endpoint count counts
+    len length size limit min max policy field fields input inputs label param params ttl expiry expires arn
+    expiration ref version format prefix store manager provider env var regex pattern rule rules budget usage
+    hint reset salt strength rotation auth algorithm encryption encoding required enabled based free less
+    """.split()  # noqa: SIM905 - a list of ninety strings is no easier to read
 )
 _STRONG = r"""
     (?:
@@ -384,9 +382,9 @@ _STRONG = r"""
 _OPENING = r"""
     (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
 """
-# The least that a value must have to be looked at: a digit; for a password another sign, or some length, do too.
+# The least a value must have to be looked at: a digit; for a password another sign, or some length, do too.
 _WORTH_A_LOOK = r"""
-    (?(key) (?=\S{10})(?=[^\s0-9]{0,99}+[0-9])
+    (?(key) (?=\S{10})(?=[^\s0-9]{0,60}+[0-9])
       | (?=\S{10} | (?=\S{6})[^\s0-9!@$%^&*?+~]{0,9}+[0-9!@$%^&*?+~] | [a-z]{3,9}[ ][a-z]{3,9}[ ]) )
 """
 _TOLD = rf"""(?x)
@@ -395,7 +393,8 @@ _TOLD = rf"""(?x)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
     (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
-      | (?:{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9])) {_OPENING} {_WORTH_A_LOOK} )
+      | (?>{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9]))
+        {_OPENING} {_WORTH_A_LOOK} )
 """
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
@@ -434,7 +433,7 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
         kept = kind != "api-key" or _is_kept(before)
         if not kept and (weak or before.rstrip(" _-").endswith(_OPEN)):
             return 0, 0
-    if suffix and _pattern(_ABOUT).search(suffix):
+    if suffix and not _ABOUT.isdisjoint(suffix.replace("-", "_").split("_")):
         return 0, 0
     if gap:  # `password for the staging server: …`
         end_of_gap = _pattern(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(found.low, start, start + 44)
@@ -473,8 +472,7 @@ def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int
     run = _pattern(_RUN).match(text, start)
     if not run:
         return start, False
-    end = found.free_until(start, min(run.end(), start + 256))
-    return start + len(text[start:end].rstrip(".,;:!?)]}>*|\\")), False
+    return start + len(text[start : min(run.end(), start + 256)].rstrip(".,;:!?)]}>*|\\")), False
 
 
 _RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"

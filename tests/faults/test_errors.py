@@ -23,7 +23,6 @@ from tests.git.support import append, files_at, fsck_clean, locks_left, save, sa
     [
         ("plain", "ENOSPC,EIO,EACCES", "once"),
         ("plain", "ENOSPC,EIO", "sticky"),
-        ("join", "EIO,ENOSPC", "once"),
     ],
 )
 def test_error_at_every_change_of_the_disk(tmp_path: Path, kind: str, errors: str, how: str) -> None:

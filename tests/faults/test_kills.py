@@ -20,7 +20,6 @@ from tests.git.support import files_at, fsck_clean, locks_left, run_git, saved, 
     [
         ("plain", "no"),
         ("plain", "edit"),
-        ("plain", "remove"),
         ("first", "no"),
         ("join", "no"),
         ("separate", "no"),
@@ -32,6 +31,14 @@ def test_killed_at_every_change_of_the_disk(tmp_path: Path, kind: str, edit: str
         # On two file systems, the work tree is on disk and the git directory in memory.
         root = tmp_path / "bundle" if kind == "separate" else directory / "bundle"
         experiment("kill-each", root, kind, edit, str(directory))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "edit"), [("plain", "remove"), ("first", "edit"), ("join", "edit")])
+def test_killed_at_every_change_of_the_disk_more(tmp_path: Path, kind: str, edit: str) -> None:
+    """The same with other beginnings and other edits."""
+    with quick_directory(tmp_path) as directory:
+        experiment("kill-each", directory / "bundle", kind, edit)
 
 
 @pytest.mark.parametrize("edit", ["no", "edit"])
