@@ -52,7 +52,7 @@ EPOCHS = 24
 RATE = 0.5
 DECAY = 2e-5
 TEMPLATE_WEIGHT = 0.25  # a template's attack beside a real one
-THRESHOLD = 3.0
+THRESHOLD = 4.0
 
 Row = dict[str, Any]
 Vector = list[tuple[int, float]]
@@ -197,7 +197,7 @@ def load(path: Path) -> list[Row]:
 
 
 def _group(rows: list[Row]) -> None:
-    """Give every row a `group` and an `aside`: rules stay whole, near-duplicates stay together."""
+    """Give every row a `group` and an `aside`: near-duplicates stay together, and rules stay whole."""
     parent = list(range(len(rows)))
 
     def find(index: int) -> int:
@@ -206,39 +206,47 @@ def _group(rows: list[Row]) -> None:
             index = parent[index]
         return index
 
-    words = [set(words_of(fold(row["text"]))[:200]) for row in rows]
+    spelled = [_SPELLED.findall(row["text"].lower())[:200] for row in rows]
+    words = [set(each) for each in spelled]
     shared: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    before = ""
-    leader = 0
-    for index, row in enumerate(rows):
-        source = row["source"]
-        if source.startswith("atr-rule"):
-            # A rule of this corpus is a run of hits, a run of misses and a run of evasions.
-            if source == "atr-rule-tp" and before != "atr-rule-tp":
-                leader = index
-            parent[index] = leader
-        else:
-            spelled = words_of(fold(row["text"]))[:200]
-            for key in {*zip(spelled, spelled[1:], spelled[2:], strict=False)}:
-                shared[key].append(index)
-        before = source
+    for index, (row, each) in enumerate(zip(rows, spelled, strict=True)):
+        keys: set[tuple[str, ...]] = set(zip(each, each[1:], each[2:], strict=False))
+        if len(each) < 3:
+            keys.add(("u", *sorted(set(each))))
+        signs = [char for char in row["text"] if 0x2E80 < ord(char) < 0xE000]
+        keys.update(zip(signs, signs[1:], signs[2:], signs[3:], strict=False))
+        for key in keys:
+            shared[key].append(index)
     for members in shared.values():
         if len(members) > 150:
             continue
         for position, first in enumerate(members):
             for second in members[position + 1 : position + 30]:
-                if find(first) == find(second):
-                    continue
-                common = len(words[first] & words[second])
-                if common >= 0.42 * len(words[first] | words[second]):
-                    parent[find(first)] = find(second)
-    groups: defaultdict[int, list[str]] = defaultdict(list)
+                one, other = find(first), find(second)
+                if one != other:
+                    common = len(words[first] & words[second])
+                    if common >= 0.42 * len(words[first] | words[second]):
+                        parent[one] = other
+    clusters: defaultdict[int, list[str]] = defaultdict(list)
     for index, row in enumerate(rows):
-        row["group"] = find(index)
-        groups[row["group"]].append(row["text"])
+        clusters[find(index)].append(row["text"])
+    kept = {
+        number: sha256(b"aside2:" + min(texts).encode("utf-8", "surrogatepass")).digest()[0] % 10 < 4
+        for number, texts in clusters.items()
+    }
+    before, rule = "", 0
+    groups: defaultdict[str, list[bool]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        row["group"] = f"cluster {find(index)}"
+        if row["source"].startswith("atr-rule"):
+            # A rule of this corpus is a run of hits, a run of misses and a run of evasions.
+            rule += row["source"] == "atr-rule-tp" and before != "atr-rule-tp"
+            row["group"] = f"rule {rule}"
+        before = row["source"]
+        groups[row["group"]].append(kept[find(index)])
     for row in rows:
-        name = min(groups[row["group"]])
-        row["aside"] = sha256(b"aside:" + name.encode("utf-8", "replace")).digest()[0] % 3 == 0
+        votes = groups[row["group"]]
+        row["aside"] = 2 * sum(votes) >= len(votes)
 
 
 def core(row: Row) -> bool:
@@ -384,6 +392,7 @@ def main() -> int:
     return 0
 
 
+_SPELLED = re.compile(r"[^\W_]+")
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 
 if __name__ == "__main__":

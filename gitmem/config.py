@@ -99,6 +99,9 @@ class Config:
     recall_mode: Annotated[Literal["context", "tools", "hybrid"], About("how recall reaches the agent")] = (
         "hybrid"
     )
+    recency_half_life: Annotated[
+        float, About("days after which an entry's being recent counts half; 0 = age does not count")
+    ] = 90.0
     recall_log: Annotated[bool, About("note what each recall showed")] = False
     session_search: Annotated[bool, About("offer session search to the agent")] = True
     enforce_host_files: Annotated[bool, About("take what the scanner flags out of the host's own files")] = (

@@ -99,7 +99,7 @@ def remove(app: App, name: str, as_json: bool) -> None:
     from gitmem.git.remotes import Remotes
 
     gone = Remotes(app.bundle.repository).remove(name)
-    _forget(app, name)
+    _sync(app).forget(name)
     app.out.json(_remote_json(gone)) if as_json else app.out.line(f"{name} removed")
 
 
@@ -112,17 +112,8 @@ def forget(app: App, name: str, as_json: bool) -> None:
     from gitmem.git.remotes import Remotes
 
     one = Remotes(app.bundle.repository).get(name)
-    _forget(app, name)
+    _sync(app).forget(name)
     app.out.json(_remote_json(one)) if as_json else app.out.line(f"What was seen of {name} is forgotten.")
-
-
-def _forget(app: App, name: str) -> None:
-    from gitmem.git.transport import remote_ref
-
-    refs = app.bundle.repository.refs
-    seen = refs.read(remote_ref(name))
-    if seen is not None:
-        refs.delete(remote_ref(name), expected=seen)
 
 
 def _remote_json(one: Remote) -> dict[str, Any]:

@@ -103,15 +103,28 @@ def show(app: App, name: str, as_json: bool) -> None:
 
 @snapshot.command("delete")
 @click.argument("name")
+@click.option("--remote", "far", is_flag=True, help="Also on the remotes that this memory is sent to.")
 @json_option
 @pass_app
-def delete(app: App, name: str, as_json: bool) -> None:
+def delete(app: App, name: str, far: bool, as_json: bool) -> None:
     """Delete a snapshot's name; the history stays."""
-    gone = app.writing_bundle.snapshots.delete(name)
+    bundle = app.writing_bundle
+    gone = bundle.snapshots.delete(name)
+    deleted_on = _delete_far(app, gone.name) if far else []
     if as_json:
-        app.out.json(_snapshot_json(app, gone))
+        app.out.json({**_snapshot_json(app, gone), "deleted_on": deleted_on})
     else:
-        app.out.line(f"{gone.name} deleted; it named {gone.commit[:12]}")
+        where = f" here and on {', '.join(deleted_on)}" if deleted_on else ""
+        app.out.line(f"{gone.name} deleted{where}; it named {gone.commit[:12]}")
+
+
+def _delete_far(app: App, name: str) -> list[str]:
+    from gitmem.git.remotes import Remotes
+    from gitmem.memory.sync import Sync
+
+    syncing = Sync(app.bundle, app.world.env)
+    remotes = [one.name for one in Remotes(app.bundle.repository).all() if one.pushes and one.consent]
+    return [one for one in remotes if syncing.delete_snapshot(name, one)]
 
 
 def _snapshot_json(app: App, one: Snapshot) -> dict[str, Any]:

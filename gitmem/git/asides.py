@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.git.files import close_later, move, write_new
+from gitmem.git.files import close_later, hold_replaced, move, write_new
 
 _AT_MOST = 64
 """Each may hold a file descriptor for a moment, of which a host has perhaps a thousand."""
@@ -31,16 +31,11 @@ class FilesAside:
     def put(self, path: str, full: str) -> os.stat_result:
         """Give a file its name; gives its stat from before anybody else could change it."""
         temporary, written = self._made[path]
-        self._keep_replaced(full)
+        # Freeing the old file takes longer than all else, and can wait until `close`.
+        self._replaced += hold_replaced(full)
         copied = move(temporary, full)
         del self._made[path]
         return copied or written
-
-    def _keep_replaced(self, full: str) -> None:
-        """Hold the old file open: freeing it takes longer than all else and can wait until `close`."""
-        if hasattr(os, "O_PATH"):
-            with contextlib.suppress(OSError):
-                self._replaced.append(os.open(full, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
 
     def close(self) -> None:
         """Let go of the old files, and of new ones that never got their names."""

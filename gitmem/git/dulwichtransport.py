@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
 import subprocess
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.git.objects import Oid
@@ -21,6 +22,7 @@ from gitmem.git.transport import (
     check_url,
     is_travelling,
     shown_url,
+    without_credentials,
 )
 
 _ZERO = b"0" * 40
@@ -50,7 +52,7 @@ class DulwichTransport:
             return [oid for oid in set(wanted.values()) if oid not in store]
 
         try:
-            write, commit, abort = store.add_pack()
+            write, _, abort = store.add_pack()
             written = 0
 
             def take(data: bytes) -> int:
@@ -59,7 +61,8 @@ class DulwichTransport:
                 return int(write.write(data))
 
             try:
-                client.fetch_pack(path, wants, _Walker(store, haves), take)
+                with self._patience(client):
+                    client.fetch_pack(path, wants, _Walker(store, haves), take)
             except BaseException:
                 abort()
                 raise
@@ -72,7 +75,6 @@ class DulwichTransport:
             raise self._error(url, error) from error
         finally:
             store.close()
-        del commit
         found = {ref.decode(): oid.decode() for ref, oid in wanted.items()}
         self._note(room, found)
         return Fetched(
@@ -119,7 +121,8 @@ class DulwichTransport:
             return {update.ref.encode(): (update.new or _ZERO.decode()).encode() for update in updates}
 
         try:
-            result = client.send_pack(path, update_refs, store.generate_pack_data)
+            with self._patience(client):
+                result = client.send_pack(path, update_refs, store.generate_pack_data)
         except Exception as error:
             raise self._error(url, error) from error
         finally:
@@ -133,17 +136,72 @@ class DulwichTransport:
         from dulwich.client import HttpGitClient, get_transport_and_path
 
         check_url(url)
-        socket.setdefaulttimeout(self._timeout)
-        client, path = get_transport_and_path(url)
+        ssh = self._environment.get("GIT_SSH_COMMAND") or _SSH
+        client, path = get_transport_and_path(url, ssh_command=ssh)
         if isinstance(client, HttpGitClient) and "@" not in url.partition("://")[2].partition("/")[0]:
             login = _credentials(url, self._environment)
             if login:
                 client, path = get_transport_and_path(url, username=login[0], password=login[1])
         return client, path
 
-    def _error(self, url: str, error: Exception) -> RemoteError:
-        told = shown_url(str(error)) or type(error).__name__
-        return RemoteError(f"{shown_url(url)} can not be used: {told}")
+    @contextlib.contextmanager
+    def _patience(self, client: Any) -> Iterator[None]:
+        """Sockets that are opened in here wait so long for an answer, and are closed whatever happens.
+
+        dulwich has no setting for the one, and forgets the other where it fails.
+        """
+        opened: list[Any] = []
+        connect = getattr(client, "_connect", None)
+        if connect is not None:
+
+            def noted(*arguments: Any, **options: Any) -> Any:
+                made = connect(*arguments, **options)
+                opened.append(made[0])
+                return made
+
+            client._connect = noted
+        before = socket.getdefaulttimeout()
+        socket.setdefaulttimeout(self._timeout)
+        try:
+            yield
+        finally:
+            socket.setdefaulttimeout(before)
+            for protocol in opened:
+                with contextlib.suppress(Exception):  # it may be closed already, or broken
+                    protocol.close()
+
+    def _error(self, url: str, error: BaseException) -> RemoteError:
+        for cause in _causes(error):
+            if isinstance(cause, TimeoutError) or "timed out" in str(cause):
+                return RemoteError(
+                    f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
+                )
+            for kind, told in _KNOWN:
+                if isinstance(cause, kind):
+                    return RemoteError(f"{shown_url(url)} can not be used: {told}.")
+        line = " ".join(str(error).split()) or type(error).__name__
+        told = "".join(char for char in without_credentials(line, url) if char.isprintable())
+        return RemoteError(f"{shown_url(url)} can not be used: {told[:300]}")
+
+
+_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
+_KNOWN: tuple[tuple[type[BaseException], str], ...] = (
+    (socket.gaierror, "there is no host of that name"),
+    (ConnectionRefusedError, "nobody listens there"),
+    (ConnectionError, "the connection broke"),
+)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came from; urllib3 keeps that in `reason` and in the arguments."""
+    todo: list[object] = [error]
+    seen: set[int] = set()
+    while todo:
+        one = todo.pop()
+        if isinstance(one, BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            todo += [one.__context__, one.__cause__, getattr(one, "reason", None), *one.args]
 
 
 class _Walker:

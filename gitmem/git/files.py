@@ -147,6 +147,14 @@ def _flush_and_tell(descriptor: int, answers: SimpleQueue[OSError | None]) -> No
         answers.put(None)
 
 
+def hold_replaced(path: str) -> list[int]:
+    """Hold a file open that is about to be replaced, for `close_later`; nothing where that does not work."""
+    if hasattr(os, "O_PATH"):
+        with contextlib.suppress(OSError):
+            return [os.open(path, os.O_PATH | os.O_NOFOLLOW)]
+    return []
+
+
 def close_later(descriptors: Sequence[int]) -> None:
     """Close files while the caller goes on: closing a removed file frees it, which takes long."""
     waiters = _DiskWaiters.shared()

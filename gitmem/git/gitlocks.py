@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import BundleBusy
-from gitmem.git.files import DiskGroup, move, write_all
+from gitmem.git.files import DiskGroup, close_later, hold_replaced, move, write_all
 
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
@@ -120,7 +120,11 @@ class PreparedLock:
     def commit(self) -> None:
         """Put the prepared file in the target's place, which also gives the lock back."""
         self._close()
-        move(self.lock_path, self.target)
+        replaced = hold_replaced(self.target)
+        try:
+            move(self.lock_path, self.target)
+        finally:
+            close_later(replaced)
         self._held = False
 
     def leave(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
     Fetched,
@@ -15,6 +17,7 @@ from gitmem.git.transport import (
     Update,
     check_url,
     shown_url,
+    without_credentials,
 )
 
 # No hooks, no submodules, no surprising protocols, every object checked on arrival.
@@ -35,6 +38,7 @@ _SAFE = (
     "maintenance.auto=false",
     "core.fsync=all",
 )
+_NO_MAIN = f"couldn't find remote ref {BRANCH}"
 _REJECTED = (
     "[rejected]",
     "[remote rejected]",
@@ -56,37 +60,23 @@ class GitTransport:
 
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
         check_url(url)
-        refspecs = [
-            f"+{BRANCH}:{INCOMING}main",
-            f"+{SNAPSHOTS}*:{INCOMING}snapshot/*",
-            f"^{SNAPSHOTS}auto/*",
-        ]
-        listed = self._remote_refs(url)
-        if BRANCH not in listed:
-            refspecs = refspecs[1:]
-        if not any(ref.startswith(SNAPSHOTS) for ref in listed):
-            refspecs = [spec for spec in refspecs if SNAPSHOTS not in spec]
-        if refspecs:
-            self._run(
-                room.git_dir, "fetch", "--no-tags", "--no-auto-gc", "--quiet", "--", url, *refspecs, url=url
-            )
+        snapshots = (f"+{SNAPSHOTS}*:{INCOMING}snapshot/*", f"^{SNAPSHOTS}auto/*")
+        try:
+            self._fetch(room, url, f"+{BRANCH}:{INCOMING}main", *snapshots)
+        except RemoteError as error:
+            if _NO_MAIN not in str(error):
+                raise
+            self._fetch(room, url, *snapshots)  # a new repository, or one that was emptied
+        refs = Refs(room.git_dir).under(INCOMING)
+        prefix = f"{INCOMING}snapshot/"
         return Fetched(
-            listed.get(BRANCH),
-            {
-                ref.removeprefix(SNAPSHOTS): oid
-                for ref, oid in listed.items()
-                if ref.startswith(SNAPSHOTS) and not ref.startswith(SNAPSHOTS + "auto/")
-            },
+            refs.get(f"{INCOMING}main"),
+            {ref.removeprefix(prefix): oid for ref, oid in refs.items() if ref.startswith(prefix)},
         )
 
-    def _remote_refs(self, url: str) -> dict[str, Oid]:
-        told = self._run("", "ls-remote", "--quiet", "--refs", "--", url, BRANCH, f"{SNAPSHOTS}*", url=url)
-        refs = {}
-        for line in told.splitlines():
-            oid, _, name = line.partition("\t")
-            if len(oid) == 40:
-                refs[name] = oid
-        return refs
+    def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
+        options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
+        self._run(room.git_dir, "fetch", *options, "--", url, *refspecs, url=url)
 
     def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
         check_url(url)
@@ -116,24 +106,39 @@ class GitTransport:
             "LC_ALL": "C",
         }
         environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
+        returncode, out, complaint = self._started([*command, *arguments], environment, url)
+        if returncode:
+            raise RemoteError(f"{shown_url(url)} can not be used: {_reason(complaint, url)}")
+        return out.decode("utf-8", "replace")
+
+    def _started(
+        self, command: list[str], environment: Mapping[str, str], url: str
+    ) -> tuple[int, bytes, bytes]:
         try:
-            done = subprocess.run(
-                [*command, *arguments],
-                capture_output=True,
+            # A session of its own: git starts ssh and others, which must end with it.
+            process = subprocess.Popen(
+                command,
                 stdin=subprocess.DEVNULL,
-                timeout=self._timeout,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=environment,
-                check=False,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            raise RemoteError(
-                f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
-            ) from None
         except OSError as error:
             raise RemoteError(f"The git program could not be started ({error.strerror}).") from error
-        if done.returncode:
-            raise RemoteError(f"{shown_url(url)} can not be used: {_reason(done.stderr)}")
-        return done.stdout.decode("utf-8", "replace")
+        with process:
+            try:
+                out, complaint = process.communicate(timeout=self._timeout)
+            except BaseException as error:
+                with contextlib.suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise RemoteError(
+                    f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
+                ) from None
+        return process.returncode, out, complaint
 
 
 _KEPT = (
@@ -146,8 +151,9 @@ _KEPT = (
 )
 
 
-def _reason(stderr: bytes) -> str:
+def _reason(stderr: bytes, url: str) -> str:
     """The lines of git's complaint that say why, without credentials."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))] or lines
-    return shown_url("; ".join(telling[:3])) or "git gave no reason"
+    told = without_credentials("; ".join(telling[:3]), url)
+    return "".join(char if char.isprintable() else "?" for char in told) or "git gave no reason"

@@ -16,6 +16,7 @@ _WANTED = {
     "core.untrackedcache": ("false", "git's index is rewritten whole at every commit"),
     "core.fsmonitor": ("false", "git may run a program of somebody else's choice"),
     "feature.manyfiles": ("false", "git's index is rewritten whole at every commit"),
+    "core.preloadindex": ("false", "a git commit beside one of ours is more likely to put an old index back"),
     "index.skiphash": ("false", "damage in git's index goes unseen"),
     "gc.auto": ("0", "git cleans up in the middle of a commit; `gitmem gc` does it beside them"),
 }

@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from gitmem.git.files import DiskGroup, durable_directory
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
@@ -137,10 +138,6 @@ def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) ->
     counts = [0] * 256
     for entry in ordered:
         counts[int(entry.oid[:2], 16)] += 1
-    fanout, total = [], 0
-    for count in counts:
-        total += count
-        fanout.append(total)
     small: list[int] = []
     large: list[int] = []
     for offset in offsets:
@@ -152,7 +149,7 @@ def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) ->
     data = b"".join(
         [
             _INDEX_MAGIC,
-            struct.pack(">256L", *fanout),
+            struct.pack(">256L", *accumulate(counts)),
             bytes.fromhex("".join(entry.oid for entry in ordered)),
             struct.pack(f">{len(ordered)}L", *(entry.crc for entry in ordered)),
             struct.pack(f">{len(small)}L", *small),

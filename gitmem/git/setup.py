@@ -65,7 +65,7 @@ def open_repository(root: str) -> Repository:
 
 _CONFIG = """[core]
 	repositoryformatversion = 0
-	filemode = true
+	filemode = false
 	bare = false
 	logallrefupdates = true
 	autocrlf = false

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
 
 _CACHED_TREES = 2048
-# What a flush reads again of what the last ones wrote: the writer's part, log.md. From the packs that is slow,
-# because every commit adds one.
+# What a flush reads again of what the last ones wrote: the writer's part, log.md. From the packs that is
+# slow, because every commit adds one.
 _COMMITS_REMEMBERED = 4
 _SMALL = 64 * 1024
 _FEW = 256
@@ -134,9 +134,9 @@ class ObjectStore:
         return parse_commit(oid, self._typed(oid, b"commit"))
 
     def remember_commit(self, commit: Commit, objects: Sequence[GitObject] = ()) -> None:
-        """The commit just made is the one asked for next, and its small files are read by the one after it."""
+        """The commit just made is the one asked for next, and its small files are read again by the next."""
         self._newest = commit
-        small = [each for each in objects if each.kind == b"blob" and len(each.content) <= _SMALL]
+        small = [each for each in objects if each.type == b"blob" and len(each.content) <= _SMALL]
         self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
 
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:

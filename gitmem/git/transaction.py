@@ -21,7 +21,7 @@ from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.takenback import taken_back
-from gitmem.git.tree import Edit, Tree
+from gitmem.git.tree import Edit, Tree, is_same
 from gitmem.git.worktree import HandEdit, check_size
 
 _TRIES = 50
@@ -107,7 +107,7 @@ def publish(
 
 def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published | None:
     base = repository.tree(tip)
-    edits = {path: edit for path, edit in draft.edits.items() if not _same(edit, base.entry(path))}
+    edits = {path: edit for path, edit in draft.edits.items() if not is_same(edit, base.entry(path))}
     for path, edit in edits.items():
         if isinstance(edit, bytes):
             check_size(path, edit)
@@ -309,15 +309,6 @@ class _Steps:
         except (OSError, GitMemError) as error:
             return f"The commit is safe, but the work tree lags behind ({error}); the next write mends it."
         return ""
-
-
-def _same(edit: Edit, entry: TreeEntry | None) -> bool:
-    """The edit would change nothing."""
-    if edit is None or entry is None or entry.is_directory:
-        return edit is None and entry is None
-    if isinstance(edit, TreeEntry):
-        return edit == entry
-    return blob_id(edit) == entry.oid
 
 
 def _is_already(edit: HandEdit, entry: TreeEntry | None) -> bool:

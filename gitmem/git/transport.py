@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,8 @@ INCOMING = "refs/incoming/"
 DEFAULT_TIMEOUT = 120.0
 _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+# Up to the last @ before the path: a password may hold one.
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 class RemoteError(GitMemError):
@@ -96,6 +98,14 @@ def check_url(url: str) -> None:
 def shown_url(url: str) -> str:
     """An address without the credentials in it."""
     return _CREDENTIALS.sub("***@", url)
+
+
+def without_credentials(text: str, url: str) -> str:
+    """A server's or a program's complaint without what the address of `url` gives away."""
+    secret = urllib.parse.urlsplit(url).password if _WITH_SCHEME.match(url) else None
+    for form in {secret, urllib.parse.unquote(secret)} if secret else ():
+        text = text.replace(form, "***")
+    return shown_url(text)
 
 
 class ThrowAway:

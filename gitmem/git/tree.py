@@ -16,6 +16,7 @@ from gitmem.git.objects import (
     GitObject,
     Oid,
     TreeEntry,
+    blob_id,
 )
 from gitmem.git.store import ObjectStore
 
@@ -201,6 +202,15 @@ class Tree:
             objects.append(tree)
             self._store.remember_tree(tree.oid, after)
         return TreeEntry(DIRECTORY, tree.oid)
+
+
+def is_same(edit: Edit, entry: TreeEntry | None) -> bool:
+    """The edit would change nothing."""
+    if edit is None or entry is None or entry.is_directory:
+        return edit is None and entry is None
+    if isinstance(edit, TreeEntry):
+        return edit == entry
+    return blob_id(edit) == entry.oid
 
 
 def mode_for(path: str) -> int:

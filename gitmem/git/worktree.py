@@ -129,7 +129,7 @@ class WorkTree:
             entry = missing.pop(path, None)
             oid = index.oid(place)
             mode = index.mode(place)
-            if entry is not None and entry.oid == oid and entry.mode == mode:
+            if entry is not None and entry.oid == oid and (entry.mode == mode or mode in (FILE, EXECUTABLE)):
                 continue
             yield self._staged_edit(path, index, place)
         for path in missing:
@@ -154,13 +154,8 @@ class WorkTree:
             if index.untouched(place, stat):
                 continue
             edit = self._examine(path, self._stat(path))
-            executable = bool(stat.st_mode & 0o100)
-            if (
-                edit.problem
-                or edit.data is None
-                or blob_id(edit.data) != index.oid(place)
-                or executable != (index.mode(place) == EXECUTABLE)
-            ):
+            # Not the mode: what is executable follows from the path, so a chmod is nothing to commit.
+            if edit.problem or edit.data is None or blob_id(edit.data) != index.oid(place):
                 yield edit
         yield from (self._examine(path, self._stat(path)) for path in self._not_ignored(unknown))
         for name in missing:

@@ -17,6 +17,10 @@ _VIEWS = {
         "s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
         "JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
     ),
+    "sessions": (
+        "SELECT name, path, parent, started, ended, title, status, source, platform, model, agent, machine, "
+        "from_seq, to_seq FROM session"
+    ),
     "links": "SELECT p.name, l.target, l.from_seq, l.to_seq FROM link l JOIN path p ON p.id = l.source",
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (

@@ -44,6 +44,24 @@ CONCEPT = EntryKey("concept", "")
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What a session's concept says; the columns of its table."""
+
+    name: str
+    path: str
+    parent: str = ""
+    started: str = ""
+    ended: str = ""
+    title: str = ""
+    status: str = ""
+    source: str = ""
+    platform: str = ""
+    model: str = ""
+    agent: str = ""
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One text that can be found, and what its file says about it.
 
@@ -75,6 +93,21 @@ def documents_of(path: str, data: bytes) -> list[Document]:
         return _of_any(path, data)
     except InvalidContent:  # `verify` tells it; a search goes on
         return []
+
+
+def session_of(path: str, data: bytes) -> SessionFacts | None:
+    """What a session's concept says; None for any other file."""
+    if layout.default_type(path) != layout.SESSION:
+        return None
+    try:
+        concept = Concept.parse(data, path)
+    except InvalidContent:
+        return None
+    meta = concept.meta
+    name = _text(meta.get("session")) or path.rpartition("/")[2].removesuffix(".md")
+    known = ("parent", "started", "ended", "status", "source", "platform", "model", "agent", "machine")
+    title = "" if concept.title == f"Session {name}" else concept.title
+    return SessionFacts(name, path, title=title, **{key: _text(meta.get(key)) for key in known})
 
 
 def is_part(path: str) -> bool:
@@ -171,7 +204,8 @@ def event_text(event: Event) -> str:
         return "\n".join(part for part in parts if part.strip())
     said = [(name, text.strip()) for name, text in fields.items() if text.strip()]
     if event.kind == "turn":
-        return "\n".join(f"{name}: {text}" for name, text in said if name != "omitted")
+        # Not `user:`, which is how an attack would begin to forge a conversation, and is flagged as one.
+        return "\n".join(f"[{name}] {text}" for name, text in said if name != "omitted")
     return said[0][1] if len(said) == 1 else "\n".join(f"{name}: {text}" for name, text in said)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from gitmem.index.database import Database
+from gitmem.index.documents import SessionFacts
 from gitmem.index.writer import text_hash
 
 
@@ -28,6 +29,7 @@ class CommitRow:
 class Span:
     """Where and when a text stood. `commit` brought it; `to_seq` is None while it stands."""
 
+    id: int
     text: str
     path: str
     space: str
@@ -49,13 +51,15 @@ _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.ma
 # Newest first; among what one merge brought, its own commit and then the later ones.
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
 SPAN_COLUMNS = (
-    "e.text, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
+    "s.id, e.text, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
     "c.oid, s.from_seq, s.to_seq"
 )
 _SPAN = (
     f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
     "JOIN commits c ON c.id = s.origin "
 )
+
+_EVENT_OF = "s.session = ? AND s.space = 'event' AND s.to_seq IS NULL"
 
 
 class Lookup:
@@ -162,9 +166,92 @@ class Lookup:
         )
         return [_span(row) for row in found]
 
+    def spans_by_id(self, ids: Iterable[int]) -> list[Span]:
+        listed = list(ids)
+        return self._spans(f"WHERE s.id IN ({', '.join('?' for _ in listed)})", listed)
+
+    # The events of a session, in the order of time
+
+    def count_events(self, session: str) -> int:
+        found = self._database.row(f"SELECT count(*) FROM span s WHERE {_EVENT_OF}", (session,))
+        return int(found[0]) if found else 0
+
+    def events_first(self, session: str, limit: int) -> list[Span]:
+        """How a session began."""
+        return self._events("", (session, limit), backwards=False)
+
+    def events_last(self, session: str, limit: int) -> list[Span]:
+        """How it ended, in order."""
+        return self._events("", (session, limit), backwards=True)[::-1]
+
+    def events_around(self, session: str, span: int, reach: int) -> list[Span]:
+        """An event with so many before and behind it."""
+        found = self._database.row("SELECT at FROM span WHERE id = ?", (span,))
+        if found is None:
+            return []
+        here = (session, found[0], span)
+        before = self._events("AND (s.at, s.id) <= (?, ?)", (*here, reach + 1), backwards=True)
+        behind = self._events("AND (s.at, s.id) > (?, ?)", (*here, reach), backwards=False)
+        return [*before[::-1], *behind]
+
+    def _events(self, where: str, values: Iterable[Any], *, backwards: bool) -> list[Span]:
+        way = "DESC" if backwards else "ASC"
+        found = self._database.rows(
+            f"{_SPAN} WHERE {_EVENT_OF} {where} ORDER BY s.at {way}, s.id {way} LIMIT ?", tuple(values)
+        )
+        return [_span(row) for row in found]
+
     def _spans(self, where: str, values: Iterable[Any]) -> list[Span]:
         found = self._database.rows(f"{_SPAN} {where} ORDER BY s.from_seq, s.id", tuple(values))
         return [_span(row) for row in found]
+
+    # Sessions
+
+    def session(self, name: str) -> SessionFacts | None:
+        """What a session's concept says now."""
+        return next(iter(self._sessions("name = ? AND to_seq IS NULL", (name,))), None)
+
+    def sessions(self, *, limit: int = -1, offset: int = 0) -> list[SessionFacts]:
+        """Every session there is, the newest first."""
+        return self._sessions(
+            "to_seq IS NULL ORDER BY started DESC, name DESC LIMIT ? OFFSET ?", (limit, offset)
+        )
+
+    def sessions_titled(self, title: str) -> list[str]:
+        """The sessions of exactly that title, upper and lower case being one."""
+        found = self._sessions("to_seq IS NULL AND title <> '' AND lower(title) = lower(?)", (title,))
+        return [one.name for one in found]
+
+    def children(self, name: str) -> list[str]:
+        """The sessions that came out of another."""
+        return [one.name for one in self._sessions("parent = ? AND to_seq IS NULL ORDER BY started", (name,))]
+
+    def root_of(self, name: str) -> str:
+        """The session that a session goes back to, by its parents; itself where it has none."""
+        seen = {name}
+        current = name
+        while (found := self.session(current)) is not None and found.parent:
+            if found.parent in seen:  # a circle, made by hand
+                break
+            seen.add(found.parent)
+            current = found.parent
+        return current
+
+    def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """How much each of the sessions wrote, in entries."""
+        listed = list(names)
+        marks = ", ".join("?" for _ in listed)
+        return dict(
+            self._database.rows(
+                f"SELECT session, count(*) FROM span WHERE session IN ({marks}) GROUP BY session",  # noqa: S608
+                listed,
+            )
+        )
+
+    def _sessions(self, where: str, values: Iterable[Any]) -> list[SessionFacts]:
+        columns = ", ".join(column.name for column in fields(SessionFacts))
+        found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))  # noqa: S608
+        return [SessionFacts(*row) for row in found]
 
     # Retractions and links
 
@@ -191,6 +278,22 @@ class Lookup:
         )
         return [name for (name,) in found]
 
+    def links_among(self, paths: Iterable[str]) -> list[tuple[str, str]]:
+        """The links between these files."""
+        listed = list(paths)
+        marks = ", ".join("?" for _ in listed)
+        found = self._database.rows(
+            "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
+            f"WHERE l.to_seq IS NULL AND l.target IN ({marks}) AND p.name IN ({marks})",  # noqa: S608
+            (*listed, *listed),
+        )
+        return [(source, target) for source, target in found]
+
+    def listing(self, tree: str) -> tuple[int, int] | None:
+        """The number of a tree's listing and the place it counts from, where there is one."""
+        found = self._database.row("SELECT id, base_seq FROM listing WHERE tree = ?", (tree,))
+        return (int(found[0]), int(found[1])) if found else None
+
     def edges(self) -> list[tuple[str, str]]:
         """Every link, as the file it stands in and the path it names."""
         found = self._database.rows(
@@ -216,5 +319,5 @@ def tags_of(stored: str) -> tuple[str, ...]:
 
 
 def _span(row: tuple[Any, ...]) -> Span:
-    (text, path, space, key, type_, session, agent, machine, at, tags, *rest) = row
-    return Span(text, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)
+    (number, text, path, space, key, type_, session, agent, machine, at, tags, *rest) = row
+    return Span(number, text, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)

@@ -1,11 +1,11 @@
 """The query language: whatever a person or an agent types, as terms. Nothing is ever a syntax error.
 
-    word            counts; the more of them, and the rarer, the better
-    "some words"    must stand there, in that order
-    word*           begins with
-    -word           must not stand there
-    one OR other    either counts as the same
-    one AND other   both must stand there
+word            counts; the more of them, and the rarer, the better
+"some words"    must stand there, in that order
+word*           begins with
+-word           must not stand there
+one OR other    either counts as the same
+one AND other   both must stand there
 """
 
 from __future__ import annotations
@@ -145,7 +145,10 @@ class _Reader:
         telling = [term for term in terms if term in required or not _says_nothing(term)]
         # A question of such words alone is asked with them.
         return Query(
-            text, tuple((telling or terms)[:MOST_TERMS]), frozenset(required), tuple(dict.fromkeys(self._excluded))
+            text,
+            tuple((telling or terms)[:MOST_TERMS]),
+            frozenset(required),
+            tuple(dict.fromkeys(self._excluded)),
         )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
 GRAMS = "grams"
 
-# `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in by
-# a merge has the seq of that merge and main = 0. Spans stand on the line only: from `from_seq` up to and without
-# `to_seq`, NULL while they stand. A span with a negative `from_seq` belongs to a listing.
+# `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in
+# by a merge has the seq of that merge and main = 0. Rows with `from_seq` and `to_seq` stand on that line: from
+# the one up to and without the other, NULL while they stand. A negative `from_seq` belongs to a listing.
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -62,7 +62,27 @@ CREATE TABLE span (
 );
 CREATE INDEX span_entry ON span (entry);
 CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
-CREATE INDEX span_session ON span (session, at) WHERE session <> '';
+CREATE INDEX span_session ON span (session, at);
+
+CREATE TABLE session (
+    name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    started TEXT NOT NULL,
+    ended TEXT NOT NULL,
+    title TEXT NOT NULL,
+    status TEXT NOT NULL,
+    source TEXT NOT NULL,
+    platform TEXT NOT NULL,
+    model TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER
+);
+CREATE INDEX session_name ON session (name);
+CREATE INDEX session_parent ON session (parent);
+CREATE INDEX session_started ON session (started);
 
 CREATE TABLE link (
     source INTEGER NOT NULL, target TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER

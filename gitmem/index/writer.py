@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from gitmem.index import grams
 from gitmem.index.database import Database
-from gitmem.index.documents import Document
+from gitmem.index.documents import Document, SessionFacts
 from gitmem.okf.entries import EntryKey
 
 _BATCH = 4_000
+_LISTINGS = 16
 _BATCH_CHARACTERS = 8_000_000
 # Trailers that commits are looked up by.
 _TRAILERS = ("Session", "Agent", "Machine", "Source", "Derived-From", "Reverts", "Snapshot", "Parent-Session")
@@ -39,6 +40,9 @@ class CommitFacts:
 
     def first(self, trailer: str) -> str:
         return self.trailers.get(trailer, ("",))[0]
+
+
+_INSERT_SESSION = "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
 
 
 class Writer:
@@ -98,6 +102,11 @@ class Writer:
             return True
         return self._database.row("SELECT 1 FROM commits WHERE oid = ?", (oid,)) is not None
 
+    def row_of(self, oid: str) -> int:
+        """The id of a commit's row; 0 where there is none."""
+        found = self._database.row("SELECT id FROM commits WHERE oid = ?", (oid,))
+        return int(found[0]) if found else 0
+
     # Spans
 
     def open(
@@ -141,7 +150,16 @@ class Writer:
             row[-1] = seq
             self._done_spans.append(row)
 
-    # Links and retractions
+    # Sessions, links and retractions
+
+    def session(self, facts: SessionFacts, seq: int) -> None:
+        """A session's concept says this from `seq` on."""
+        self._sql.execute(_INSERT_SESSION, (*astuple(facts), seq))
+
+    def end_session(self, path: str, seq: int) -> None:
+        self._sql.execute(
+            "UPDATE session SET to_seq = ? WHERE path = ? AND to_seq IS NULL", (seq, _storable(path))
+        )
 
     def link(self, path: str, targets: Iterable[str], seq: int) -> None:
         self._sql.executemany(
@@ -165,11 +183,24 @@ class Writer:
     def listing(self, tree: str, base_seq: int, paths: Sequence[str]) -> int:
         """A listing of a tree: the line at `base_seq`, but for these paths. Gives the seq of its own spans."""
         number = self._next("listing")
+        if number > _LISTINGS:
+            self.drop_listings()
+            number = 1
         self._sql.execute("INSERT INTO listing VALUES (?, ?, ?)", (number, tree, base_seq))
         self._sql.executemany(
             "INSERT INTO listing_path VALUES (?, ?)", [(number, self.path(p)) for p in paths]
         )
         return -number
+
+    def drop_listings(self) -> None:
+        sql = self._sql
+        gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq < 0").fetchall()
+        for table in ("listing_path", "listing"):
+            sql.execute(f"DELETE FROM {table}")  # noqa: S608
+        sql.execute("DELETE FROM span WHERE from_seq < 0")
+        for (entry,) in gone:
+            self._drop_if_nowhere(entry)
+        self._last_entry = self._next("entry") - 1
 
     # Going back
 
@@ -182,13 +213,9 @@ class Writer:
                 (seq,),
             )
         sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
-        sql.execute("DELETE FROM listing_path")
-        sql.execute("DELETE FROM listing")
-        gone = sql.execute(
-            "SELECT DISTINCT entry FROM span WHERE from_seq > ? OR from_seq < 0", (seq,)
-        ).fetchall()
-        sql.execute("DELETE FROM span WHERE from_seq > ? OR from_seq < 0", (seq,))
-        for table in ("span", "link", "retraction"):
+        self.drop_listings()
+        gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq > ?", (seq,)).fetchall()
+        for table in ("span", "link", "session", "retraction"):
             sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))  # noqa: S608
             sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))  # noqa: S608
         for (entry,) in gone:

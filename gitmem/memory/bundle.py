@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gitmem.memory.origin import Origin, Trigger
     from gitmem.memory.plans import Plans
     from gitmem.memory.quarantine import Quarantine
+    from gitmem.memory.recall import Recall
+    from gitmem.memory.search import Search
     from gitmem.memory.sessions import Session, Sessions
     from gitmem.memory.snapshots import Snapshots
     from gitmem.memory.undo import Undo
@@ -123,6 +125,18 @@ class Bundle:
         from gitmem.memory.indexing import Indexing
 
         return Indexing(self)
+
+    @cached_property
+    def search(self) -> Search:
+        from gitmem.memory.search import Search
+
+        return Search(self)
+
+    @cached_property
+    def recall(self) -> Recall:
+        from gitmem.memory.recall import Recall
+
+        return Recall(self)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -1,33 +1,39 @@
-"""Decorators for plain Python agents: what a function decides or does is recorded, written through."""
+"""Decorators for plain Python agents: what a function decides or does is recorded, written through.
+
+A memory that can not be written must not cost an agent the result of its work: such an error goes to the
+bundle's `warnings`.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_ARGUMENT_LIMIT = 2000
 
 
 def memorize_decision(
-    bundle: Bundle, *, rationale: str = "", tags: tuple[str, ...] = (), session: str = ""
+    bundle: Bundle, *, rationale: str = "", tags: Iterable[str] = (), session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Record what the function returns as a decision."""
+    """Record what the function returns as a decision; its docstring's first line says why, or `rationale`."""
+    tags = tuple(tags)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            result = function(*args, **kwargs)
-            if bundle.config.log_decisions:
-                why = rationale or (function.__doc__ or "").strip().partition("\n")[0]
-                bundle.record_decision(str(result), why, tags, session=session)
-            return result
+        why = rationale or _first_line(function)
 
-        return call
+        def done(_given: object, result: object) -> None:
+            bundle.record_decision(str(result), why, tags, session=session)
+
+        return _observed(bundle, function, done)
 
     return decorate
 
@@ -35,26 +41,101 @@ def memorize_decision(
 def memorize_tool(
     bundle: Bundle, *, name: str = "", session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Record each call of the function as a tool call, also one that fails."""
+    """Record each call of the function as a tool call, also one that fails.
+
+    The first one makes the tool known, with its docstring and its parameters.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         tool = name or function.__name__
+        about: dict[str, object] = {"description": _first_line(function), "schema": _schema(function)}
 
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            given = {"args": [repr(value) for value in args], **{k: repr(v) for k, v in kwargs.items()}}
-            try:
-                result = function(*args, **kwargs)
-            except Exception as error:
-                _record(f"failed: {type(error).__name__}: {error}", given)
-                raise
-            _record(str(result), given)
-            return result
+        def done(given: object, result: object) -> None:
+            bundle.record_event(
+                "tool_call", session=session, tool_name=tool, args=given, result=str(result), **about
+            )
+            about.clear()
 
-        def _record(result: str, given: object) -> None:
-            if bundle.config.log_tool_calls:
-                bundle.record_tool_call(tool, given, result, session=session)
+        def failed(given: object, error: Exception) -> None:
+            done(given, f"failed: {type(error).__name__}: {error}")
 
-        return call
+        return _observed(bundle, function, done, failed)
 
     return decorate
+
+
+def _observed(
+    bundle: Bundle,
+    function: Callable[P, R],
+    done: Callable[[object, object], None],
+    failed: Callable[[object, Exception], None] = lambda _given, _error: None,
+) -> Callable[P, R]:
+    """The function, with someone told what it was given and what came of it; a coroutine's is awaited."""
+
+    def tell(say: Callable[[object, Any], None], given: object, what: object) -> None:
+        try:
+            say(given, what)
+        except GitMemError as error:
+            bundle.warnings.append(f"A call of {function.__name__} could not be recorded: {error}")
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = _given(args, kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            tell(failed, given, error)
+            raise
+        tell(done, given, result)
+        return result
+
+    @functools.wraps(function)
+    async def call_later(*args: P.args, **kwargs: P.kwargs) -> object:
+        given = _given(args, kwargs)
+        try:
+            result = await cast(Any, function(*args, **kwargs))
+        except Exception as error:
+            tell(failed, given, error)
+            raise
+        tell(done, given, result)
+        return result
+
+    return cast("Callable[P, R]", call_later) if inspect.iscoroutinefunction(function) else call
+
+
+def _given(args: tuple[object, ...], kwargs: dict[str, Any]) -> dict[str, object]:
+    return {
+        "args": [_shown(value) for value in args],
+        **{key: _shown(value) for key, value in kwargs.items()},
+    }
+
+
+def _shown(value: object) -> str:
+    try:
+        shown = repr(value)
+    except Exception:  # noqa: BLE001 - somebody else's __repr__ may raise anything
+        shown = f"({type(value).__name__})"
+    return shown if len(shown) <= _ARGUMENT_LIMIT else shown[: _ARGUMENT_LIMIT - 1] + "…"
+
+
+def _first_line(function: Callable[..., object]) -> str:
+    return (function.__doc__ or "").strip().partition("\n")[0]
+
+
+def _schema(function: Callable[..., object]) -> object:
+    """The function's parameters by name, as far as it tells them."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    named = {
+        one.name: {} if one.annotation is one.empty else {"type": _type_name(one.annotation)}
+        for one in parameters
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+    needed = [one.name for one in parameters if one.name in named and one.default is one.empty]
+    return {"type": "object", "properties": named, "required": needed}
+
+
+def _type_name(annotation: object) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

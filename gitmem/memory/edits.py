@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
-from gitmem.git.tree import Edit, Tree
+from gitmem.git.tree import Edit, Tree, is_same
 from gitmem.okf import layout, pages, paths
 from gitmem.okf.entries import Change, compare
 from gitmem.okf.pages import LogLine
@@ -104,9 +104,7 @@ class Edits:
 
     def differs(self) -> bool:
         """Whether any file would be other than at the tip."""
-        return any(
-            (self.tip.read(path) if path in self.tip else None) != self.read(path) for path in self._files
-        )
+        return any(not is_same(edit, self.tip.entry(path)) for path, edit in self._files.items())
 
     def changes(self) -> list[Change]:
         """What these edits do, entry by entry."""

@@ -183,7 +183,11 @@ class History:
             )
         from gitmem.okf.folding import fold
 
-        return fold(change for commit in reversed(commits) for change in self.of_commit(commit, path))
+        return fold(
+            change
+            for first, last in _runs(list(reversed(commits)))
+            for change in self.between(self.before(first), last.oid, path)
+        )
 
     def of_work_tree(self, path: str = "") -> list[Change]:
         """What a person changed since the tip and nobody has committed."""
@@ -226,6 +230,23 @@ def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
     from gitmem.okf.entries import compare  # brings YAML, which `log` does without
 
     return compare(before, after)
+
+
+def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
+    """First and last of each run of commits that follow one another, oldest first.
+
+    A run is compared as a whole: what happens inside it and is undone there need not be read.
+    """
+    first = last = None
+    for commit in commits:
+        if last is not None and commit.parents == (last.oid,):
+            last = commit
+            continue
+        if first is not None and last is not None:
+            yield first, last
+        first = last = commit
+    if first is not None and last is not None:
+        yield first, last
 
 
 def _sides(old: Tree, new: Tree, path: str = "") -> tuple[dict[str, bytes], dict[str, bytes]]:

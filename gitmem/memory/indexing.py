@@ -81,6 +81,37 @@ class Indexing:
         if sentence not in self._bundle.warnings:
             self._bundle.warnings.append(sentence)
 
+    def listing(self, index: Index, oid: Oid) -> tuple[int, int]:
+        """The tree of a commit that main never stood at: its number, and the place that it counts from.
+
+        Kept by the tree's id, so the second question about it costs nothing.
+        """
+        from gitmem.index.writer import Writer
+        from gitmem.memory.replay import Replay
+
+        commit = self._repository.store.commit(oid)
+        known = index.listing(commit.tree)
+        if known is not None:
+            return known
+        if not index.database.is_writable:
+            raise IndexTrouble("unwritable", "it can not be written to")
+        base, seq = self._nearest(index, commit)
+        with index.database.writing():
+            known = index.listing(commit.tree)
+            if known is not None:
+                return known
+            return Replay(self._repository, Writer(index.database)).list_tree(commit, base, seq), seq
+
+    def _nearest(self, index: Index, commit: Commit) -> tuple[Commit | None, int]:
+        """The nearest commit before it that main stood at."""
+        current: Commit | None = commit
+        while current is not None:
+            row = index.commit(current.oid)
+            if row is not None and row.main:
+                return current, row.seq
+            current = self._repository.store.commit(current.parents[0]) if current.parents else None
+        return None, 0
+
     # Writing
 
     def rebuild(self) -> Index:

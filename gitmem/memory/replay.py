@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitmem.git.message import kind_of, trailers_of
@@ -13,7 +13,7 @@ from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
 from gitmem.git.rawdiff import RawDiff
 from gitmem.git.repository import Repository
 from gitmem.git.tree import TreeChange
-from gitmem.index.documents import Document, appended, documents_of, is_part
+from gitmem.index.documents import Document, SessionFacts, appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.writer import CommitFacts, Origin, Writer
 from gitmem.okf import layout
@@ -34,6 +34,7 @@ class _File:
     data: bytes
     documents: dict[EntryKey, Document]
     links: list[str]
+    session: SessionFacts | None = None
 
 
 class Replay:
@@ -86,6 +87,11 @@ class Replay:
             for key in before.documents:
                 if key not in after.documents:
                     self._writer.close(path, key, seq)
+        if before.session != after.session:
+            if before.session is not None:
+                self._writer.end_session(path, seq)
+            if after.session is not None:
+                self._writer.session(after.session, seq)
         if before.links or after.links:
             self._writer.unlink(path, [link for link in before.links if link not in after.links], seq)
             self._writer.link(path, [link for link in after.links if link not in before.links], seq)
@@ -96,6 +102,22 @@ class Replay:
             self._writer.retract(name, seq)
         elif change.new is None:
             self._writer.unretract(name, seq)
+
+    # Trees beside the line
+
+    def list_tree(self, commit: Commit, base: Commit | None, base_seq: int) -> int:
+        """Take in the tree of a commit off the line, as what differs from one on it; gives its number."""
+        changes = self._changes(base.tree if base else EMPTY_TREE, commit.tree)
+        seq = self._writer.listing(commit.tree, base_seq, [change.path for change in changes])
+        facts = facts_of(commit)
+        number = self._writer.row_of(commit.oid)
+        origin = replace(origin_of(facts, number), pulled=True)
+        for change in changes:
+            if change.new is not None and _may_hold_documents(change.path):
+                for document in self._read(change.path, change.new).documents.values():
+                    self._writer.open(change.path, document, origin, seq, closed=seq)
+        self._writer.flush()
+        return -seq
 
     # Merges
 
@@ -189,7 +211,7 @@ def _file_of(path: str, data: bytes) -> _File:
     documents = {document.key: document for document in documents_of(path, data)}
     # What was said in a conversation is no link between files.
     links = targets(path, data.decode("utf-8", "replace")) if documents and not is_part(path) else []
-    return _File(data, documents, links)
+    return _File(data, documents, links, session_of(path, data))
 
 
 def _may_hold_documents(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,15 @@ class Restored:
     """What a restore did, or would do."""
 
     target: Oid
-    changes: list[Change] = field(default_factory=list)
+    tell: Callable[[], list[Change]] = field(default=list, repr=False)
     withheld: int = 0
     """Entries that were retracted since and stay out."""
     published: Published | None = None
+
+    @property
+    def changes(self) -> list[Change]:
+        """What differs afterwards, in entries; read only when asked for, because it means reading files."""
+        return self.tell()
 
 
 def restore(
@@ -80,7 +85,7 @@ def restore(
             edits.keep_pages()  # those of the revision, to the byte
         if not edits.differs():
             return None
-        done.changes = edits.changes()
+        done.tell = edits.changes
         return Message("restore", f"to {revision} ({target[:12]})")
 
     if dry_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -35,6 +36,7 @@ from gitmem.memory.incoming import Checked, Flagged, check_incoming, check_snaps
 from gitmem.memory.merging import merge_author, merge_commits, merge_message
 from gitmem.memory.retractions import is_retracted, retract
 from gitmem.okf import entries as okf
+from gitmem.okf import paths
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Change
 from gitmem.okf.events import EventsFile
@@ -60,6 +62,8 @@ class Synced:
     received: int = 0
     held: list[str] = field(default_factory=list)
     snapshots: list[str] = field(default_factory=list)
+    there: dict[str, Oid] = field(default_factory=dict)
+    """The named snapshots that the remote has now."""
     checked: int = 0
     tip: Oid = ""
     dry_run: bool = False
@@ -93,7 +97,7 @@ class Sync:
                 self.note(remote, error=str(error))
             raise
         if not dry_run:
-            self.note(remote)
+            self.note(remote, snapshots=synced.there)
         return synced
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
@@ -118,6 +122,7 @@ class Sync:
         for attempt in range(_TRIES):
             fetched = self._pull(remote, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
             done.tip = self._bundle.tip
+            done.there = dict(fetched.snapshots)
             if dry_run or not remote.pushes or self._push(remote, fetched, done):
                 return done
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
@@ -289,13 +294,56 @@ class Sync:
 
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
         """Named snapshots are add-only; the same name from two machines is kept under two names."""
+        seen = self._seen_snapshots(done.remote)
         for name, oid in sorted(theirs.items()):
-            if self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
-                done.snapshots.append(name)
-            else:
+            ours = self._repository.refs.read(SNAPSHOTS + name)
+            known = seen.get(name)
+            if ours is None:
+                # One that was deleted here does not come back by itself.
+                if known != oid and self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
+                    done.snapshots.append(name)
+            elif known is not None and known != oid:
                 self._bundle.warnings.append(
-                    f"The snapshot {name!r} is another one on the remote: yours stays, theirs is left there."
+                    f"The snapshot {name!r} was moved on {done.remote}: yours stays as it is. If it was "
+                    f"meant, take that one with `gitmem snapshot delete {name}` and `gitmem sync`."
                 )
+            elif self._part_names(name, ours, oid):
+                done.snapshots.append(name)
+
+    def _part_names(self, name: str, ours: Oid, theirs: Oid) -> bool:
+        """Two machines chose one name: theirs, which others know already, keeps it; ours gets the machine's."""
+        _, tag = self._repository.store.peel(ours)
+        machine = tag.tagger.email.rpartition("@")[2] if tag else self._bundle.config.machine
+        other = f"{name}@{paths.safe_name(machine or 'here')}"
+        number = 1
+        while self._repository.refs.read(SNAPSHOTS + other) not in (None, ours):
+            number += 1
+            other = f"{name}@{paths.safe_name(machine or 'here')}-{number}"
+        if self._repository.refs.read(SNAPSHOTS + other) is None:
+            self._repository.refs.set(SNAPSHOTS + other, ours, expected=None)
+        if not self._repository.refs.set(SNAPSHOTS + name, theirs, expected=ours):
+            return False
+        self._bundle.warnings.append(
+            f"Another machine has a snapshot {name!r} too: yours is called {other!r} from now on."
+        )
+        return True
+
+    def _seen_snapshots(self, remote: str) -> dict[str, Oid]:
+        """The named snapshots that a remote had when it was last seen."""
+        found = self.state(remote).get("snapshots")
+        return found if isinstance(found, dict) else {}
+
+    def delete_snapshot(self, name: str, remote: str = "") -> bool:
+        """Delete a snapshot's name on a remote; False where it has none. The history it named stays."""
+        where = self._remote(remote)
+        with throw_away(self._repository, [self._bundle.tip]) as room:
+            there = self._transport.fetch(room, where.url).snapshots
+        ref = SNAPSHOTS + name
+        if name not in there:
+            return False
+        if self._transport.push(self._repository.git_dir, where.url, [Update(ref, None, there[name])]):
+            raise RemoteError(f"Somebody changed the snapshot {name!r} on {where.name} meanwhile: try again.")
+        return True
 
     # Push
 
@@ -303,9 +351,11 @@ class Sync:
         """Send what is new; False where someone else was faster."""
         tip = self._bundle.tip
         updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []
+        seen = self._seen_snapshots(remote.name)
         for snapshot in self._bundle.snapshots.all(automatic=False):
-            if snapshot.name not in fetched.snapshots:
-                oid = self._repository.refs.read(SNAPSHOTS + snapshot.name)
+            oid = self._repository.refs.read(SNAPSHOTS + snapshot.name)
+            # One that was there and is gone was deleted there on purpose.
+            if snapshot.name not in fetched.snapshots and seen.get(snapshot.name) != oid:
                 updates.append(Update(SNAPSHOTS + snapshot.name, oid, None))
         if not updates:
             return True
@@ -314,6 +364,11 @@ class Sync:
         if self._transport.push(self._repository.git_dir, remote.url, updates):
             return False
         done.sent += len(fresh)
+        done.there |= {
+            update.ref.removeprefix(SNAPSHOTS): update.new
+            for update in updates
+            if update.new and update.ref != BRANCH
+        }
         self._repository.refs.set(
             remote_ref(remote.name), tip, expected=self._repository.refs.read(remote_ref(remote.name))
         )
@@ -354,7 +409,9 @@ class Sync:
             return remotes[0]
         return self._remotes.get("origin")
 
-    def note(self, remote: Remote, *, error: str = "") -> None:
+    def note(
+        self, remote: Remote, *, error: str = "", snapshots: Mapping[str, Oid] | None = None
+    ) -> None:
         """Remember how the last sync ended, for `sync status` and for backing off."""
         state = self.state(remote.name)
         now = self._bundle.now()
@@ -366,10 +423,21 @@ class Sync:
             }
         else:
             state |= {"last_success": now, "failures": 0}
+        if snapshots is not None:
+            state["snapshots"] = dict(snapshots)
         os.makedirs(os.path.dirname(self._state_path(remote.name)), exist_ok=True)
         replace_file(
             self._state_path(remote.name), json.dumps(state).encode(), scratch=self._repository.scratch
         )
+
+    def forget(self, name: str) -> None:
+        """Forget what was seen of a remote: where it stood, and which snapshots it had."""
+        refs = self._repository.refs
+        seen = refs.read(remote_ref(name))
+        if seen is not None:
+            refs.delete(remote_ref(name), expected=seen)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._state_path(name))
 
     def state(self, name: str) -> dict[str, Any]:
         try:

@@ -226,6 +226,9 @@ def raw_texts(data: bytes) -> tuple[bytes, ...] | None:
     return texts if all(text.strip() == text and text for text in texts) else None
 
 
+_OWN_ENTRY = re.compile(rb'- \{h: "?([0-9a-f]{32})"?, at: "([^"\n]*)"(?:, replaces: "?([0-9a-f]{32})"?)?\}')
+
+
 def listed_entry(data: bytes, text: bytes) -> Entry | None:
     """One entry of a § file as gitmem writes it, from its own line of the list; None for any other form."""
     try:
@@ -233,13 +236,13 @@ def listed_entry(data: bytes, text: bytes) -> Entry | None:
     except UnicodeDecodeError:
         return None
     name = entry_hash(known)
-    line = re.search(
-        rb'\n- \{h: "?%s"?, at: "([^"\n]*)"(?:, replaces: "?([0-9a-f]{32})"?)?\}\n' % name.encode(), data
-    )
-    if line is None:
+    place = data.find(name.encode())
+    start = data.rfind(b"\n", 0, place) + 1
+    line = _OWN_ENTRY.fullmatch(data, start, data.find(b"\n", place)) if place > 0 else None
+    if line is None or line[1] != name.encode():
         return None
-    replaces = line[2].decode() if line[2] else ""
-    return Entry(EntryKey(_MARK, name), known, line[1].decode("utf-8", "replace"), replaces)
+    replaces = line[3].decode() if line[3] else ""
+    return Entry(EntryKey(_MARK, name), known, line[2].decode("utf-8", "replace"), replaces)
 
 
 def check_text(text: str) -> str:

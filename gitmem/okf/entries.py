@@ -210,17 +210,32 @@ def _blob(data: bytes) -> Entry:
 class _Side:
     """One file on one side of a comparison."""
 
+    path: str
     data: bytes
     kind: Kind
     concept: Concept | None
-    entries: dict[EntryKey, Entry]
 
     @classmethod
     def of(cls, path: str, data: bytes | None) -> _Side | None:
-        if data is None:
-            return None
-        kind, concept = _read(path, data)
-        return cls(data, kind, concept, _entries(path, data, kind, concept))
+        return None if data is None else cls(path, data, *_read(path, data))
+
+    @property
+    def entries(self) -> dict[EntryKey, Entry]:
+        return _entries(self.path, self.data, self.kind, self.concept)
+
+    def differing(self, other: _Side) -> dict[EntryKey, Entry]:
+        """The parts but for front matter that the other side has with the same value: most of it, mostly."""
+        if self.concept is None or other.concept is None or self.kind == "blob":
+            return self.parts
+        theirs = other.concept.meta
+        same = [
+            key for key, value in self.concept.meta.items() if key in theirs and _same(theirs[key], value)
+        ]
+        skip = [*same, "entries"] if self.kind in ("curated", "events") else same
+        found = _meta_entries(self.concept, skip=skip)
+        if self.kind == "concept":
+            return {**found, _BODY: Entry(_BODY, self.concept.body)} if self.concept.body else found
+        return {**found, **self.entries}
 
     @property
     def parts(self) -> dict[EntryKey, Entry]:
@@ -251,9 +266,29 @@ def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
         before, after = old.get(path), new.get(path)
         if before == after:
             continue
-        for change in _compare_file(path, _Side.of(path, before), _Side.of(path, after)):
+        one = _Side.of(path, before)
+        for change in _compare_file(path, one, _with_other_body(one, after) or _Side.of(path, after)):
             told.append((change, _moving(change, before, after)))
     return _with_moves(told)
+
+
+def _with_other_body(side: _Side | None, data: bytes | None) -> _Side | None:
+    """The same concept with another body, where its front matter is the same to the byte.
+
+    Most changes of a concept are of this kind, and reading YAML is what a comparison costs.
+    """
+    if side is None or data is None or side.kind != "concept" or side.concept is None:
+        return None
+    end = side.data.find(b"\n---\n")
+    if end < 0 or b"\r" in data or not data.startswith(side.data[: end + 5]):
+        return None
+    try:
+        concept = side.concept.with_body(data[end + 5 :].decode())
+        if concept.render() != data:
+            return None
+    except (UnicodeDecodeError, InvalidContent):
+        return None
+    return _Side(side.path, data, "concept", concept)
 
 
 # A change, and what would make it one half of a move; None when it can not move.
@@ -291,7 +326,7 @@ def _all_of(path: str, side: _Side | None, op: Literal["add", "remove"]) -> list
 
 
 def _compare_parts(path: str, old: _Side, new: _Side) -> list[Change]:
-    before, after = old.parts, new.parts
+    before, after = old.differing(new), new.differing(old)
     removed = {key: entry for key, entry in before.items() if key not in after}
     changes: list[Change] = []
     for key, entry in after.items():
@@ -305,6 +340,11 @@ def _compare_parts(path: str, old: _Side, new: _Side) -> list[Change]:
         op: Op = "add" if replaced is None else "change"
         changes.append(Change(path, op, replaced, entry))
     return [Change(path, "remove", entry, None) for entry in removed.values()] + changes
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal, and of one type: `1` and `true` are equal in Python and not in YAML."""
+    return type(one) is type(other) and one == other and repr(one) == repr(other)
 
 
 def _content(entry: Entry) -> tuple[str, str]:

@@ -254,9 +254,13 @@ class _Tries:
 
 
 def _mentioned(view: str, hit: re.Match[str]) -> bool:
-    """Whether a match is a mention: the quoted phrase and nothing more, as in `the phrase "…" was blocked`."""
-    before = _MENTION.search(view, max(0, hit.start() - 40), hit.start())
-    return before is not None and _CLOSED.match(view, hit.end()) is not None
+    """Whether a match is quoted by someone who speaks about it, as in `the phrase "…" was blocked`."""
+    start = hit.start()
+    if _MENTION.search(view, max(0, start - 40), start) and _CLOSED.match(view, hit.end()):
+        return True
+    return view[max(0, start - 2) : start].strip()[-1:] in _QUOTES and bool(
+        _DISCUSSION.search(view, max(0, start - 140), start)
+    )
 
 
 def _discussed(view: str, hit: re.Match[str]) -> bool:
@@ -294,6 +298,7 @@ _MENTION = re.compile(
     r"(?:\b(?:phrase|phrases|text|words?|strings?|sentence|message|says|said|contains|contained|containing|like|such as|e\.g\.|"
     r"example|examples|prompt|input|title|titled)\b[:,\"'\s]{0,4})[\"'`(]{1,2}\Z"
 )
+_QUOTES = ('"', "'", "`")
 _CLOSED = re.compile(r"[\w.,!]{0,14}[\"'`)]")
 _DISCUSSION = re.compile(
     r"\b(?:attack(?:s|er|ers)?\b(?!@)|adversar\w+|malicious (?:users?|actors?|prompts?|inputs?)|techniques?|research(?:ers?)?|papers?|"

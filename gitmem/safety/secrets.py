@@ -369,6 +369,8 @@ _ABOUT = frozenset(
     hint reset salt strength rotation auth algorithm encryption encoding required enabled based free less
     """.split()  # noqa: SIM905 - a list of ninety strings is no easier to read
 )
+# In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
+_RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"
 _STRONG = r"""
     (?:
         [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))(?:\*\*)?\s{0,8}+
@@ -394,22 +396,22 @@ _TOLD = rf"""(?x)
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
     (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
       | (?>{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9]))
-        {_OPENING} {_WORTH_A_LOOK} )
+        {_OPENING} {_WORTH_A_LOOK} (?=(?P<run>{_RUN})?) )
 """
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
+_NO_END = ".,;:!?)]}>*|\\"  # what ends a sentence, or closes something, is not of the value
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
 
 def _told(text: str, found: _Found) -> None:
     low = found.low
     if any(stem in low for stem in _STEMS):
-        beyond = position = 0
+        position = 0
         search = _pattern(_TOLD).search
         while match := search(low, position):
-            position = match.start() + 1
-            if position > beyond:  # inside a long value nothing is said about another one
-                start, end = _told_by(match, text, found)
-                beyond = end if end - start >= 32 else beyond
+            start, end = _told_by(match, text, found)
+            # Inside a long value nothing is said about another one.
+            position = end if end - start >= 32 else match.start() + 1
         if " is " in low or " as " in low:
             _told_backwards(text, found)
     if "creds" in low or "credentials" in low or "login" in low:
@@ -424,7 +426,7 @@ def _told(text: str, found: _Found) -> None:
 
 def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
-    key, suffix, gap, weak, quote = match.groups()
+    key, suffix, gap, weak, quote, run = match.groups()
     begin, start = match.span()
     kind, kept = "password", True
     if key:
@@ -441,7 +443,10 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
         if not opening:
             return 0, 0
         start, quote = opening.end(), opening["quote"]
-    end, quoted = _value(text, start, quote, found)
+    if run and not quote:
+        end, quoted = start + len(run[:256].rstrip(_NO_END)), False
+    else:
+        end, quoted = _value(text, start, quote, found)
     if weak:  # but `--password x` and `with password x` are as good as `password: x`
         weak = not found.low[max(0, begin - 9) : begin].endswith(("--", "with ", "using ", "with the "))
     if not key:
@@ -468,14 +473,10 @@ def _value(text: str, start: int, quote: str | None, found: _Found) -> tuple[int
         end = text.find(_QUOTES.get(quote, quote), start, start + 256)
         if end > start and "\n" not in text[start:end] and found.is_free(start, end):
             return end - (text[end - 1] == "\\"), True
-    # In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
-    run = _pattern(_RUN).match(text, start)
-    if not run:
-        return start, False
-    return start + len(text[start : min(run.end(), start + 256)].rstrip(".,;:!?)]}>*|\\")), False
+    run = _pattern(_RUN).match(text, start, start + 256)
+    return start + (len(run[0].rstrip(_NO_END)) if run else 0), False
 
 
-_RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"
 # `login: maria / hunter22!`
 _PAIR = (
     r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}"

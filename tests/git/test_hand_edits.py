@@ -331,11 +331,18 @@ def test_file_in_the_way_of_a_new_directory(filled: Repository) -> None:
 
 
 def test_executable_bit_set_by_hand(filled: Repository, git: Git) -> None:
-    """A changed mode is found when git finds it."""
+    """A mode is no content: what is executable follows from the path, for git here as for us."""
+    saved(filled, {"skills/s/n/scripts/run.sh": b"#!/bin/sh\n"})
     work_file(filled, "a.md").chmod(0o755)
+    work_file(filled, "skills/s/n/scripts/run.sh").chmod(0o644)
+    git("add", "--all")
 
-    assert " M a.md" == git("status", "--porcelain")
-    assert {("a.md", b"1\n", False)} == found(filled)
+    assert git("status", "--porcelain") == ""
+    assert found(filled) == set()
+    saved(filled, {"a.md": b"2\n", "skills/s/n/scripts/run.sh": b"#!/bin/bash\n"})
+    assert not os.access(work_file(filled, "a.md"), os.X_OK)
+    assert os.access(work_file(filled, "skills/s/n/scripts/run.sh"), os.X_OK)
+    fsck_clean(filled)
 
 
 def test_edit_while_the_commit_is_under_way(filled: Repository) -> None:

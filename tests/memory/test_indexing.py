@@ -71,8 +71,8 @@ def test_a_growing_part_keeps_its_spans(bundle: Bundle) -> None:
     graft(bundle.repository, {path: part("one", "two")})
     spans = bundle.index.current().spans_of_path(path)
     assert [(span.text, span.from_seq, span.session) for span in spans] == [
-        ("user: one", 2, "s1"),
-        ("user: two", 3, "s1"),
+        ("[user] one", 2, "s1"),
+        ("[user] two", 3, "s1"),
     ]
     assert same_as_rebuilt(bundle) == []
 
@@ -372,7 +372,7 @@ def test_the_real_capture_path_is_indexed(tmp_path: Path) -> None:
     made.curated.add("The user lives in Bern")
     index = made.index.current()
     spans = index.spans_of_session("s1")
-    assert ("turn", "user: Which database?\nassistant: We take PostgreSQL.") in [
+    assert ("turn", "[user] Which database?\n[assistant] We take PostgreSQL.") in [
         (s.type, s.text) for s in spans
     ]
     decisions = [span for span in spans if span.type in ("decision", "Decision")]

@@ -548,3 +548,62 @@ def test_plain_git_pull_merges_entries(machines: Machines) -> None:
     machines.sync(b)
     run_git(a.root, "pull", "-q", "--no-edit", "--no-rebase", machines.hub, "main")
     assert set(texts(a)) == {"a knows", "b knows"}
+
+
+def test_one_snapshot_name_from_two_machines(machines: Machines) -> None:
+    """The one that reached the remote first keeps the name, the other gets its machine's; both travel."""
+    a = machines.first()
+    b = machines.another("b")
+    mine = a.snapshots.create("good", origin=a.origin())
+    yours = b.snapshots.create("good", origin=b.origin())
+    machines.settle()
+    machines.settle()
+    for bundle in (a, b):
+        assert mine.commit == bundle.snapshots.get("good").commit
+        assert yours.commit == bundle.snapshots.get("good@b").commit
+    assert "good@b" in " ".join(b.warnings)
+    assert a.tip == b.tip
+
+
+def test_a_moved_snapshot_is_told(machines: Machines) -> None:
+    """A snapshot that was moved on the remote does not move here."""
+    a = machines.first()
+    made = a.snapshots.create("good", origin=a.origin())
+    machines.sync(a)
+    run_git(machines.hub, "update-ref", "refs/tags/snapshot/good", run_git(machines.hub, "rev-parse", "main~1"))
+    machines.sync(a)
+    assert made.commit == a.snapshots.get("good").commit
+    assert "was moved on origin" in " ".join(a.warnings)
+
+
+def test_a_deleted_snapshot_stays_deleted(machines: Machines) -> None:
+    """Deleted here it does not come back from there; deleted there it is not sent again."""
+    a = machines.first()
+    a.snapshots.create("one", origin=a.origin())
+    a.snapshots.create("two", origin=a.origin())
+    machines.sync(a)
+    b = machines.another("b")
+    machines.sync(b)
+    a.snapshots.delete("one")
+    machines.sync(a)
+    assert [snapshot.name for snapshot in a.snapshots.all()] == ["two"]
+    assert Sync(a, dict(os.environ), prefer=machines.transport).delete_snapshot("two")
+    assert not Sync(a, dict(os.environ), prefer=machines.transport).delete_snapshot("three")
+    machines.sync(b)
+    machines.sync(a)
+    refs = run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags").split()
+    assert refs == ["refs/tags/snapshot/one"]
+
+
+def test_snapshot_delete_remote_on_the_command_line(
+    machines: Machines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`snapshot delete NAME --remote` takes the name away on both sides."""
+    from gitmem.cli.main import main
+
+    a = machines.first()
+    a.snapshots.create("one", origin=a.origin())
+    machines.sync(a)
+    assert main(["-C", a.root, "snapshot", "delete", "one", "--remote"]) == 0
+    assert "here and on origin" in capsys.readouterr().out
+    assert run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags") == ""

@@ -88,7 +88,7 @@ class Notices:
 
     def clear(self, until: str) -> None:
         """Our own notices up to a moment are used: keep the journal short."""
-        done = [one for one in self._journal.records() if one.at <= until]
+        done = [one for one in self._journal.records() if one.at < until]
         if len(done) < 20:
             return
         turn = self._turn
@@ -112,8 +112,8 @@ def everybody(bundle: Bundle) -> list[Notice]:
 
 
 def newer(notices: Sequence[Notice], than: str, target: str) -> list[Notice]:
-    """Those that a compare at that moment can not have used."""
-    return [one for one in notices if one.target == target and one.at > than]
+    """Those that a compare at that moment may not have used; within one millisecond both are possible."""
+    return [one for one in notices if one.target == target and one.at >= than]
 
 
 def _records(directory: str) -> Iterator[Record]:

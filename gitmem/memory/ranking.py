@@ -1,0 +1,297 @@
+"""Ranking: from candidates to an order, each part of a score by its name. Pure: no index, no clock, no files.
+
+BM25 over the words comes first. What is added to it, as a share of it: the neighbours of a turn in its session,
+the session as a whole, the exact phrase, title and tags, a date that the query names, a link from a better hit.
+What it is then multiplied by, mildly: age, trust, type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitmem.index.dates import Mention
+from gitmem.index.documents import CONCEPT
+from gitmem.index.find import Candidate, Candidates, Place, fold
+from gitmem.okf import timestamps
+
+# BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
+_K1, _B = 1.2, 0.75
+_B_SESSION = 0.6
+_NEIGHBOUR = 0.5
+_REACH = 2
+_SESSION = 0.8
+_PHRASE = 0.25
+_TITLE = 0.5
+_TAG = 0.3
+_DATE = 0.4
+_LINK = 0.15
+_RECENT = 0.15
+_TRUST = {-1: 0.5, 0: 1.0, 1: 1.04, 2: 1.1}
+_TYPES = {"tool_call": 0.85, "curatedmemory": 1.1, "decision": 1.05, "tool": 0.9}
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A text at its best place: the score, and the parts it is the outcome of."""
+
+    candidate: Candidate
+    place: Place
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSession:
+    """A session: its score, and what in it matched, the best first."""
+
+    session: str
+    score: float
+    hits: tuple[Ranked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What ranking is told from outside."""
+
+    now: datetime
+    half_life: float
+    """Days after which being recent counts half; 0 lets age count for nothing."""
+    mentions: Sequence[Mention] = ()
+
+
+class Ranking:
+    """The candidates of one query, weighed."""
+
+    def __init__(
+        self,
+        found: Candidates,
+        settings: Settings,
+        *,
+        sizes: Mapping[str, int],
+        links: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self._found = found
+        self._settings = settings
+        self._sizes = sizes
+        self._links = list(links)
+        self._weights = [_idf(count, found.total) for count in found.frequency]
+        lengths = [candidate.length for candidate in found.texts]
+        self._length = sum(lengths) / len(lengths) if lengths else 1.0
+        self._own = {candidate.id: self._bm25(candidate) for candidate in found.texts}
+        self._best = max(self._own.values(), default=0.0)
+        self._by_session = self._weigh_sessions()
+        self._positions = self._place_events()
+
+    # Entries
+
+    def entries(self) -> list[Ranked]:
+        """Every candidate at its best place, the best first."""
+        ranked = [self._at_best_place(candidate) for candidate in self._found.texts]
+        ranked = self._with_links(ranked)
+        return sorted(ranked, key=lambda one: (-one.score, _reversed(one.place.at), one.candidate.id))
+
+    def _at_best_place(self, candidate: Candidate) -> Ranked:
+        best: Ranked | None = None
+        for place in candidate.places[:20]:  # a text that stands in hundreds of places says little anyway
+            ranked = self._ranked(candidate, place)
+            if best is None or ranked.score > best.score:
+                best = ranked
+        assert best is not None
+        return best
+
+    def _ranked(self, candidate: Candidate, place: Place) -> Ranked:
+        own = self._own[candidate.id]
+        parts = {
+            "words": own,
+            "phrase": self._phrase(candidate),
+            "title": self._title(candidate, place),
+            "tags": self._tags(place),
+            "neighbours": self._neighbours(place),
+            "session": 0.25 * self._by_session.get(place.session, 0.0) if place.session else 0.0,
+            "date": _DATE * self._best * self._date(place.at),
+        }
+        factors = {
+            "recent": self._recent(place.at),
+            "trust": _TRUST.get(place.trust, 1.0),
+            "type": _TYPES.get(place.type.lower(), 1.0),
+        }
+        score = sum(parts.values()) * math.prod(factors.values())
+        told = {name: value for name, value in parts.items() if value}
+        told |= {f"x {name}": value for name, value in factors.items() if value != 1.0}
+        return Ranked(candidate, place, score, told)
+
+    def _bm25(self, candidate: Candidate) -> float:
+        norm = _K1 * (1 - _B + _B * candidate.length / self._length)
+        return sum(
+            weight * count * (_K1 + 1) / (count + norm)
+            for weight, count in zip(self._weights, candidate.counts, strict=True)
+            if count
+        )
+
+    def _phrase(self, candidate: Candidate) -> float:
+        words = self._found.query.words
+        if len(self._found.query.terms) < 2 or len(words) > 200:
+            return 0.0
+        plain = " ".join(self._found.query.text.split())
+        text = fold(candidate.text)
+        if fold(plain).strip("\"'?!. ") in text or f" {fold(words)} " in f" {' '.join(text.split())} ":
+            return _PHRASE * sum(self._weights)
+        return 0.0
+
+    def _title(self, candidate: Candidate, place: Place) -> float:
+        if (place.space, place.key) != CONCEPT:
+            return 0.0
+        title = fold(candidate.text.partition("\n")[0])
+        return _TITLE * sum(
+            weight
+            for term, weight in zip(self._found.query.terms, self._weights, strict=True)
+            if any(fold(form) in title for form in term.forms)
+        )
+
+    def _tags(self, place: Place) -> float:
+        if not place.tags:
+            return 0.0
+        tags = {fold(tag) for tag in place.tags}
+        return _TAG * sum(
+            weight
+            for term, weight in zip(self._found.query.terms, self._weights, strict=True)
+            if any(fold(form) in tags for form in term.forms)
+        )
+
+    def _date(self, at: str) -> float:
+        if not self._settings.mentions:
+            return 0.0
+        moment = timestamps.parse(at)
+        return (
+            max((mention.nearness(moment) for mention in self._settings.mentions), default=0.0)
+            if moment
+            else 0.0
+        )
+
+    def _recent(self, at: str) -> float:
+        if not self._settings.half_life:
+            return 1.0
+        moment = timestamps.parse(at)
+        if moment is None:
+            return 1.0
+        days = max(0.0, (self._settings.now - moment).total_seconds() / _DAY)
+        return 1 + _RECENT * math.exp2(-days / self._settings.half_life)
+
+    # Neighbours: a turn's context counts
+
+    def _place_events(self) -> dict[tuple[str, str, int], float]:
+        found: dict[tuple[str, str, int], float] = {}
+        for candidate in self._found.texts:
+            for place in candidate.places:
+                position = _position(place)
+                if position is not None:
+                    found[position] = self._own[candidate.id]
+        return found
+
+    def _neighbours(self, place: Place) -> float:
+        position = _position(place)
+        if position is None:
+            return 0.0
+        session, writer, number = position
+        total = 0.0
+        for distance in range(1, _REACH + 1):
+            for other in (number - distance, number + distance):
+                total += _NEIGHBOUR**distance * self._positions.get((session, writer, other), 0.0)
+        return total
+
+    # Sessions
+
+    def _weigh_sessions(self) -> dict[str, float]:
+        """BM25 of each session taken as one text, from what of it is among the candidates."""
+        counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(self._weights))
+        for candidate in self._found.texts:
+            for session in {place.session for place in candidate.places if place.session}:
+                for number, count in enumerate(candidate.counts):
+                    counts[session][number] += count
+        sizes = {session: self._sizes.get(session, 1) for session in counts}
+        average = sum(sizes.values()) / len(sizes) if sizes else 1.0
+        weights: dict[str, float] = {}
+        for session, found in counts.items():
+            norm = _K1 * (1 - _B_SESSION + _B_SESSION * sizes[session] / average)
+            weights[session] = sum(
+                weight * count * (_K1 + 1) / (count + norm)
+                for weight, count in zip(self._weights, found, strict=True)
+                if count
+            )
+        return weights
+
+    def sessions(self, root_of: Mapping[str, str]) -> list[RankedSession]:
+        """The sessions by how well they answer, children counted to their roots."""
+        hits: dict[str, list[Ranked]] = defaultdict(list)
+        whole: dict[str, float] = defaultdict(float)
+        for candidate in self._found.texts:
+            for place in candidate.places:
+                if place.session:
+                    root = root_of.get(place.session, place.session)
+                    hits[root].append(self._ranked(candidate, place))
+        for session, weight in self._by_session.items():
+            root = root_of.get(session, session)
+            whole[root] = max(whole[root], weight)
+        ranked = []
+        for root, found in hits.items():
+            ordered = sorted(found, key=lambda one: (-one.score, one.place.at, one.place.id))
+            # The session's own weight is in each hit's score by a quarter already.
+            best = ordered[0]
+            factor = math.prod(value for name, value in best.parts.items() if name.startswith("x "))
+            score = best.score + factor * (_SESSION - 0.25) * whole[root]
+            ranked.append(RankedSession(root, score, tuple(_once(ordered))))
+        return sorted(ranked, key=lambda one: (-one.score, one.session))
+
+    # Links
+
+    def _with_links(self, ranked: list[Ranked]) -> list[Ranked]:
+        """What a better hit links to, or is linked from, is worth a little more."""
+        if not self._links:
+            return ranked
+        by_path: dict[str, float] = {}
+        for one in ranked:
+            by_path[one.place.path] = max(by_path.get(one.place.path, 0.0), one.score)
+        bonus: dict[str, float] = defaultdict(float)
+        for source, target in self._links:
+            bonus[target] = max(bonus[target], by_path.get(source, 0.0))
+        return [
+            Ranked(
+                one.candidate,
+                one.place,
+                one.score + _LINK * bonus[one.place.path],
+                {**one.parts, "link": _LINK * bonus[one.place.path]},
+            )
+            if bonus.get(one.place.path)
+            else one
+            for one in ranked
+        ]
+
+
+def _idf(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0
+
+
+def _position(place: Place) -> tuple[str, str, int] | None:
+    """Where an event stands in its session: its writer and its number there."""
+    if place.space != "event":
+        return None
+    writer, _, digits = place.key.rpartition("-")
+    return (place.session, writer, int(digits)) if digits.isdecimal() else None
+
+
+def _once(ranked: Iterable[Ranked]) -> Iterable[Ranked]:
+    seen: set[int] = set()
+    for one in ranked:
+        if one.candidate.id not in seen:
+            seen.add(one.candidate.id)
+            yield one
+
+
+def _reversed(at: str) -> tuple[int, ...]:
+    """A key that puts the later timestamp first."""
+    return tuple(-ord(char) for char in at)

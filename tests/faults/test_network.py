@@ -1,0 +1,217 @@
+"""The network dies, hangs or lies: a bundle is as before or as after, and the next sync succeeds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.transport import RemoteError, shown_url
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.cloning import clone
+from gitmem.memory.creation import create
+from gitmem.memory.sync import Sync
+
+from tests.faults.support import quick_directory
+from tests.git.support import fsck_clean, run_git
+from tests.memory.conftest import Clock
+from tests.servers.local import HOST, Link, free_port, git_daemon, http_backend, silent_server
+
+_POINTS = 50
+
+
+@dataclass
+class Ground:
+    """Two machines that both learned something, a hub between them, and a link to it that can be cut."""
+
+    root: Path
+    link: Link
+    url: str
+
+    def bundle(self) -> Bundle:
+        """A fresh copy of the second machine, in front of a fresh copy of the hub."""
+        for name in ("hub.git", "b"):
+            shutil.rmtree(self.root / "now" / name, ignore_errors=True)
+            shutil.copytree(self.root / name, self.root / "now" / name)
+        bundle = Bundle.open(str(self.root / "now" / "b"), config=Config(machine="b"), clock=Clock())
+        Remotes(bundle.repository).save(Remote("origin", self.url, consent=True))
+        return bundle
+
+    @property
+    def hub(self) -> str:
+        return str(self.root / "now" / "hub.git")
+
+    def hub_tip(self) -> str:
+        return run_git(self.hub, "rev-parse", "refs/heads/main")
+
+
+def prepare(root: Path) -> Path:
+    """Makes the ground; gives the directory that a server serves."""
+    (root / "now").mkdir()
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "hub.git")], check=True)
+    a, _ = create(str(root / "a"), config=Config(machine="a"), clock=Clock())
+    Remotes(a.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
+    Sync(a, dict(os.environ)).run()
+    b = clone(
+        str(root / "hub.git"),
+        str(root / "b"),
+        config=Config(machine="b"),
+        clock=Clock(),
+        environment=dict(os.environ),
+    )
+    a.curated.add("a knows")
+    a.snapshots.create("from-a", origin=a.origin())
+    Sync(a, dict(os.environ)).run()
+    b.curated.add("b knows")
+    b.snapshots.create("from-b", origin=b.origin())
+    for bundle in (a, b):
+        bundle.repository.store.close()
+    return root / "now"
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    with quick_directory(tmp_path_factory.mktemp("daemon")) as root, git_daemon(prepare(root)) as port:
+        link = Link(port)
+        yield Ground(root, link, f"git://{HOST}:{link.port}/hub.git")
+        link.close()
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    with quick_directory(tmp_path_factory.mktemp("web")) as root, http_backend(prepare(root)) as port:
+        link = Link(port)
+        yield Ground(root, link, f"http://{HOST}:{link.port}/hub.git")
+        link.close()
+
+
+def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
+    ground.link.cut_after(None)
+    whole = ground.bundle()
+    before, hub_before = whole.tip, ground.hub_tip()
+    Sync(whole, dict(os.environ), prefer=transport).run()
+    after, total = whole.tip, ground.link.passed
+    assert ground.hub_tip() == after
+    whole.repository.store.close()
+    cuts = 0
+    for point in range(points):
+        bundle = ground.bundle()
+        ground.link.cut_after(total * point // points, abrupt=bool(point % 2))
+        syncing = Sync(bundle, dict(os.environ), timeout=30, prefer=transport)
+        try:
+            syncing.run()
+        except RemoteError as error:
+            cuts += 1
+            assert "\n" not in str(error)
+            assert syncing.state("origin")["failures"] == 1
+        assert bundle.tip in (before, after)
+        assert ground.hub_tip() in (hub_before, after)
+        assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+        fsck_clean(bundle.repository)
+        ground.link.cut_after(None)
+        syncing.run()
+        assert (bundle.tip, ground.hub_tip()) == (after, after)
+        assert {"a knows", "b knows"} == {entry.text for entry in bundle.curated.entries("memory")}
+        assert {"from-a", "from-b"} == {one.name for one in bundle.snapshots.all()}
+        bundle.repository.store.close()
+    run_git(ground.hub, "fsck", "--strict")
+    assert cuts > points * 3 // 4
+
+
+def test_the_network_dies_at_fifty_points(daemon: Ground) -> None:
+    """With the git program, over the git protocol."""
+    cut_everywhere(daemon, "git", _POINTS)
+
+
+def test_the_network_dies_under_dulwich(daemon: Ground) -> None:
+    """Without the git program, over the git protocol."""
+    cut_everywhere(daemon, "dulwich", _POINTS // 4)
+
+
+@pytest.mark.slow
+def test_the_network_dies_at_fifty_points_under_dulwich(daemon: Ground) -> None:
+    """The same at more points."""
+    cut_everywhere(daemon, "dulwich", _POINTS)
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+@pytest.mark.slow
+def test_the_network_dies_over_http(web: Ground, transport: str) -> None:
+    """The same over HTTP."""
+    cut_everywhere(web, transport, _POINTS)
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+def test_sync_over_http(web: Ground, transport: str) -> None:
+    """Fetch, merge and push over HTTP, by either transport."""
+    web.link.cut_after(None)
+    bundle = web.bundle()
+    Sync(bundle, dict(os.environ), prefer=transport).run()
+    assert web.hub_tip() == bundle.tip
+    fsck_clean(bundle.repository)
+    bundle.repository.store.close()
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+@pytest.mark.parametrize("scheme", ["git", "http"])
+def test_a_silent_server_is_not_waited_for(daemon: Ground, scheme: str, transport: str) -> None:
+    """A server that takes the connection and says nothing ends in a clear error, not in waiting."""
+    bundle = daemon.bundle()
+    with silent_server() as port:
+        Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
+        with pytest.raises(RemoteError, match="did not answer"):
+            Sync(bundle, dict(os.environ), timeout=1, prefer=transport).run()
+    assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+    bundle.repository.store.close()
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+@pytest.mark.parametrize("wrong", ["port", "path", "host", "login"])
+def test_no_credentials_in_what_is_told(
+    tmp_path: Path, web: Ground, wrong: str, transport: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong address gives one sentence, and neither it nor the state files show the password."""
+    from gitmem.cli.main import main
+
+    secret = "hun%40ter@two"
+    bundle = web.bundle()
+    shutil.copytree(bundle.root, tmp_path / "w")
+    bundle.repository.store.close()
+    copy = Bundle.open(str(tmp_path / "w"), config=Config(machine="b"), clock=Clock())
+    with http_backend(web.root / "now", login=("ada", "other")) as port:
+        where = {
+            "port": f"{HOST}:{free_port()}/hub.git",
+            "path": f"{HOST}:{web.link.port}/nothing.git",
+            "host": "nowhere.invalid/hub.git",
+            "login": f"{HOST}:{port}/hub.git",
+        }[wrong]
+        Remotes(copy.repository).save(Remote("origin", f"http://ada:{secret}@{where}", consent=True))
+        with pytest.raises(RemoteError) as error:
+            Sync(copy, dict(os.environ), timeout=20, prefer=transport).run()
+        told = str(error.value)
+        assert main(["-C", copy.root, "sync", "--transport", transport]) == 1
+        assert main(["-C", copy.root, "sync", "status"]) == 0
+        assert main(["-C", copy.root, "remote", "list"]) == 0
+    shown = capsys.readouterr()
+    assert "\n" not in told
+    for text in (told, shown.out, shown.err, *state_texts(copy)):
+        for form in (secret, "hun@ter@two", "hun@ter", "ter@two"):
+            assert form not in text
+    copy.repository.store.close()
+
+
+def state_texts(bundle: Bundle) -> list[str]:
+    files = [*Path(bundle.state_dir).rglob("*"), *Path(bundle.repository.git_dir, "logs").rglob("*")]
+    return [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+
+
+def test_a_password_with_an_at_sign_is_not_shown() -> None:
+    """Everything up to the last @ before the path is left out of an address."""
+    assert shown_url("https://me:a@b@host/x@y.git") == "https://***@host/x@y.git"
+    assert shown_url("git@host:me/memory.git") == "git@host:me/memory.git"

@@ -1,0 +1,77 @@
+"""Two machines push at once, again and again: both end up with everything, at the same commit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+from datetime import UTC, datetime
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.cloning import clone
+from gitmem.memory.creation import create
+from gitmem.memory.sync import Sync
+
+from tests.faults.support import quick_directory
+from tests.git.support import fsck_clean
+
+_TIMES = 20
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def learn_and_sync(root: str, machine: str, transport: str, together: Barrier) -> None:
+    """One machine: learn a fact, then sync in the same moment as the other."""
+    bundle = Bundle.open(root, config=Config(machine=machine), clock=now)
+    for number in range(_TIMES):
+        bundle.curated.add(f"{machine} learned {number}")
+        together.wait(300)
+        Sync(bundle, dict(os.environ), prefer=transport).run()
+    bundle.repository.store.close()
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+def test_two_machines_push_at_once(tmp_path: Path, transport: str) -> None:
+    """Twenty times two processes push to one hub in the same moment: nothing is lost."""
+    with quick_directory(tmp_path) as root:
+        hub = str(root / "hub.git")
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
+        first, _ = create(str(root / "a"), config=Config(machine="a"), clock=now)
+        Remotes(first.repository).save(Remote("origin", hub, consent=True))
+        Sync(first, dict(os.environ), prefer=transport).run()
+        second = clone(
+            hub, str(root / "b"), config=Config(machine="b"), clock=now, environment=dict(os.environ)
+        )
+        for bundle in (first, second):
+            bundle.repository.store.close()
+        context = multiprocessing.get_context("spawn")
+        together = context.Barrier(2)
+        processes = [
+            context.Process(target=learn_and_sync, args=(str(root / name), name, transport, together))
+            for name in ("a", "b")
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+            assert process.exitcode == 0
+        bundles = [
+            Bundle.open(str(root / name), config=Config(machine=name), clock=now) for name in ("a", "b")
+        ]
+        for bundle in (*bundles, bundles[0]):
+            Sync(bundle, dict(os.environ), prefer=transport).run()
+        assert bundles[0].tip == bundles[1].tip
+        expected = {f"{name} learned {number}" for name in ("a", "b") for number in range(_TIMES)}
+        for bundle in bundles:
+            texts = [entry.text for entry in bundle.curated.entries("memory")]
+            assert expected == set(texts)
+            assert len(texts) == len(expected)
+            fsck_clean(bundle.repository)
+            bundle.repository.store.close()
