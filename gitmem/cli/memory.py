@@ -173,6 +173,7 @@ def _tell(app: App, answer: Answer, as_json: bool) -> None:
                 "percent": answer.percent,
                 "entry_count": answer.count,
                 "note": answer.note or None,
+                "suggestion": answer.suggestion or None,
                 "commit": answer.commit or None,
             }
         )
@@ -182,3 +183,5 @@ def _tell(app: App, answer: Answer, as_json: bool) -> None:
     app.out.line(dim(f"{answer.target}: {usage}, {answer.count} entries"))
     if answer.note:
         app.out.line(yellow(answer.note))
+    if answer.suggestion:
+        app.out.line(yellow(answer.suggestion))

@@ -15,6 +15,7 @@ from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
+    from gitmem.memory.archiving import Archived
     from gitmem.memory.sync import Sync, Synced
 
 
@@ -151,6 +152,7 @@ def sync() -> None:
 @click.option(
     "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
 )
+@click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
 @click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
 @click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
@@ -162,6 +164,7 @@ def run(
     name: str,
     dry_run: bool,
     allow_unrelated: bool,
+    background: bool,
     to_file: str | None,
     from_file: str | None,
     transport: str | None,
@@ -171,6 +174,16 @@ def run(
     """Bring this memory and a remote together."""
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
+    if background:
+        from gitmem.memory.autosync import run_in_background
+
+        started = run_in_background(app.bundle, app.world.env)
+        app.out.json({"started": started}) if as_json else app.out.line(
+            f"started: {', '.join(started)}" if started else "No remote is due."
+        )
+        return
+    from gitmem.memory.archiving import archive_overfull
+
     bundle = app.bundle if dry_run else app.whole_bundle
     syncing = _sync(app, timeout=timeout, prefer=transport or "")
     if to_file:
@@ -186,14 +199,15 @@ def run(
         if from_file
         else syncing.run(name, dry_run=dry_run, allow_unrelated=allow_unrelated)
     )
-    _tell(app, done, as_json)
+    archived = [] if dry_run else archive_overfull(bundle)
+    _tell(app, done, archived, as_json)
     if done.held:
         raise FoundSomething(
             f"{count(len(done.held), 'entry', 'entries')} held back: see `gitmem quarantine list`."
         )
 
 
-def _tell(app: App, done: Synced, as_json: bool) -> None:
+def _tell(app: App, done: Synced, archived: list[Archived], as_json: bool) -> None:
     from gitmem.cli import changes as told
 
     came = [change for change in done.came if not change.path.startswith("retractions/")]
@@ -208,6 +222,7 @@ def _tell(app: App, done: Synced, as_json: bool) -> None:
                 "held": done.held,
                 "snapshots": done.snapshots,
                 "dry_run": done.dry_run,
+                "archived": [text for store in archived for text in store.texts],
                 "changes": told.as_json(came),
             }
         )
@@ -217,6 +232,9 @@ def _tell(app: App, done: Synced, as_json: bool) -> None:
         green("would sync " if done.dry_run else "synced "),
         f"with {done.remote}: {count(done.received, 'commit')} came, {done.sent} went",
     )
+    for store in archived:
+        moved = count(len(store.texts), "entry", "entries")
+        app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
 
 
 @sync.command("status")
@@ -243,6 +261,7 @@ def status(app: App, as_json: bool) -> None:
                 "last_error": state.get("last_error"),
                 "last_error_at": state.get("last_error_at"),
                 "failures": state.get("failures", 0),
+                "next_try": state.get("next_try") if state.get("failures") else None,
             }
         )
     if as_json:
@@ -253,6 +272,7 @@ def status(app: App, as_json: bool) -> None:
         app.out.line(dim(f"  last success: {row['last_success'] or 'never'}"))
         if row["failures"]:
             app.out.line(yellow(f"  last error: {row['last_error']} ({row['last_error_at']})"))
+            app.out.line(dim(f"  next try by itself: {row['next_try']}"))
     if not found:
         app.out.line("There is no remote: add one with `gitmem remote add NAME URL`.")
 

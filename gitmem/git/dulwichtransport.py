@@ -26,6 +26,7 @@ from gitmem.git.transport import (
 )
 
 _ZERO = b"0" * 40
+_EMPTY_PACK = 32  # a header and a checksum: the server had nothing that we lack
 
 
 class DulwichTransport:
@@ -66,7 +67,7 @@ class DulwichTransport:
             except BaseException:
                 abort()
                 raise
-            if written:
+            if written > _EMPTY_PACK:
                 write.flush()
                 self._complete(store, write, abort)
             else:

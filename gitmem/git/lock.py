@@ -28,14 +28,16 @@ class BundleLock:
         self._path = os.path.join(state_dir, "lock")
         self._owner_path = os.path.join(state_dir, "lock.owner")
         self._lock: BaseFileLock | None = None
+        self._process = 0
 
     @contextlib.contextmanager
     def hold(self, purpose: str, *, wait: float = 30.0) -> Iterator[bool]:
         """Hold the lock; gives True where this call took it, False where the thread had it already."""
         from filelock import FileLock, Timeout
 
-        if self._lock is None:
+        if self._lock is None or self._process != os.getpid():  # a forked child takes its own
             self._lock = FileLock(self._path)
+            self._process = os.getpid()
         outermost = not self._lock.is_locked
         try:
             self._lock.acquire(timeout=wait, poll_interval=0.005)

@@ -263,6 +263,8 @@ def _has_deltas(index: bytes, pack: mmap.mmap) -> bool:
 def _entries(index: bytes, pack: bytes) -> Iterator[Packed]:
     offsets = _offsets(index)
     count = len(offsets)
+    if not offsets:
+        return  # a pack without objects, as some servers send
     ends = dict(zip(sorted(offsets), [*sorted(offsets)[1:], len(pack) - 20], strict=True))
     crcs = struct.unpack_from(f">{count}L", index, 8 + 1024 + count * 20)
     for number, offset in enumerate(offsets):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import InvalidContent, UsageError
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 Target = Literal["memory", "user"]
 TARGETS: tuple[Target, ...] = ("memory", "user")
+_MACHINE = (
+    "It names a path of this machine. If it is true here only, remove it and add it again with --machine: "
+    "then it enters no other machine's prompt."
+)
+_LOCAL_PATH = re.compile(
+    r"(?<![\w/:.])(?:~/|/(?:home|Users|root|mnt|media|opt|srv|var|usr|etc|tmp|data|Volumes)/)[\w.]|\b[A-Za-z]:\\\w"
+)
 _NEARLY_FULL = 80
 _PREVIEW = 80
 
@@ -50,6 +58,8 @@ class Answer:
     held: tuple[str, ...] = ()
     """Ids in quarantine of texts that wait for a person."""
     commit: str = ""
+    suggestion: str = ""
+    """What may be better done another way, if anything."""
 
     @property
     def percent(self) -> int:
@@ -112,10 +122,11 @@ class CuratedStore:
             return []
         tree = self._bundle.tree(revision)
         return _unique(
-            entry for path in self._paths(target, machine) for entry in _file(tree.read(path), path).entries
+            entry for path in self.paths(target, machine) for entry in _file(tree.read(path), path).entries
         )
 
-    def _paths(self, target: Target, machine: str | None) -> list[str]:
+    def paths(self, target: Target, machine: str | None = None) -> list[str]:
+        """The files of a store: the shared one, and that of a machine (this one unless named)."""
         machine = self._bundle.config.machine if machine is None else machine
         shared = [self.path(target)]
         return [*shared, self.path("memory", machine=machine)] if target == "memory" and machine else shared
@@ -177,7 +188,11 @@ class CuratedStore:
             return Message("memory", "; ".join(done.what))
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
-        return self._answer(done, published)
+        answer = self._answer(done, published)
+        local = any(names_local_path(one.content) for one in operations)
+        if local and published and target == "memory" and not machine and self._bundle.config.machine:
+            return replace(answer, suggestion=_MACHINE)
+        return answer
 
     def lay(
         self,
@@ -203,7 +218,7 @@ class CuratedStore:
         file = start
         others = sum(
             len(entry.text) + 3
-            for other in self._paths(target, None)
+            for other in self.paths(target, None)
             if other != path
             for entry in _file(edits.read(other), other).entries
         )
@@ -327,6 +342,11 @@ class Door:
             self.held.append(self.bundle.quarantine.hold(text, result, destination=where, origin=self.origin))
             return None
         return text
+
+
+def names_local_path(text: str) -> bool:
+    """Whether a text names a file of one machine."""
+    return _LOCAL_PATH.search(text) is not None
 
 
 def _file(data: bytes | None, path: str) -> CuratedFile:

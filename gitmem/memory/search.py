@@ -212,7 +212,7 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
     # A mark that the cut opened or closed is mended.
     if piece.rfind("\x02") > piece.rfind("\x03"):
         piece += "\x03"
-    if 0 <= piece.find("\x03") and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
+    if piece.find("\x03") >= 0 and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
         piece = "\x02" + piece
     return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
 

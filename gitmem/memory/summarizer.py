@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _RECAP = 500
 _FROM_MODEL = 1_500
 _SENTENCE = 280
-_END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")  # noqa: RUF001
+_END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")
 _MATERIAL = 12_000
 
 INSTRUCTION = """\
@@ -61,7 +61,7 @@ class ExtractiveSummarizer:
                 words = sum(1 for term in query.terms if holds(term, sentence))
                 score = words + 0.5 * passage.matches - 0.02 * number
                 # One that repeats the question says less than one that answers it.
-                score -= 0.4 * sentence.endswith(("?", "？"))  # noqa: RUF001
+                score -= 0.4 * sentence.endswith(("?", "？"))
                 scored.append((score, len(scored), sentence))
         chosen: list[tuple[int, str]] = []
         left = self._limit

@@ -31,12 +31,13 @@ from gitmem.git.transport import (
     throw_away,
 )
 from gitmem.git.tree import Tree
+from gitmem.memory.autosync import pause
 from gitmem.memory.edits import Edits
 from gitmem.memory.incoming import Checked, Flagged, check_incoming, check_snapshots
 from gitmem.memory.merging import merge_author, merge_commits, merge_message
 from gitmem.memory.retractions import is_retracted, retract
 from gitmem.okf import entries as okf
-from gitmem.okf import paths
+from gitmem.okf import paths, timestamps
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Change
 from gitmem.okf.events import EventsFile
@@ -311,7 +312,7 @@ class Sync:
                 done.snapshots.append(name)
 
     def _part_names(self, name: str, ours: Oid, theirs: Oid) -> bool:
-        """Two machines chose one name: theirs, which others know already, keeps it; ours gets the machine's."""
+        """Two machines chose one name: theirs, which others know, keeps it; ours gets the machine's."""
         _, tag = self._repository.store.peel(ours)
         machine = tag.tagger.email.rpartition("@")[2] if tag else self._bundle.config.machine
         other = f"{name}@{paths.safe_name(machine or 'here')}"
@@ -409,17 +410,17 @@ class Sync:
             return remotes[0]
         return self._remotes.get("origin")
 
-    def note(
-        self, remote: Remote, *, error: str = "", snapshots: Mapping[str, Oid] | None = None
-    ) -> None:
+    def note(self, remote: Remote, *, error: str = "", snapshots: Mapping[str, Oid] | None = None) -> None:
         """Remember how the last sync ended, for `sync status` and for backing off."""
         state = self.state(remote.name)
         now = self._bundle.now()
         if error:
+            failures = int(state.get("failures", 0)) + 1
             state |= {
                 "last_error": error,
                 "last_error_at": now,
-                "failures": int(state.get("failures", 0)) + 1,
+                "failures": failures,
+                "next_try": timestamps.stamp(self._bundle.clock() + pause(failures)),
             }
         else:
             state |= {"last_success": now, "failures": 0}

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from gitmem.git.objects import Oid
-from gitmem.index.compare import differences
 from gitmem.index.schema import VERSION
 from gitmem.memory.bundle import Bundle
 from hypothesis import HealthCheck, given, settings

@@ -570,7 +570,9 @@ def test_a_moved_snapshot_is_told(machines: Machines) -> None:
     a = machines.first()
     made = a.snapshots.create("good", origin=a.origin())
     machines.sync(a)
-    run_git(machines.hub, "update-ref", "refs/tags/snapshot/good", run_git(machines.hub, "rev-parse", "main~1"))
+    run_git(
+        machines.hub, "update-ref", "refs/tags/snapshot/good", run_git(machines.hub, "rev-parse", "main~1")
+    )
     machines.sync(a)
     assert made.commit == a.snapshots.get("good").commit
     assert "was moved on origin" in " ".join(a.warnings)

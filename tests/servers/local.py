@@ -189,7 +189,7 @@ def http_backend(root: Path, *, login: tuple[str, str] | None = None) -> Iterato
             self.rfile.readline()
             return b"".join(parts)
 
-        do_GET = do_POST = _serve  # noqa: N815 (the base class's words)
+        do_GET = do_POST = _serve
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True

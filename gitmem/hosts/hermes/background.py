@@ -7,28 +7,26 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.git.files import read_file
 from gitmem.hosts.hermes.home import Home
-from gitmem.okf import timestamps
 
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
     from gitmem.memory.bundle import Bundle
 
-_LONGEST = 60  # minutes between two tries with a remote that fails
-_FRESH = timedelta(minutes=10)
 # Kept, because a process object that goes away while its process runs is a warning.
 _started: list[subprocess.Popen[bytes]] = []
 
 
 def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough: bool = False) -> list[str]:
     """Start a sync with every remote that is due; gives the names. `shutdown` never waits for a network."""
+    from gitmem.memory.autosync import due
+
     started = []
     for remote in _remotes(bundle) if bundle.config.auto_sync else ():
-        if (remote.consent or not remote.pushes) and _is_due(bundle, remote.name, fresh_is_enough):
+        if due(bundle, remote, fresh_is_enough=fresh_is_enough):
             _start(["-C", bundle.root, "sync", remote.name], bundle.root, home, env)
             started.append(remote.name)
     return started
@@ -65,17 +63,6 @@ def _state(bundle: Bundle, name: str) -> dict[str, object]:
     from gitmem.memory.sync import Sync
 
     return dict(Sync(bundle, {}).state(name))
-
-
-def _is_due(bundle: Bundle, name: str, fresh_is_enough: bool) -> bool:
-    state = _state(bundle, name)
-    now = bundle.clock()
-    failed = timestamps.parse(str(state.get("last_error_at", "")))
-    count = state.get("failures")
-    if failed is not None and isinstance(count, int) and count:
-        return now - failed >= timedelta(minutes=min(2**count, _LONGEST))
-    succeeded = timestamps.parse(str(state.get("last_success", "")))
-    return not fresh_is_enough or succeeded is None or now - succeeded >= _FRESH
 
 
 def _start(arguments: list[str], directory: str, home: Home, env: Mapping[str, str]) -> None:
