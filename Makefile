@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: demo test lint check test-slow bench clean
+.PHONY: demo test lint check test-slow test-servers bench clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,12 @@ test: lint
 
 test-slow: $(VENV)/installed-dev
 	$(PYTEST) -m slow
+
+# Installs Debian's server packages (as root) and syncs through them: nginx, lighttpd, sshd, git daemon.
+SERVERS := git openssh-server openssh-client nginx-light fcgiwrap lighttpd openssl
+test-servers: $(VENV)/installed-dev
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SERVERS)
+	$(PYTEST) -m servers -rs
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
