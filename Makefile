@@ -37,7 +37,7 @@ test-slow: $(VENV)/installed-dev
 SERVERS := git openssh-server openssh-client nginx-light fcgiwrap lighttpd openssl
 test-servers: $(VENV)/installed-dev
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SERVERS)
-	$(PYTEST) -m servers -rs
+	$(PYTEST) -m servers -rfs
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -16,7 +16,8 @@ import itertools
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from gitmem.safety.rules import Rule
 from gitmem.safety.scanner import Scanner
@@ -32,7 +33,10 @@ def shapes(rules: tuple[Rule, ...], size: int) -> Iterator[tuple[str, str]]:
     yield "all anchors", _fill(" ".join(words) + " ", size)
     rng = random.Random(3)
     yield "all anchors, shuffled", " ".join(rng.choices(words, k=size // 6))[:size]
-    yield "pairs of anchors", _numbered(lambda n: f"{words[n % len(words)]} {words[n * 7 % len(words)]} {n} ", size)
+    yield (
+        "pairs of anchors",
+        _numbered(lambda n: f"{words[n % len(words)]} {words[n * 7 % len(words)]} {n} ", size),
+    )
     yield from _general(size)
 
 
@@ -45,11 +49,14 @@ def _against(rule: Rule, size: int) -> Iterator[tuple[str, str]]:
             yield f"{rule.id} example {number} {share:.0%} repeated", _fill(prefix + " ", size)
         # Without its last word an example nearly matches; a number makes every place another one.
         almost = example.rsplit(" ", 1)[0]
-        yield f"{rule.id} example {number} numbered", _numbered(lambda n, text=almost: f"{text} {n} ", size)  # type: ignore[misc]
+        yield f"{rule.id} example {number} numbered", _numbered(partial(_with_number, almost), size)
     anchor = rule.anchors[0].rstrip("*")
     need = rule.need[0].rstrip("*") if rule.need else ""
     yield f"{rule.id} anchors and needs", _numbered(lambda n: f"{anchor} {n} {need} ", size)
-    yield f"{rule.id} anchor and blanks", _numbered(lambda n: f"{anchor}{' ' * (n % 5)}.{' ' * (n % 3)}", size)
+    yield (
+        f"{rule.id} anchor and blanks",
+        _numbered(lambda n: f"{anchor}{' ' * (n % 5)}.{' ' * (n % 3)}", size),
+    )
 
 
 def _general(size: int) -> Iterator[tuple[str, str]]:
@@ -70,35 +77,72 @@ def _general(size: int) -> Iterator[tuple[str, str]]:
         "ignore ", "previous ", "instructions ", "ignore previous ", "all the your any ", "now ", "you now ", "system: ",
     ):  # fmt: skip
         yield f"repeated {text[:20]!a}", _fill(text, size)
-    yield "random words", " ".join("".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(size // 4))[:size]
+    yield (
+        "random words",
+        " ".join("".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(size // 4))[:size],
+    )
     yield "random letters", "".join(rng.choices(letters, k=size))
-    yield "random two-letter words", " ".join("".join(pair) for pair in rng.choices([*itertools.product(letters, repeat=2)], k=size // 3))[:size]
+    yield (
+        "random two-letter words",
+        " ".join("".join(pair) for pair in rng.choices([*itertools.product(letters, repeat=2)], k=size // 3))[
+            :size
+        ],
+    )
     yield "random one-letter words", " ".join(rng.choices(letters, k=size // 2))
     yield "random base64", base64.b64encode(rng.randbytes(size))[:size].decode()
-    yield "base64 pieces", " ".join(base64.b64encode(rng.randbytes(12)).decode() for _ in range(size // 17))[:size]
-    yield "base64 of text", " ".join(base64.b64encode(f"hello dear reader {n}".encode()).decode() for n in range(size // 25))[:size]
+    yield (
+        "base64 pieces",
+        " ".join(base64.b64encode(rng.randbytes(12)).decode() for _ in range(size // 17))[:size],
+    )
+    yield (
+        "base64 of text",
+        " ".join(base64.b64encode(f"hello dear reader {n}".encode()).decode() for n in range(size // 25))[
+            :size
+        ],
+    )
     yield "hex pieces", " ".join(rng.randbytes(10).hex() for _ in range(size // 21))[:size]
     yield "hex of text", " ".join(f"dear reader {n}".encode().hex() for n in range(size // 30))[:size]
-    yield "random unicode", "".join(chr(rng.choice([rng.randint(0xA0, 0x2FFF), rng.randint(0x1D400, 0x1D7FF)])) for _ in range(size))
+    yield (
+        "random unicode",
+        "".join(
+            chr(rng.choice([rng.randint(0xA0, 0x2FFF), rng.randint(0x1D400, 0x1D7FF)])) for _ in range(size)
+        ),
+    )
     yield "random marks", "".join(chr(rng.randint(0x300, 0x36F)) for _ in range(size))
-    yield "random marks of other scripts", "".join(chr(rng.choice([0x5B0, 0x5BC, 0x64B, 0x651, 0x93C, 0x94D, 0x3099])) for _ in range(size))
+    yield (
+        "random marks of other scripts",
+        "".join(chr(rng.choice([0x5B0, 0x5BC, 0x64B, 0x651, 0x93C, 0x94D, 0x3099])) for _ in range(size)),
+    )
     yield "random CJK", "".join(chr(rng.randint(0x4E00, 0x9FFF)) for _ in range(size))
-    yield "mixed disguises", _numbered(lambda n: f"%41&#66;\\x43 1gn0re{n} i g n o r e аb-\nc aGVsbG8gd29ybGQhISE= ", size)
-    yield "layers of everything", _numbered(lambda n: f"ign0re_previous%20instructions{n} &#105;gnore-\nall ", size)
-    yield "one long line of quotes", _numbered(lambda n: f'the phrase "ignore previous instructions {n}', size)
+    yield (
+        "mixed disguises",
+        _numbered(lambda n: f"%41&#66;\\x43 1gn0re{n} i g n o r e аb-\nc aGVsbG8gd29ybGQhISE= ", size),
+    )
+    yield (
+        "layers of everything",
+        _numbered(lambda n: f"ign0re_previous%20instructions{n} &#105;gnore-\nall ", size),
+    )
+    yield (
+        "one long line of quotes",
+        _numbered(lambda n: f'the phrase "ignore previous instructions {n}', size),
+    )
     yield "look-alike words", _numbered(lambda n: f"рrevious{n} ignоre аll ", size)
     yield "leet words", _numbered(lambda n: f"1gn0r3 pr3v10u5 {n} ", size)
+
+
+def _with_number(text: str, number: int) -> str:
+    return f"{text} {number} "
 
 
 def _fill(text: str, size: int) -> str:
     return (text * (size // len(text) + 1))[:size]
 
 
-def _numbered(make: object, size: int) -> str:
+def _numbered(make: Callable[[int], str], size: int) -> str:
     parts: list[str] = []
     length = 0
     for number in itertools.count():
-        part = make(number)  # type: ignore[operator]
+        part = make(number)
         parts.append(part)
         length += len(part)
         if length >= size:
@@ -134,7 +178,9 @@ def main() -> int:
     print(f"{len(times)} shapes of {options.size:,} characters")
     for taken, name in times[: options.top]:
         print(f"  {taken:7.1f} ms  {name}")
-    print(f"worst {times[0][0]:.1f} ms, median {times[len(times) // 2][0]:.1f} ms, limit {options.limit:.0f} ms")
+    print(
+        f"worst {times[0][0]:.1f} ms, median {times[len(times) // 2][0]:.1f} ms, limit {options.limit:.0f} ms"
+    )
     return int(times[0][0] > options.limit)
 
 

@@ -25,7 +25,6 @@ from datetime import UTC, datetime, timedelta
 from gitmem.config import Config
 from gitmem.index import english
 from gitmem.index.query import parse
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.creation import create
 from gitmem.memory.search import Wanted
 
@@ -79,7 +78,8 @@ def conversations(path: str) -> Iterator[Conversation]:
         talks = []
         numbers = sorted(int(key[8:]) for key in found if re.fullmatch(r"session_\d+", key))
         for number in numbers:
-            at = datetime.strptime(found[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+            said = found[f"session_{number}_date_time"] + " +0000"
+            at = datetime.strptime(said, "%I:%M %p on %d %B, %Y %z")
             turns = [(turn["dia_id"], turn["speaker"], turn["text"]) for turn in found[f"session_{number}"]]
             talks.append(Talk(number, at.replace(tzinfo=UTC), turns))
         questions = []
@@ -117,7 +117,7 @@ def ours(conversation: Conversation, root: str, *, utterances: bool, undated: bo
 
     def ask(question: str) -> tuple[list[int], list[set[str]]]:
         index = bundle.index.current()
-        ranked = bundle.recall.ranked(index, parse(question), Wanted())
+        ranked = bundle.recall.ranked(index, parse(question, strict=False), Wanted())
         sessions = [int(one.session.removeprefix("session-")) for one in ranked]
         found = bundle.search(question, limit=10)
         return sessions, [said.get(hit.key.id, set()) for hit in found.hits]

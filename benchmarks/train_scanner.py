@@ -278,15 +278,16 @@ def windows(words: list[str]) -> list[list[str]]:
 
 def vector(words: list[str]) -> Vector:
     """The features of one stretch, as the model adds them up."""
-    values: Counter[int] = Counter()
+    values: defaultdict[int, float] = defaultdict(float)
     scale = 1 / sqrt(len(words) + 3)
     before = 0
     for word in words:
+        word = m.NUMBER if word.isdigit() else word  # noqa: PLW2901
         number = m.word_hash(word)
-        values[number & m.MASK] += 1  # type: ignore[assignment]
+        values[number & m.MASK] += 1
         values[m.pair_hash(before, number)] += 1
         for piece in m.piece_hashes(word):
-            values[piece] += m.PIECES  # type: ignore[assignment]
+            values[piece] += m.PIECES
         before = number
     return [(index, value * scale) for index, value in values.items()]
 
@@ -296,7 +297,11 @@ def examples(rows: list[Row]) -> list[tuple[Vector, int, float]]:
     sizes = Counter(row["group"] for row in rows)
     made: list[tuple[Vector, int, float]] = []
     for row in rows:
-        if not row["source"].startswith(ALLOWED) or row["tier"] == "obfuscated" or row["source"] == "atr-mal-skill":
+        if (
+            not row["source"].startswith(ALLOWED)
+            or row["tier"] == "obfuscated"
+            or row["source"] == "atr-mal-skill"
+        ):
             continue
         parts = windows(words_of(fold(row["text"])))
         weight = 1.0 if len(parts) == 1 else 0.5
@@ -344,7 +349,9 @@ def quantise(weights: list[float], bias: float, threshold: float) -> bytes:
     """The weights file: one byte a feature, the few largest cut to the range."""
     largest = sorted(map(abs, weights))[-200]
     unit = largest / 127
-    return m.Model.to_bytes([max(-127, min(127, round(weight / unit))) for weight in weights], unit, bias, threshold)
+    return m.Model.to_bytes(
+        [max(-127, min(127, round(weight / unit))) for weight in weights], unit, bias, threshold
+    )
 
 
 def report(rows: list[Row], scanner: Scanner, title: str) -> None:

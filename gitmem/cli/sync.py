@@ -16,6 +16,7 @@ from gitmem.errors import FoundSomething, GitMemError, UsageError
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
     from gitmem.memory.archiving import Archived
+    from gitmem.memory.bundle import Bundle
     from gitmem.memory.sync import Sync, Synced
 
 
@@ -182,8 +183,6 @@ def run(
             f"started: {', '.join(started)}" if started else "No remote is due."
         )
         return
-    from gitmem.memory.archiving import archive_overfull
-
     bundle = app.bundle if dry_run else app.whole_bundle
     syncing = _sync(app, timeout=timeout, prefer=transport or "")
     if to_file:
@@ -199,12 +198,18 @@ def run(
         if from_file
         else syncing.run(name, dry_run=dry_run, allow_unrelated=allow_unrelated)
     )
-    archived = [] if dry_run else archive_overfull(bundle)
+    archived = _archive(bundle) if done.received and not dry_run else []
     _tell(app, done, archived, as_json)
     if done.held:
         raise FoundSomething(
             f"{count(len(done.held), 'entry', 'entries')} held back: see `gitmem quarantine list`."
         )
+
+
+def _archive(bundle: Bundle) -> list[Archived]:
+    from gitmem.memory.archiving import archive_overfull
+
+    return archive_overfull(bundle)
 
 
 def _tell(app: App, done: Synced, archived: list[Archived], as_json: bool) -> None:
@@ -223,11 +228,12 @@ def _tell(app: App, done: Synced, archived: list[Archived], as_json: bool) -> No
                 "snapshots": done.snapshots,
                 "dry_run": done.dry_run,
                 "archived": [text for store in archived for text in store.texts],
-                "changes": told.as_json(came),
+                "changes": told.as_json(came) if came else [],
             }
         )
         return
-    told.tell(app.out, came)
+    if came:
+        told.tell(app.out, came)
     app.out.line(
         green("would sync " if done.dry_run else "synced "),
         f"with {done.remote}: {count(done.received, 'commit')} came, {done.sent} went",

@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.git.objects import Oid
@@ -152,24 +152,22 @@ class DulwichTransport:
         dulwich has no setting for the one, and forgets the other where it fails.
         """
         opened: list[Any] = []
-        connect = getattr(client, "_connect", None)
-        if connect is not None:
-
-            def noted(*arguments: Any, **options: Any) -> Any:
-                made = connect(*arguments, **options)
-                opened.append(made[0])
-                return made
-
-            client._connect = noted
+        pool = getattr(client, "pool_manager", None)
+        if pool is not None:
+            pool.request = _noting(pool.request, opened.append)
+        elif hasattr(client, "_connect"):
+            client._connect = _noting(client._connect, lambda made: opened.append(made[0]))
         before = socket.getdefaulttimeout()
         socket.setdefaulttimeout(self._timeout)
         try:
             yield
         finally:
             socket.setdefaulttimeout(before)
-            for protocol in opened:
+            for one in opened:
                 with contextlib.suppress(Exception):  # it may be closed already, or broken
-                    protocol.close()
+                    one.close()
+            if pool is not None:
+                pool.clear()
 
     def _error(self, url: str, error: BaseException) -> RemoteError:
         for cause in _causes(error):
@@ -191,6 +189,15 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (ConnectionRefusedError, "nobody listens there"),
     (ConnectionError, "the connection broke"),
 )
+
+
+def _noting(call: Callable[..., Any], note: Callable[[Any], object]) -> Callable[..., Any]:
+    def noted(*arguments: Any, **options: Any) -> Any:
+        made = call(*arguments, **options)
+        note(made)
+        return made
+
+    return noted
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gitmem.git.files import DiskGroup, durable_directory
+from gitmem.git.files import DiskGroup, durable_directory, ensure_directory
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
@@ -115,7 +115,7 @@ class StagedPack:
         """Give both files their names; they survive a power cut when this returns."""
         if self._is_empty:
             return
-        os.makedirs(self._directory, exist_ok=True)
+        ensure_directory(self._directory)
         for suffix in (".pack", ".idx"):
             os.replace(self._stem + suffix, os.path.join(self._directory, self.name + suffix))
         durable_directory(self._directory)

@@ -79,8 +79,9 @@ class Repository:
             raise BundleUnusable(
                 f"HEAD is {where}, and gitmem commits to main only: run `git checkout main` first."
             )
+        present = os.listdir(self.git_dir)
         for name, what in _UNDER_WAY.items():
-            if os.path.exists(os.path.join(self.git_dir, name)):
+            if name in present:
                 raise BundleBusy(f"{what} is under way in this bundle: finish or abort it with git first.")
 
 

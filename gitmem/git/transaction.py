@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.git.asides import FilesAside
-from gitmem.git.files import DiskGroup, disk_error, durable_directory
+from gitmem.git.files import DiskGroup, disk_error, durable_directory, ensure_directory
 from gitmem.git.gitlocks import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
@@ -73,7 +73,7 @@ class _TipMoved(Exception):
 def writing(repository: Repository, purpose: str, *, wait: float = 30.0) -> Iterator[None]:
     """Hold the bundle lock; what a dead writer left is mended before anything else."""
     try:
-        os.makedirs(repository.scratch, exist_ok=True)
+        ensure_directory(repository.scratch)
         with repository.lock.hold(purpose, wait=wait):
             # Also within a longer hold: our own last commit may have left something to mend.
             recover(repository)
@@ -189,7 +189,7 @@ class _Steps:
         self._leaves = leaves
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
-        os.makedirs(os.path.dirname(branch), exist_ok=True)
+        ensure_directory(os.path.dirname(branch))
         self._index_lock = PreparedLock(repository.worktree.index_path, aside + "-index")
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")

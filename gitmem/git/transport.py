@@ -186,4 +186,6 @@ def remote_ref(remote: str) -> str:
 
 def is_travelling(ref: str) -> bool:
     """Whether a ref goes to remotes: `main` and named snapshots."""
+    if ref.endswith("^{}"):  # not a ref: what servers add to say which commit a tag names
+        return False
     return ref == BRANCH or (ref.startswith(SNAPSHOTS) and not ref.startswith(SNAPSHOTS + "auto/"))

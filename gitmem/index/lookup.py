@@ -243,14 +243,14 @@ class Lookup:
         marks = ", ".join("?" for _ in listed)
         return dict(
             self._database.rows(
-                f"SELECT session, count(*) FROM span WHERE session IN ({marks}) GROUP BY session",  # noqa: S608
+                f"SELECT session, count(*) FROM span WHERE session IN ({marks}) GROUP BY session",
                 listed,
             )
         )
 
     def _sessions(self, where: str, values: Iterable[Any]) -> list[SessionFacts]:
         columns = ", ".join(column.name for column in fields(SessionFacts))
-        found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))  # noqa: S608
+        found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))
         return [SessionFacts(*row) for row in found]
 
     # Retractions and links
@@ -284,7 +284,7 @@ class Lookup:
         marks = ", ".join("?" for _ in listed)
         found = self._database.rows(
             "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
-            f"WHERE l.to_seq IS NULL AND l.target IN ({marks}) AND p.name IN ({marks})",  # noqa: S608
+            f"WHERE l.to_seq IS NULL AND l.target IN ({marks}) AND p.name IN ({marks})",
             (*listed, *listed),
         )
         return [(source, target) for source, target in found]

@@ -25,6 +25,8 @@ _LONGEST_WORD = 64
 _TOKEN = re.compile(r'(-?)"([^"]*)"(\*?)|(\S+)')
 # What the word table takes for a word: letters, digits and the marks on them.
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
+# Words that are only written together: `self-portrait`, `artists/bands`.
+_COMPOUND = re.compile(r"\W*[^\W\d_]{3,}(?:[-/–—][^\W\d_]{3,})+\W*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,13 @@ class Query:
         return " ".join(term.text for term in self.terms)
 
 
-def parse(text: str) -> Query:
-    """The query that the text spells; without terms where there is nothing to look for."""
-    reader = _Reader()
+def parse(text: str, *, strict: bool = True) -> Query:
+    """The query that the text spells; without terms where there is nothing to look for.
+
+    A question in plain words is read with `strict` off: then nothing is required and nothing excluded, because
+    quotation marks and hyphens are only how people write.
+    """
+    reader = _Reader(strict)
     for minus, quoted, star, plain in _TOKEN.findall(text[:_MOST_CHARACTERS]):
         if plain:
             reader.plain(plain)
@@ -80,17 +86,18 @@ def parse(text: str) -> Query:
 class _Reader:
     """Collects terms; `OR` and `AND` tie the term before them to the one behind."""
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool) -> None:
+        self._strict = strict
         self._found: list[Term] = []
         self._required: set[int] = set()
         self._excluded: list[Term] = []
         self._tie = ""
 
     def plain(self, token: str) -> None:
-        if token in ("OR", "AND") and self._found:
+        if self._strict and token in ("OR", "AND") and self._found:
             self._tie = token
             return
-        excluded = len(token) > 1 and token[0] == "-" and token[1] != "-"
+        excluded = self._strict and len(token) > 1 and token[0] == "-" and token[1] != "-"
         token = token.lstrip("-") if excluded else token
         prefix = token.endswith("*")
         for run in grams.runs(token):
@@ -101,8 +108,8 @@ class _Reader:
             return
         if prefix and len(pieces) == 1:
             self._add([Term("prefix", (pieces[0],))], excluded)
-        elif len(pieces) > 1 and len(pieces) <= 4:
-            # `re-use`, `v1.2` and `it's`: its parts side by side, as the text has them.
+        elif 1 < len(pieces) <= 4 and not _COMPOUND.fullmatch(token):
+            # `v1.2`, `gpt-4o` and `it's`: its parts side by side, as the text has them.
             contracted = pieces[0] if len(pieces[-1]) <= 2 and "'" in token.replace("’", "'") else ""
             self._add([_word(contracted) if contracted else Term("phrase", (" ".join(pieces),))], excluded)
         else:
@@ -115,6 +122,9 @@ class _Reader:
         if words:
             kind: Kind = "prefix" if prefix else "phrase" if len(words) > 1 else "word"
             terms.append(Term(kind, (" ".join(words)[:1000],)))
+        if not self._strict:
+            self._add([*terms, *map(_word, words if len(words) > 1 else ())], False)
+            return
         self._add(terms, excluded, required=True)
 
     def _add(self, terms: list[Term], excluded: bool, required: bool = False) -> None:

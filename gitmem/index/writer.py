@@ -67,7 +67,7 @@ class Writer:
         self._last_entry = self._next("entry") - 1
 
     def _next(self, table: str) -> int:
-        found = self._database.row(f"SELECT max(id) FROM {table}")  # noqa: S608 (our own names)
+        found = self._database.row(f"SELECT max(id) FROM {table}")
         return (found[0] or 0) + 1 if found else 1
 
     # Commits
@@ -196,7 +196,7 @@ class Writer:
         sql = self._sql
         gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq < 0").fetchall()
         for table in ("listing_path", "listing"):
-            sql.execute(f"DELETE FROM {table}")  # noqa: S608
+            sql.execute(f"DELETE FROM {table}")
         sql.execute("DELETE FROM span WHERE from_seq < 0")
         for (entry,) in gone:
             self._drop_if_nowhere(entry)
@@ -209,15 +209,15 @@ class Writer:
         sql = self._sql
         for table in ("path_change", "trailer"):
             sql.execute(
-                f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)",  # noqa: S608
+                f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)",
                 (seq,),
             )
         sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
         self.drop_listings()
         gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq > ?", (seq,)).fetchall()
         for table in ("span", "link", "session", "retraction"):
-            sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))  # noqa: S608
-            sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))  # noqa: S608
+            sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))
+            sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))
         for (entry,) in gone:
             self._drop_if_nowhere(entry)
         self._last_entry = self._next("entry") - 1

@@ -296,7 +296,8 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
         )
     told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
     if published:
-        told.append(f"Recovered {len(events)} events of a writer that ended without a flush.")
+        many = "1 event" if len(events) == 1 else f"{len(events)} events"
+        told.append(f"Recovered {many} of a writer that ended without a flush.")
     return told
 
 

@@ -305,6 +305,11 @@ class Bundle:
 
     def recover_journals(self) -> list[str]:
         """Commit what processes that died left in their journals; told in `warnings` too."""
+        try:
+            if not os.listdir(self.journal_dir):
+                return []
+        except FileNotFoundError:
+            return []
         from gitmem.memory.buffer import recover
 
         told = recover(self)

@@ -212,18 +212,27 @@ class Diagnosis:
     def _journals(self) -> Iterator[Problem]:
         if not os.path.isdir(self._bundle.journal_dir):
             return
-        from gitmem.memory.journal import abandoned
+        from gitmem.memory.abandoned import abandoned, damaged
 
-        events = 0
+        events, unreadable = 0, 0
         for journal in abandoned(self._bundle.journal_dir):
             events += len(journal.records)
+            unreadable += bool(journal.problems)
             journal.release()
-        if events:
+        if events or unreadable:
+            also = f"; {unreadable} can not be read in full" if unreadable else ""
             yield Problem(
                 "journal",
-                f"A process ended without a flush and left events in its journal ({events}).",
+                f"A process ended without a flush and left events in its journal ({events}{also}).",
                 "The next session commits them; so does `gitmem doctor --fix`.",
                 fix=self._recover_journals,
+            )
+        for path in damaged(self._bundle.journal_dir):
+            yield Problem(
+                "journal",
+                f"Some lines of a journal could not be read: {path} holds them.",
+                "What could be read is committed. Look at the file, and remove it when you are done.",
+                serious=False,
             )
 
     def _recover_journals(self) -> str:

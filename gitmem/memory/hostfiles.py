@@ -76,6 +76,9 @@ class Notice:
     content: str = ""
     old_text: str = ""
     origin: Origin = field(default_factory=Origin)
+    journal: str = ""
+    number: int = 0
+    """Where it stands: a notice is used once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gitmem.errors import GitMemError, UnsafePath
 from gitmem.git.ancestry import is_ancestor
@@ -113,7 +114,7 @@ def _differences(
         if prefix.count("/") > MAX_DEPTH:
             raise RefusedFetch(f"The remote sends directories deeper than {MAX_DEPTH} levels.")
         left = room.store.tree(before) if before else {}
-        right = _checked_tree(room, after, prefix)
+        right = _checked_tree(room, after, prefix, left)
         for name, entry in right.items():
             was = left.get(name)
             if was == entry:
@@ -128,15 +129,22 @@ def _differences(
                 yield path, (was if was and not was.is_directory else None), entry
 
 
-def _checked_tree(room: Repository, oid: Oid, prefix: str) -> dict[bytes, TreeEntry]:
+def _checked_tree(
+    room: Repository, oid: Oid, prefix: str, known: Mapping[bytes, TreeEntry]
+) -> dict[bytes, TreeEntry]:
+    """A tree whose entries may enter. Those that `known` has under the same name and mode were looked at."""
     kind, raw = room.store.read(oid)
     if kind != b"tree":
         raise RefusedFetch(f"The remote sends a {kind.decode()} where a directory belongs.")
     found = parse_tree(raw)
     if render_tree(found) != raw:
         raise RefusedFetch(f"The remote sends a damaged directory at {prefix or 'the root'!r}.")
-    folded: dict[str, str] = {}
-    for name, entry in found.items():
+    fresh = [
+        (name, entry)
+        for name, entry in found.items()
+        if (was := known.get(name)) is None or was.mode != entry.mode
+    ]
+    for name, entry in fresh:
         try:
             text = name.decode()
             paths.check_path(prefix + text)
@@ -148,12 +156,25 @@ def _checked_tree(room: Repository, oid: Oid, prefix: str) -> dict[bytes, TreeEn
             raise RefusedFetch(
                 f"The remote sends {prefix + text!r} as a program: only scripts of skills may be."
             )
-        rival = folded.setdefault(paths.fold(text), text)
+    if any(name not in known for name, _ in fresh):
+        _refuse_collisions(found)
+    return found
+
+
+def _refuse_collisions(names: Iterable[bytes]) -> None:
+    folded: dict[str, str] = {}
+    for name in names:
+        text = name.decode()
+        rival = folded.setdefault(_folded(text), text)
         if rival != text:
             raise RefusedFetch(
                 f"The remote sends {rival!r} and {text!r}, which some systems take for one file."
             )
-    return found
+
+
+@lru_cache(maxsize=65536)  # a directory is looked at again with every commit that adds to it
+def _folded(name: str) -> str:
+    return paths.fold(name)
 
 
 def _may_run(path: str) -> bool:

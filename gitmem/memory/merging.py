@@ -27,9 +27,17 @@ class UnrelatedHistories(GitMemError):
     """Two memories that have no commit in common."""
 
 
-def merge_commits(repository: Repository, ours: Oid, theirs: Oid, *, allow_unrelated: bool = False) -> Edits:
-    """Edits over our tree that make it the merge of two commits."""
-    bases = merge_bases(repository, ours, theirs)
+def merge_commits(
+    repository: Repository,
+    ours: Oid,
+    theirs: Oid,
+    *,
+    allow_unrelated: bool = False,
+    bases: list[Oid] | None = None,
+) -> Edits:
+    """Edits over our tree that make it the merge of two commits; `bases` where they are known already."""
+    if bases is None:
+        bases = merge_bases(repository, ours, theirs)
     if not bases and not allow_unrelated:
         raise UnrelatedHistories(
             "The remote holds another memory: the two have no commit in common.",

@@ -15,7 +15,8 @@ from datetime import datetime
 
 from gitmem.index.dates import Mention
 from gitmem.index.documents import CONCEPT
-from gitmem.index.find import Candidate, Candidates, Place, fold
+from gitmem.index.find import Candidate, Candidates, Place
+from gitmem.index.marking import fold
 from gitmem.okf import timestamps
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.

@@ -123,10 +123,14 @@ class Recall:
         """Recaps of the sessions that answer a question; the current session's lineage is left out."""
         index = self._bundle.index.current()
         try:
-            return self._recalled(index, parse(query), wanted or Wanted(), limit, current, order)
+            return self._recalled(
+                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+            )
         except IndexTrouble as trouble:
             index = self._bundle.index.trusted(trouble)
-            return self._recalled(index, parse(query), wanted or Wanted(), limit, current, order)
+            return self._recalled(
+                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+            )
 
     def ranked(self, index: Index, query: Query, wanted: Wanted, *, current: str = "") -> list[RankedSession]:
         """The sessions that answer, best first, each by its root."""

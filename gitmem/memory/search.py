@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UsageError
 from gitmem.index.database import IndexTrouble
 from gitmem.index.dates import mentions
-from gitmem.index.find import CANDIDATES, Candidates, Filters, find, marked, shared_scopes
+from gitmem.index.filters import Filters, shared_scopes
+from gitmem.index.find import CANDIDATES, Candidates, find
+from gitmem.index.marking import marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.outlet import Outlet
 from gitmem.memory.ranking import Ranked, Ranking, Settings

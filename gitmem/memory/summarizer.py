@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gitmem.errors import GitMemError
-from gitmem.index.find import holds
+from gitmem.index.marking import holds
 from gitmem.index.query import Query
 
 if TYPE_CHECKING:

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
-from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.ancestry import is_ancestor, merge_bases, only_in
 from gitmem.git.files import read_file, replace_file
-from gitmem.git.message import Message
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
-from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
 from gitmem.git.transport import (
     Fetched,
     RemoteError,
@@ -30,20 +28,18 @@ from gitmem.git.transport import (
     take_over,
     throw_away,
 )
-from gitmem.git.tree import Tree
 from gitmem.memory.autosync import pause
-from gitmem.memory.edits import Edits
-from gitmem.memory.incoming import Checked, Flagged, check_incoming, check_snapshots
-from gitmem.memory.merging import merge_author, merge_commits, merge_message
-from gitmem.memory.retractions import is_retracted, retract
-from gitmem.okf import entries as okf
 from gitmem.okf import paths, timestamps
-from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Change
-from gitmem.okf.events import EventsFile
+
+# Most syncs find nothing new: what only others need is imported where it is used.
 
 if TYPE_CHECKING:
+    from gitmem.git.transaction import Draft
+    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.incoming import Flagged
+    from gitmem.okf.entries import Change
 
 _TRIES = 8
 
@@ -140,7 +136,7 @@ class Sync:
             if not remote.pulls:
                 return fetched
             self._refuse_rewritten(remote, Repository("", room_dir.git_dir), last, fetched.main)
-            if fetched.main is not None:
+            if fetched.main is not None and not self._knows(fetched):
                 room = Repository("", room_dir.git_dir)
                 try:
                     self._take(
@@ -152,6 +148,13 @@ class Sync:
             repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
         return fetched
 
+    def _knows(self, fetched: Fetched) -> bool:
+        """Whether the remote has nothing that we lack."""
+        refs = self._repository.refs
+        return fetched.main == self._bundle.tip and all(
+            refs.read(SNAPSHOTS + name) == oid for name, oid in fetched.snapshots.items()
+        )
+
     def _take(
         self,
         room: Repository,
@@ -162,6 +165,9 @@ class Sync:
         dry_run: bool,
         allow_unrelated: bool,
     ) -> None:
+        from gitmem.memory.incoming import Checked, check_incoming, check_snapshots
+        from gitmem.memory.merging import merge_commits
+
         main = fetched.main
         assert main is not None
         tip = self._bundle.tip
@@ -210,18 +216,22 @@ class Sync:
 
     def _merge(self, theirs: Oid, *, allow_unrelated: bool) -> None:
         """Join their commit with the present tip, as a fast-forward or as the merge commit."""
+        from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
+        from gitmem.memory.merging import merge_author, merge_commits, merge_message
+
         repository = self._repository
 
         def plan(ours_tree: Tree) -> Draft | None:
             ours = self._bundle.tip
-            if is_ancestor(repository, theirs, ours):
+            bases = merge_bases(repository, ours, theirs)
+            if bases == [theirs]:
                 return None
             who = merge_author(repository, ours, theirs)
-            if is_ancestor(repository, ours, theirs):
+            if bases == [ours]:
                 wanted = repository.tree(theirs)
                 forward = {change.path: change.new for change in ours_tree.changes(wanted)}
                 return Draft(forward, merge_message(ours, theirs), who, who, adopts=theirs)
-            edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated)
+            edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
             return Draft(edits.finished(), merge_message(ours, theirs), who, who, merges=theirs)
 
         for _ in range(20):
@@ -237,6 +247,8 @@ class Sync:
 
     def _keep_what_was_taken(self, before: Tree) -> None:
         """Entries that another machine retracted keep their text in this machine's quarantine."""
+        from gitmem.memory.retractions import is_retracted
+        from gitmem.okf import entries as okf
         from gitmem.safety.verdict import Finding, Result, Verdict
 
         after = self._bundle.tree()
@@ -264,6 +276,8 @@ class Sync:
         """Entries that the shipped rules block are retracted by a commit of their own; their text is kept."""
         if not flagged:
             return
+        from gitmem.git.message import Message
+
         origin = self._bundle.origin(source="sync", reason="the scanner blocks it")
 
         def work(edits: Edits) -> Message | None:
@@ -274,6 +288,11 @@ class Sync:
         self._bundle.commit(work, purpose="hold", origin=origin)
 
     def _hold_one(self, edits: Edits, flag: Flagged, origin: Any) -> str:
+        from gitmem.memory.retractions import retract
+        from gitmem.okf import entries as okf
+        from gitmem.okf.curated import CuratedFile
+        from gitmem.okf.events import EventsFile
+
         data = edits.read(flag.path)
         if data is None or flag.entry.key not in okf.parts_of(flag.path, data):
             return ""

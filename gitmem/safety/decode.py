@@ -54,13 +54,14 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield Layer("underscores", folded)
     if "-\n" in folded and _BROKEN.search(folded):
         yield from _pieces("hyphenation", _BROKEN, lambda _: "", folded)
-    odd = {word for word in words if not word.isalpha()}
+    odd = {word for word in words if not word.isalpha() and not word.isdigit()}
     if "$" in folded or "@" in folded:
         odd.update(token.strip(_PUNCTUATION) for token in folded.split() if "$" in token or "@" in token)
     if any(_unleet(token) in known for token in odd):
         yield from _pieces("leet spelling", _LEET_WORD, lambda match: _unleet(match.group()), folded)
-    lengths = "".join("1" if len(word) == 1 else "0" for word in words)
-    if "11111" in lengths:
+    longest = max(map(len, words), default=0)
+    lengths = bytes(map(len, words)) if longest < 256 else bytes(min(len(word), 255) for word in words)
+    if b"\1\1\1\1\1" in lengths:
         yield from _spaced_out(text)
     if any(sign in folded for sign in _ROT13_SIGNS):
         yield Layer("rot13", codecs.encode(folded, "rot13"))
@@ -72,12 +73,12 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield from _pieces("HTML entities", _ENTITY, _entity, text)
     if "\\" in text:
         yield from _pieces("escapes", _ESCAPE, _unescape, text)
-    if max(map(len, words), default=0) >= 12:
+    if longest >= 12:
         for match in _RUN.finditer(text):
             for name, decode in (("base64", _base64), ("hex", _hex), ("base32", _base32)):
                 if (decoded := decode(match.group())) is not None:
                     yield Layer(name, fold(decoded), match.span())
-    if "2222222" in "".join("2" if len(word) == 2 else "0" for word in words):
+    if b"\2\2\2\2\2\2\2" in lengths:
         for match in _HEX_PAIRS.finditer(text):
             if (decoded := _hex(match.group())) is not None:
                 yield Layer("hex", fold(decoded), match.span())

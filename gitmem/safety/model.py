@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import accumulate
 from math import log2, sqrt
+from operator import add
 from typing import TYPE_CHECKING
 
 from gitmem.safety.unicode import words_of
@@ -29,7 +30,9 @@ WINDOW, STEP = 48, 24  # words
 LONGEST = 24  # letters of a word; what is longer is cut into pieces of this length
 PIECES = 0.3  # what a piece of a word counts beside a whole word
 LENGTH_PENALTY = 0.35  # a long text has more windows, and so more chances to look suspicious
-_MAX_WORDS = 4000  # different words whose pieces are looked at in one text
+NUMBER = "0"  # all numbers count as one word
+_START = (0.0, 0, 0)
+_MAX_WORDS = 2000  # different words whose pieces are looked at in one text
 _HEADER = struct.Struct("<4sBfff")  # magic, bits, value of one unit, bias, threshold
 _MAGIC = b"GMS1"
 
@@ -39,9 +42,14 @@ def word_hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "replace"))
 
 
+def pair_halves(number: int) -> tuple[int, int]:
+    """What a word brings to the number of a pair as its first and as its second word."""
+    return number * 0x9E3779B1 & 0xFFFFFFFF, (number * 0x85EBCA6B ^ 0x5BD1E995) & 0xFFFFFFFF
+
+
 def pair_hash(first: int, second: int) -> int:
-    """The number of two words in a row."""
-    return ((first * 0x9E3779B1) ^ (second * 0x85EBCA6B) ^ 0x5BD1E995) >> 7 & MASK
+    """The number of two words in a row; 0 stands before the first word."""
+    return (pair_halves(first)[0] ^ pair_halves(second)[1]) >> 7 & MASK
 
 
 def piece_hashes(word: str) -> Iterator[int]:
@@ -68,7 +76,7 @@ class Model:
     unit: float
     bias: float
     threshold: float
-    _known: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[str, tuple[float, int, int]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def shipped() -> Model | None:
@@ -111,40 +119,50 @@ class Model:
         words = split_words(words)
         if not words:
             return self.bias
-        sums = [0.0, *accumulate(self._values(words))]
+        entries = self._entries(words)
+        found = [entries[word] for word in words]
+        weights = self.weights
+        before = [_START, *found[:-1]]
+        pairs = [
+            weights[(left ^ right) >> 7 & MASK]
+            for (_, left, _), (_, _, right) in zip(before, found, strict=True)
+        ]
+        sums: list[float] = [0.0, *accumulate(map(add, (value for value, _, _ in found), pairs))]
         total = len(words)
         if total <= WINDOW + 8:
-            return self.bias + sums[total] * self.unit / sqrt(total + 3)
+            return self.bias + self.unit * sums[total] / sqrt(total + 3)
         starts = range(0, total - 8, STEP)
-        best = max((sums[min(start + WINDOW, total)] - sums[start]) / sqrt(min(WINDOW, total - start) + 3) for start in starts)
-        return self.bias + best * self.unit - LENGTH_PENALTY * log2(len(starts))
+        best = max(
+            (sums[min(start + WINDOW, total)] - sums[start]) / sqrt(min(WINDOW, total - start) + 3)
+            for start in starts
+        )
+        return float(self.bias + best * self.unit - LENGTH_PENALTY * log2(len(starts)))
 
-    def _values(self, words: list[str]) -> Iterator[float]:
-        weights, mask = self.weights, MASK
-        here: dict[str, tuple[int, float]] = {}
-        before = 0
-        for word in words:
-            entry = here.get(word)
-            if entry is None:
-                # A bound that ordinary texts never meet: looking at pieces is what costs time.
-                entry = here[word] = self._value(word) if len(here) < _MAX_WORDS else self._bare_value(word)
-            number, value = entry
-            yield value + weights[((before * 0x9E3779B1) ^ (number * 0x85EBCA6B) ^ 0x5BD1E995) >> 7 & mask]
-            before = number
+    def _entries(self, words: list[str]) -> dict[str, tuple[float, int, int]]:
+        """For every different word its value, and its two halves of the numbers of pairs."""
+        known = self._known
+        if len(known) > 50_000:  # a cache for a process that lives long
+            known.clear()
+        entries = dict.fromkeys(words, _START)
+        for number, word in enumerate(entries):
+            # A bound that ordinary texts never meet: looking at pieces is what costs time.
+            if number >= _MAX_WORDS:
+                entries[word] = self._entry(word, pieces=False)
+            else:
+                entry = known.get(word)
+                if entry is None:
+                    entry = known[word] = self._entry(word)
+                entries[word] = entry
+        return entries
 
-    def _value(self, word: str) -> tuple[int, float]:
-        entry = self._known.get(word)
-        if entry is None:
-            number, value = self._bare_value(word)
-            entry = (number, value + PIECES * sum(self.weights[piece] for piece in piece_hashes(word)))
-            if len(self._known) > 50_000:  # a cache for a process that lives long
-                self._known.clear()
-            self._known[word] = entry
-        return entry
-
-    def _bare_value(self, word: str) -> tuple[int, float]:
+    def _entry(self, word: str, *, pieces: bool = True) -> tuple[float, int, int]:
+        if word.isdigit():
+            word = NUMBER
         number = word_hash(word)
-        return number, self.weights[number & MASK]
+        value: float = self.weights[number & MASK]
+        if pieces:
+            value += PIECES * sum(self.weights[piece] for piece in piece_hashes(word))
+        return value, *pair_halves(number)
 
 
 @lru_cache(maxsize=1)

@@ -452,10 +452,10 @@ def _told_by(match: re.Match[str], text: str, found: _Found) -> tuple[int, int]:
     if not key:
         good = found.judge(_password_like, text[start:end], bool(weak), quoted)
     else:
-        least = 20 if weak else 10 if kept else 32
-        good = end - start >= least and found.judge(_token_like, text[start:end])
-        # A key of no known kind must at least be no hash.
-        good = good and (kept or any(map(_mixed, _pattern(r"[A-Za-z0-9]{24,}").findall(text, start, end))))
+        value = text[start:end]
+        good = len(value) >= (20 if weak else 10 if kept else 32) and found.judge(_token_like, value)
+        if good and (weak or not kept):  # little says that it is secret, so it must be no hash and no id
+            good = any(map(_mixed, _pattern(r"[A-Za-z0-9]{12,}").findall(value)))
     if good:
         found.add(kind, begin, start, end)
     return start, end

@@ -184,6 +184,7 @@ _KINDS = (
     _Kind(
         "unicode.styled-letters",
         ((0x1D400, 0x1D7CB), (0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)),
+        "(?<![\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189])"
         "(?:[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{2,40}[^\\w\\n]{1,3}){2}"
         "[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{2}"
         "|[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{8}",
@@ -194,7 +195,7 @@ _KINDS = (
     _Kind(
         "unicode.wide-letters",
         ((0xFF21, 0xFF3A), (0xFF41, 0xFF5A)),
-        "(?:[\uff21-\uff3a\uff41-\uff5a]{2,40}[ \u3000]{1,2}){3}",
+        "(?<![\uff21-\uff5a])(?:[\uff21-\uff3a\uff41-\uff5a]{2,40}[ \u3000]{1,2}){3}",
         Verdict.HOLD,
         "is written in full-width letters, which hides it from a search",
         quiet=_WEB,
@@ -260,7 +261,8 @@ def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
     table = _kind_table()
     for char in set(foreign):
         present.update(table.get(ord(char), ()))
-    for number in sorted(present):
+    # The gravest first: once something blocks, the rest changes nothing.
+    for number in sorted(present, key=lambda number: (_KINDS[number].severity is not Verdict.BLOCK, number)):
         kind, wrong = _KINDS[number], _wrong(number)
         if wrong.search(foreign) is None or (kind.rtl_ok and _HAS_RTL.search(foreign)):
             continue
@@ -272,6 +274,8 @@ def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
             severity = Verdict.BLOCK
         severity = _soften(severity, scope, kind.quiet)
         findings.append(Finding(kind.rule, CATEGORY, kind.reason, hit.span(), severity))
+        if severity is Verdict.BLOCK:
+            break
     return findings
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Literal, get_args
 
 Scope = Literal["memory", "event", "skill", "recall"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """`allow` < `hold` < `block`; a text gets the highest verdict among its findings."""
 
     ALLOW = "allow"
@@ -31,9 +31,6 @@ class Verdict(str, Enum):
 
     def __ge__(self, other: object) -> bool:
         return NotImplemented if not isinstance(other, Verdict) else not self < other
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _RANK = {"allow": 0, "hold": 1, "block": 2}

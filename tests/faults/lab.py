@@ -406,13 +406,12 @@ def fail_each(root: Path, kind: str, errors: str, sticky: str) -> None:
 
 
 def _descriptors() -> set[str]:
-    if not os.path.isdir("/proc/self/fd"):
-        return set()
-    return {os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if _is_open(name)}
-
-
-def _is_open(name: str) -> bool:
-    return os.path.islink(f"/proc/self/fd/{name}")
+    """What is open in this process, where the system tells."""
+    found = set()
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found.add(os.readlink(f"/proc/self/fd/{name}"))
+    return found
 
 
 def _no_more_descriptors(before: set[str]) -> None:

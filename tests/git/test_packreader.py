@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import shutil
@@ -16,6 +17,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.git.store import MissingObject
 from gitmem.git.transaction import Draft, publish
+from gitmem.git.tree import Tree
 
 from tests.git.support import Git
 
@@ -30,9 +32,8 @@ def grow(repository: Repository, commits: int) -> None:
         for text in lines.values():
             text[chance.randrange(80)] = f"changed {chance.random()}\n"
         edits = {path: "".join(text).encode() for path, text in lines.items()}
-        publish(
-            repository, lambda _, edits=edits: Draft(edits, Message("flush", "x"), WHO, WHO), purpose="test"
-        )
+        draft = Draft(edits, Message("flush", "x"), WHO, WHO)
+        publish(repository, functools.partial(_always, draft), purpose="test")
 
 
 def objects_by_git(git: Git) -> dict[str, tuple[bytes, int]]:
@@ -132,3 +133,7 @@ def test_dulwich_is_not_imported_to_read(repository: Repository) -> None:
 def _indexes(repository: Repository) -> list[str]:
     directory = Path(repository.store.pack_directory)
     return [str(path) for path in directory.glob("*.idx")]
+
+
+def _always(draft: Draft, _: Tree) -> Draft:
+    return draft

@@ -52,8 +52,10 @@ class HermesHome:
         """The whole file, as old as said: what nobody told of waits two seconds."""
         path = self.file(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(DELIMITER.join(entries))
-        os.utime(path, (time.time() - age, time.time() - age))
+        beside = path.with_suffix(".tmp")
+        beside.write_text(DELIMITER.join(entries))
+        os.utime(beside, (time.time() - age, time.time() - age))
+        os.replace(beside, path)
 
     # The bundle
 

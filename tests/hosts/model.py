@@ -26,7 +26,7 @@ def say(text: str) -> dict[str, Any]:
 
 
 class Model:
-    """Answers requests that offer tools with the next step of its script, and all others with one sentence."""
+    """Answers requests that offer tools with the next step of its script, all others with one sentence."""
 
     def __init__(self) -> None:
         self.script: deque[dict[str, Any]] = deque()

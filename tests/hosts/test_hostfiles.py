@@ -279,7 +279,7 @@ def test_a_restore_reaches_the_hosts_file(home: HermesHome, begin: Begin) -> Non
 
 
 def test_what_a_sync_brought_is_not_read_as_removed(home: HermesHome, begin: Begin) -> None:
-    """An entry that is in the bundle and not yet in the host's file comes there; the host removed nothing."""
+    """An entry that is in the bundle and not yet in the host's file comes there; nothing was removed."""
     provider = begin()
     tool(provider, home, "add", "ours")
     provider.settle()
@@ -291,7 +291,7 @@ def test_what_a_sync_brought_is_not_read_as_removed(home: HermesHome, begin: Beg
 
 
 def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Begin) -> None:
-    """What the host wrote meanwhile is in the history, and does not come back on top of the restored state."""
+    """What the host wrote meanwhile is in the history, and does not come back on top of it."""
     provider = begin()
     home.write("kept")
     provider.compare()

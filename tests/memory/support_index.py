@@ -74,7 +74,7 @@ def point(repository: Repository, commit: Oid) -> None:
     assert repository.refs.set(BRANCH, commit, expected=repository.tip())
 
 
-def curated(*texts: str, type: str = layout.CURATED_MEMORY) -> bytes:
+def curated(*texts: str, type: str = layout.CURATED_MEMORY) -> bytes:  # noqa: A002 (OKF's own word)
     """A § file of these texts, a minute apart."""
     file = CuratedFile.new(type)
     for number, text in enumerate(texts):
@@ -91,5 +91,5 @@ def part(*texts: str, session: str = "s1", writer: str = "w", kind: str = "turn"
     return EventsFile.new(session).append(events).render()
 
 
-def concept(title: str, body: str = "", type: str = "Note", **meta: object) -> bytes:
+def concept(title: str, body: str = "", type: str = "Note", **meta: object) -> bytes:  # noqa: A002 (OKF's own word)
     return Concept.new(type, body, title=title, **meta).render()

@@ -41,7 +41,7 @@ def entries(bundle: Bundle) -> dict[str, list[str]]:
 
 
 class Model:
-    """An OpenAI-compatible server on loopback; it answers as the test says, and remembers what it was sent."""
+    """An OpenAI-compatible server on loopback that answers as the test says, and keeps what it was sent."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -112,7 +112,7 @@ def asking(make_bundle: Callable[..., Bundle], model: Model) -> Bundle:
 
 
 def test_a_model_is_asked_once_and_its_calls_go_through_the_store(asking: Bundle, model: Model) -> None:
-    """One request with the instruction and only the memory tool; adds, replaces and removes are one commit."""
+    """One request with the instruction and only the memory tool; all its changes are one commit."""
     asking.curated.add("The port is 1.")
     asking.curated.add("Obsolete.")
     model.calls = [
@@ -330,7 +330,8 @@ def test_a_store_that_is_switched_off_gets_no_facts(make_bundle: Callable[..., B
 def test_every_kept_fact_has_its_line_in_the_log(bundle: Bundle) -> None:
     """Facts of one moment do not overwrite each other in log.md."""
     buffer = buffer_of(bundle)
-    bundle.clock = lambda fixed=bundle.clock(): fixed
+    moment = bundle.clock()
+    bundle.clock = lambda: moment
     Compressor(bundle, buffer).compress(talk("I prefer tabs.", "Use pnpm instead of npm.", "Call me Bob."))
     log = bundle.read_log()
     assert all(word in log for word in ("tabs", "pnpm", "Bob"))

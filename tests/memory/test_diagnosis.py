@@ -171,6 +171,27 @@ def test_a_journal_that_was_left(healthy: Bundle) -> None:
     _mended(healthy, "journal")
 
 
+def test_a_journal_with_damaged_lines(healthy: Bundle) -> None:
+    """The doctor commits what can be read and says where the rest is, until a person has removed it."""
+    from gitmem.memory.journal import Journal
+
+    journal = Journal.create(healthy.journal_dir, clock=healthy.clock)
+    for text in ("left behind", "precious"):
+        journal.append("observation", {"content": text}, session="s1")
+    _abandon(journal)
+    path = Path(healthy.journal_dir, f"{journal.uuid}.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"precious", b"precieux"))
+    problem = _one(healthy, "journal")
+    assert "(1; 1 can not be read in full)" in problem.what
+    assert problem.fix is not None
+    problem.fix()
+    kept = path.with_suffix(".damaged")
+    assert str(kept) in _one(healthy, "journal").what
+    assert b"precieux" in kept.read_bytes()
+    kept.unlink()
+    assert not [each for each in _problems(healthy) if each.what.startswith("Some lines")]
+
+
 def _abandon(journal: object) -> None:
     """What a process that dies does: the lock is dropped, the file stays."""
     journal._lock.release()  # type: ignore[attr-defined]

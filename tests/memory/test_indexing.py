@@ -124,7 +124,7 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Bundle) -> None:
         "other",
     )
     assert new.from_seq == 3
-    assert [row.oid for row in index.commits_touching("memories/MEMORY.md")][0] == theirs
+    assert index.commits_touching("memories/MEMORY.md")[0].oid == theirs
     assert [row.oid for row in index.commits_touching("")][:2] == [merge, theirs]
     assert [row.oid for row in index.commits_of_session("far")] == [theirs]
     assert same_as_rebuilt(bundle) == []
@@ -342,9 +342,10 @@ def test_a_read_only_directory(bundle: Bundle) -> None:  # pragma: no cover - te
 def test_a_full_disk(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be written: the answer is the same, and says that it was found without the index on disk."""
     import gitmem.memory.indexing as module
+    from gitmem.index.database import IndexTrouble
 
     def refuse(*_: object) -> None:
-        raise module.IndexTrouble("unwritable", "the disk is full")
+        raise IndexTrouble("unwritable", "the disk is full")
 
     monkeypatch.setattr(module, "publish", refuse)
     assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces"]

@@ -96,6 +96,8 @@ def test_each_kind_is_found(kind: str) -> None:
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "id 550e8400-e29b-41d4-a716-446655440000",
         "datadog trace id 4bf92f3577b34da6a3ce929d0e0e4736",
+        "cache key: 3f786850e387550fdab836ed7e6dc881de23001b",
+        "page token 550e8400-e29b-41d4-a716-446655440000",
         "password hash: 5f4dcc3b5aa765d61d8327deb882cf99",
         "requests==2.32.3, numpy>=1.26.4,<3",
         "integrity sha512-" + "Ab3" * 20,
@@ -321,7 +323,7 @@ def test_importing_compiles_nothing() -> None:
 def test_100_kb_of_anything_is_quick() -> None:
     """No shape takes more than linear time."""
     slowest = {}
-    for text in adversarial()[::5]:
+    for text in adversarial()[::11]:
         find(text[:2_000])
         begin = time.process_time()
         find(text)

@@ -27,7 +27,9 @@ def program(name: str, package: str) -> str:
 
 
 @contextlib.contextmanager
-def running(command: list[str], environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: list[str], environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server in the foreground, ended with the test."""
     with subprocess.Popen(
         command,
@@ -116,9 +118,7 @@ def sshd(root: Path, state: Path) -> Iterator[tuple[str, str]]:
     server = program("sshd", "openssh-server")
     program("ssh", "openssh-client")
     for name in ("host", "key"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(state / name)], check=True
-        )
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(state / name)], check=True)
     shutil.copy(state / "key.pub", state / "authorized")
     port = free_port()
     (state / "sshd.conf").write_text(

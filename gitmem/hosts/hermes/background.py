@@ -47,7 +47,10 @@ def failures(bundle: Bundle) -> list[str]:
 
 def clean(bundle: Bundle, home: Home, env: Mapping[str, str]) -> None:
     """Compress the object store, when that is due."""
-    _start(["-C", bundle.root, "gc", "--auto"], bundle.root, home, env)
+    from gitmem.git.housekeeping import due
+
+    if due(bundle.repository):
+        _start(["-C", bundle.root, "gc", "--auto"], bundle.root, home, env)
 
 
 def _remotes(bundle: Bundle) -> list[Remote]:

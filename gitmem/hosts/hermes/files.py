@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import BundleBusy, InvalidContent
 from gitmem.git.files import read_file, replace_file
 from gitmem.hosts.hermes.home import Home
-from gitmem.hosts.hermes.notices import newer
 from gitmem.memory import hostfiles
 from gitmem.memory.curated import TARGETS, Target
 from gitmem.memory.hostfiles import NAMES, HostChange, Notice, Taken
@@ -45,7 +44,6 @@ class Compared:
     """Commits that were made of the host's changes."""
     waiting: bool = False
     """Something without a notice is too young to tell whose it is."""
-    at: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.written or self.taken)
@@ -53,11 +51,12 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Agreed:
-    """What both sides last agreed on: the exact bytes, when, and what had no room."""
+    """What both sides last agreed on: the exact bytes, what had no room, and the notices that are used."""
 
     data: bytes | None
-    at: str = ""
     omitted: frozenset[str] = frozenset()
+    used: Mapping[str, int] = field(default_factory=dict)
+    """Up to which number, by journal."""
 
 
 class HostFiles:
@@ -103,7 +102,7 @@ class HostFiles:
 
         `importing` is for the first time: all that is there comes in as one commit.
         """
-        done = Compared(at=self._bundle.now())
+        done = Compared()
         with self._alone(wait):
             for target in TARGETS:
                 if not self._bundle.curated.is_enabled(target):
@@ -122,8 +121,14 @@ class HostFiles:
                 break
             time.sleep(PATIENCE / 10)
             more = self.compare(notices)
-            done = Compared([*done.written, *more.written], done.taken + more.taken, more.waiting, more.at)
+            done = Compared([*done.written, *more.written], done.taken + more.taken, more.waiting)
         return done
+
+    def used(self, journal: str) -> int:
+        """The number up to which no compare needs that journal's notices any more."""
+        enabled = [target for target in TARGETS if self._bundle.curated.is_enabled(target)]
+        numbers = [self._agreed(target).used.get(journal, 0) for target in enabled]
+        return min(numbers, default=0)
 
     # One file
 
@@ -136,7 +141,9 @@ class HostFiles:
         done: Compared,
     ) -> None:
         for _ in range(_TRIES):
-            at = self._bundle.now()
+            # The host writes the file before it tells: with this order every notice that is read here has
+            # its change in the file, and each is used by one compare and no other.
+            told = [one for one in notices() if one.target == target]
             data = self._read(target)
             agreed = self._agreed(target)
             present = hostfiles.parse(data or b"", NAMES[target])
@@ -144,7 +151,7 @@ class HostFiles:
             waiting: list[HostChange] = []
             if present != base:
                 redact = self._bundle.redact
-                known = newer(notices(), agreed.at, target)
+                known = [one for one in told if one.number > agreed.used.get(one.journal, 0)]
                 found = hostfiles.changes(list(map(redact, base)), list(map(redact, present)), known)
                 waiting = self._too_young(target, found, patience)
                 found = [change for change in found if change not in waiting]
@@ -172,7 +179,8 @@ class HostFiles:
                 done.written.append(NAMES[target])
                 data, base = new, self._agreed_now(base, list(wanted.texts), waiting)
             exact = data or b"" if not waiting else hostfiles.render(base)
-            self._agree(target, agreed, _Agreed(exact, at, wanted.omitted))
+            used = {one.journal: one.number for one in sorted(told, key=lambda one: one.number)}
+            self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
             done.waiting = done.waiting or bool(waiting)
             return
         raise BundleBusy(f"{NAMES[target]} keeps changing under our hands: it is compared again later.")
@@ -275,23 +283,26 @@ class HostFiles:
         data = read_file(os.path.join(self._directory, NAMES[target]))
         state = self._state().get(target)
         known = state if isinstance(state, dict) else {}
-        omitted = known.get("omitted")
+        omitted, used = known.get("omitted"), known.get("used")
         return _Agreed(
             data,
-            str(known.get("at", "")) if data is not None else "",
             frozenset(map(str, omitted)) if isinstance(omitted, list) and data is not None else frozenset(),
+            {str(name): int(number) for name, number in used.items()} if isinstance(used, dict) else {},
         )
 
     def _agree(self, target: Target, old: _Agreed, new: _Agreed) -> None:
-        if (old.data, old.omitted) == (new.data, new.omitted):
+        if old == new:
             return
         scratch = self._bundle.repository.scratch
         os.makedirs(self._directory, exist_ok=True)
         os.makedirs(scratch, exist_ok=True)
-        state = {**self._state(), target: {"at": new.at, "omitted": sorted(new.omitted)}}
+        mine = {"omitted": sorted(new.omitted), "used": dict(new.used)}
+        state = {**self._state(), target: mine}
         replace_file(
             os.path.join(self._directory, "state"), json.dumps(state).encode(), scratch=scratch, mode=0o600
         )
+        if old.data == new.data:
+            return
         # As private as the host's own file, of which it is a copy.
         path = os.path.join(self._directory, NAMES[target])
         replace_file(path, new.data or b"", scratch=scratch, mode=0o600, durable=True)

@@ -61,19 +61,23 @@ class Keeper:
     def _buffer(self, session: SessionInfo) -> HotMemoryBuffer:
         """Each session has a journal of its own, so that every commit belongs to one session."""
         with self._lock:
-            buffer = self._buffers.get(session.id)
-            if buffer is None or not buffer.is_open:
-                buffer = self._buffers[session.id] = HotMemoryBuffer(self.bundle, session)
-            return buffer
+            return self._open_buffer(session)
+
+    def _open_buffer(self, session: SessionInfo) -> HotMemoryBuffer:
+        buffer = self._buffers.get(session.id)
+        if buffer is None or not buffer.is_open:
+            buffer = self._buffers[session.id] = HotMemoryBuffer(self.bundle, session)
+        return buffer
 
     def take(self, session: SessionInfo, kind: str, **fields: Any) -> bool:
         """One event, on disk when this returns; whether the buffer is full."""
-        buffer = self._buffer(session)
-        buffer.append(kind, **fields)
-        if self.closed:
-            buffer.abandon()  # too late for this process: the next start commits it
-            return False
-        return buffer.is_full
+        with self._lock:  # so that nobody gives the journal back meanwhile
+            buffer = self._open_buffer(session)
+            buffer.append(kind, **fields)
+            if self.closed:
+                buffer.abandon()  # too late for this process: the next start commits it
+                return False
+            return buffer.is_full
 
     # The worker's part
 
@@ -84,11 +88,9 @@ class Keeper:
         self._guarded(self.bundle.recover_journals)
         self._take_up_open_turns()
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
-        self.compare()
+        self.flush("explicit")
         self.notices.drop_dead()
         self._begun = self.bundle.tip
-        self._note_tip()
-        self._tell_warnings()
 
     def _take_up_open_turns(self) -> None:
         for turn in self.notices.left_open():
@@ -122,7 +124,7 @@ class Keeper:
     def compare(self) -> Compared:
         """The host's files and the bundle, in both directions."""
         done = self.files.compare(lambda: board.everybody(self.bundle))
-        self.notices.clear(done.at if not done.waiting else "")
+        self.notices.clear(self.files.used)
         self.skills.compare()
         return done
 
@@ -163,6 +165,19 @@ class Keeper:
             compressor = self._compressors[session.id] = Compressor(self.bundle, self._buffer(session))
         self._reopen(session)
         return compressor.compress(messages)
+
+    def facts_in(self, messages: Messages) -> str:
+        """The text for the host where the commit takes its time: what rules find and the gate lets through."""
+        from gitmem.memory.distiller import RuleDistiller
+        from gitmem.memory.facts import handback
+        from gitmem.safety.verdict import Verdict
+
+        least = self.bundle.config.flush_min_turns
+        if not 0 < least <= sum(message.get("role") == "user" for message in messages):
+            return ""
+        judge = self.bundle.gate.judge
+        facts = RuleDistiller().distil(messages)
+        return handback([fact for fact in facts if judge(fact.text, "memory").verdict is Verdict.ALLOW])
 
     def ask_endpoint(self, session: SessionInfo, messages: Messages) -> None:
         """The same by a model, where one is configured: it may take its time, nobody waits."""

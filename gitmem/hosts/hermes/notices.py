@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _WRITE = "memory-write"
 _TURN = "turn"
 _DONE = "turn-done"
+_KEPT = 20
 _ORIGIN = tuple(column.name for column in fields(Origin) if column.name != "derived_from")
 
 
@@ -51,6 +52,7 @@ class Notices:
         self._journal = Journal.create(self._directory, clock=bundle.clock, fsync="off")
         self._dead: list[AbandonedJournal] = abandoned(self._directory)
         self._turn: Record | None = None
+        self._cleared = 0
 
     # The agent's thread
 
@@ -86,15 +88,16 @@ class Notices:
         while self._dead:
             self._dead.pop().discard()
 
-    def clear(self, until: str) -> None:
-        """Our own notices up to a moment are used: keep the journal short."""
-        done = [one for one in self._journal.records() if one.at < until]
-        if len(done) < 20:
+    def clear(self, used: Callable[[str], int]) -> None:
+        """What every compare has used need not be kept: the journal stays short."""
+        upto = used(self._journal.uuid)
+        if upto - self._cleared < _KEPT:
             return
         turn = self._turn
-        if turn is not None and turn.seq <= done[-1].seq:
+        if turn is not None and turn.seq <= upto:
             self._turn = self._journal.append(turn.kind, turn.fields, turn.session, turn.context)
-        self._journal.forget(done[-1].seq)
+        self._journal.forget(upto)
+        self._cleared = upto
 
     def close(self) -> None:
         """Nobody writes here any more: what is used goes with it."""
@@ -108,25 +111,22 @@ class Notices:
 
 def everybody(bundle: Bundle) -> list[Notice]:
     """The notices in every journal, of living and of dead processes."""
-    return [notice for record in _records(directory_of(bundle)) if (notice := _notice(bundle, record))]
+    found = _records(directory_of(bundle))
+    return [notice for journal, record in found if (notice := _notice(bundle, journal, record))]
 
 
-def newer(notices: Sequence[Notice], than: str, target: str) -> list[Notice]:
-    """Those that a compare at that moment may not have used; within one millisecond both are possible."""
-    return [one for one in notices if one.target == target and one.at >= than]
-
-
-def _records(directory: str) -> Iterator[Record]:
+def _records(directory: str) -> Iterator[tuple[str, Record]]:
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
     except OSError:
         return
     for name in sorted(names):
         with contextlib.suppress(OSError), open(os.path.join(directory, name), "rb") as file:
-            yield from journalfile.parse(file, name.removesuffix(".jsonl")).records
+            uuid = name.removesuffix(".jsonl")
+            yield from ((uuid, record) for record in journalfile.parse(file, uuid).records)
 
 
-def _notice(bundle: Bundle, record: Record) -> Notice | None:
+def _notice(bundle: Bundle, journal: str, record: Record) -> Notice | None:
     if record.kind != _WRITE:
         return None
     told = {name: str(value) for name, value in record.fields.items()}
@@ -139,4 +139,6 @@ def _notice(bundle: Bundle, record: Record) -> Notice | None:
         told.get("content", ""),
         told.get("old_text", ""),
         Origin(**known),  # type: ignore[arg-type]
+        journal,
+        record.seq,
     )

@@ -33,7 +33,7 @@ SHIM_VERSION = 1
 _LOG = logging.getLogger("gitmem")
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0
-_COMPRESS_WAIT = 0.45
+_COMPRESS_WAIT = 0.3
 _RETRY = 15.0
 _DELEGATION_LIMIT = 4_000
 
@@ -289,7 +289,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return done.result(_COMPRESS_WAIT).text
         except StillRunning:
             done.add_done_callback(self._look_at)
-            return ""
+            return keeper.facts_in(copied)
         except Exception as error:  # noqa: BLE001 (the host compresses all the same)
             self._job_failed(error)
             return ""

@@ -1,0 +1,95 @@
+"""Words in a text: which of a query's terms stand in it, how often and where. About as the index sees them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from gitmem.index.database import Database
+from gitmem.index.query import Query, Term
+
+OPEN, CLOSE = "\x02", "\x03"
+HIGHLIGHT = f"highlight(words, 0, '{OPEN}', '{CLOSE}')"
+MARKED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
+WORD = re.compile(r"[^\W_]+")
+
+
+def marked(database: Database, query: Query, entry: int, text: str) -> str:
+    """The text of an entry with what matches between OPEN and CLOSE."""
+    words = [term.match for term in query.terms if term.kind != "run"]
+    shown = text.replace(OPEN, "").replace(CLOSE, "")
+    if words:
+        found = database.row(
+            f"SELECT {HIGHLIGHT} FROM words WHERE words MATCH ? AND rowid = ?",
+            (" OR ".join(words), entry),
+        )
+        shown = found[0] if found else shown
+    for term in query.terms:
+        if term.kind == "run":
+            shown = shown.replace(term.text, f"{OPEN}{term.text}{CLOSE}")
+    return shown if OPEN in shown else _parts_marked(query, shown)
+
+
+def _parts_marked(query: Query, text: str) -> str:
+    words = [re.escape(term.text) for term in query.terms if term.kind == "word" and len(term.text) > 2]
+    return re.sub(f"({'|'.join(words)})", rf"{OPEN}\1{CLOSE}", text, flags=re.IGNORECASE) if words else text
+
+
+def holds(term: Term, text: str) -> bool:
+    """Whether a term stands in a text."""
+    return count([fold(word) for word in WORD.findall(text)], term, text) > 0
+
+
+def holds_exactly(term: Term, text: str) -> bool:
+    """Whether one of the term's forms stands in a text letter for letter; for what must not stand there."""
+    if term.kind == "run":
+        return term.text in text
+    words = f" {' '.join(fold(word) for word in WORD.findall(text))}"
+    end = "" if term.kind == "prefix" else " "
+    return any(f" {fold(form)}{end}" in words + " " for form in term.forms)
+
+
+def count(words: Sequence[str], term: Term, text: str) -> int:
+    """How often a term stands among the folded words of a text."""
+    if term.kind == "run":
+        return text.count(term.text)
+    if term.kind == "phrase":
+        joined = f" {' '.join(words)} "
+        return sum(joined.count(f" {fold(form)} ") for form in term.forms)
+    if term.kind == "prefix":
+        return sum(1 for word in words if word.startswith(term.forms))
+    roots = tuple(_root(fold(form)) for form in term.forms)
+    return sum(1 for word in words if word.startswith(roots) and any(_close(word, root) for root in roots))
+
+
+def fold(text: str) -> str:
+    """The text without case and accents, as the word table sees it."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFD", text.lower())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def shared(one: str, other: str) -> int:
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+_SUFFIX = re.compile(
+    r"(?:ational|ization|ations?|ingly|edly|ings?|edly|ness|ment|ies|ied|ers?|est|ed|es|ly|e|y|s)$"
+)
+
+
+def _root(word: str) -> str:
+    """About the stem of a word; good enough to weigh a frequent one."""
+    root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
+    return root if len(root) >= 3 else word
+
+
+def _close(word: str, root: str) -> bool:
+    return word.startswith(root) and len(word) - len(root) <= 4
