@@ -167,14 +167,14 @@ def _peers(where: str, base: str, report: Report) -> dict[str, Callable[[Flushes
     root = copy_bundle(base, os.path.join(where, "git"))
     peers["git"] = lambda flushes: _git_program(root, flushes)
     try:
-        import pygit2  # type: ignore[import-not-found, unused-ignore]
+        import pygit2
     except ImportError:
         report.skip("pygit2 is not installed here (pip install pygit2)")
     else:
         trees = copy_bundle(base, os.path.join(where, "pygit2"))
         peers["pygit2 trees"] = lambda flushes: _pygit2_trees(pygit2, trees, flushes)
     try:
-        from hermes_okf.git_bundle import GitOKFBundle  # type: ignore[import-not-found, unused-ignore]
+        from hermes_okf.git_bundle import GitOKFBundle
 
         okf = GitOKFBundle(copy_bundle(base, os.path.join(where, "hermes-okf")))
     except ImportError:

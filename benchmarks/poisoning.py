@@ -158,7 +158,7 @@ def copied(bundle: Bundle, target: Path) -> Bundle:
 def by_hermes_okf(bundle: Bundle, target: Path, commit: str) -> bool:
     """hermes-okf's own undo on the same history; False where it is not installed."""
     try:
-        from hermes_okf.git_bundle import GitOKFBundle  # type: ignore[import-not-found]
+        from hermes_okf.git_bundle import GitOKFBundle
     except ImportError:
         return False
     subprocess.run(["git", "clone", "-q", bundle.root, str(target)], check=True)

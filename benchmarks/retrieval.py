@@ -169,9 +169,9 @@ def plain_fts(conversation: Conversation, *, by_turn: bool = False) -> Ask:
 
 def hermes_okf(conversation: Conversation, root: str) -> Ask:
     """hermes-okf's SearchIndex over one concept a session."""
-    from hermes_okf.bundle import OKFBundle  # type: ignore[import-not-found]
-    from hermes_okf.concept import Concept  # type: ignore[import-not-found]
-    from hermes_okf.search import SearchIndex  # type: ignore[import-not-found]
+    from hermes_okf.bundle import OKFBundle
+    from hermes_okf.concept import Concept
+    from hermes_okf.search import SearchIndex
 
     bundle = OKFBundle(root)
     for talk in conversation.talks:

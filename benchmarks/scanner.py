@@ -91,13 +91,13 @@ def peers() -> dict[str, Judge]:
     """Other scanners that can be imported here."""
     found: dict[str, Judge] = {}
     try:
-        from tools.threat_patterns import scan_for_threats  # type: ignore[import-not-found]
+        from tools.threat_patterns import scan_for_threats
 
         found["hermes-agent"] = lambda text: "block" if scan_for_threats(text, scope="strict") else "allow"
     except Exception as error:
         print(f"hermes-agent's scanner is not here: {error}")
     try:
-        from agent_memory_guard import MemoryGuard  # type: ignore[import-not-found]
+        from agent_memory_guard import MemoryGuard
 
         def guard(text: str) -> str:
             try:

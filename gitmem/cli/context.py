@@ -86,6 +86,7 @@ class App:
         """The bundle that -C names."""
         self.out = Output(world.env)
         self._told: set[str] = set()
+        self._began_at: str | None = None
 
     # The bundle
 
@@ -106,6 +107,7 @@ class App:
                 f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE
             )
         bundle.mend()
+        self._began_at = repository.tip()
         return bundle
 
     @cached_property
@@ -124,6 +126,10 @@ class App:
         """The bundle, to act on as a whole: every hand edit is committed first, or nothing happens."""
         bundle = self.bundle
         bundle.recover_journals()
+        if _has_host(bundle):
+            from gitmem.hosts.hermes.along import take_host_along
+
+            take_host_along(bundle, self.world.env)
         bundle.take_in_edits(strict=True)
         return bundle
 
@@ -239,9 +245,19 @@ class App:
         finally:
             bundle = self.__dict__.get("bundle")
             if bundle is not None:
+                self._bring_host_along(bundle)
                 bundle.repository.store.close()
             for warning in bundle.warnings if bundle is not None else ():
                 self.warn(warning)
+
+    def _bring_host_along(self, bundle: Bundle) -> None:
+        """An agent that keeps files of its own must see what changed; its next session does."""
+        if self._began_at is None or not _has_host(bundle) or bundle.repository.tip() == self._began_at:
+            return
+        from gitmem.hosts.hermes.along import bring_host_along
+
+        for sentence in bring_host_along(bundle, self.world.env):
+            complain(sentence, env=self.world.env)
 
     def warn(self, warning: str) -> None:
         if warning not in self._told:
@@ -266,6 +282,10 @@ class App:
 
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"
+
+
+def _has_host(bundle: Bundle) -> bool:
+    return os.path.exists(os.path.join(bundle.state_dir, "host", "link"))
 
 
 def _upwards(path: str) -> list[str]:

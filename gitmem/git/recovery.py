@@ -161,5 +161,5 @@ def _follows(repository: Repository, tip: Oid, note: Pending) -> bool:
         if current is None or current in (note.new, note.old):
             break
         parents = repository.store.commit(current).parents
-        current = parents[0] if parents else None
+        current = parents[0] if parents and parents[0] in repository.store else None
     return current == note.new

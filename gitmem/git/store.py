@@ -103,7 +103,7 @@ class ObjectStore:
         return _checked(oid, TYPE_NAMES.get(number, b""), content)
 
     def blob(self, oid: Oid) -> bytes:
-        for written in self._written:
+        for written in tuple(self._written):  # another thread may add to it meanwhile
             if oid in written:
                 return written[oid]
         return self._typed(oid, b"blob")

@@ -33,7 +33,7 @@ def taken_back(repository: Repository) -> Pending | None:
     current = tip
     for _ in range(_COMMITS):
         parents = repository.store.commit(current).parents
-        if not parents:
+        if not parents or parents[0] not in repository.store:  # a shallow clone ends before the beginning
             break
         older = repository.tree(parents[0])
         paths |= {change.path for change in older.changes(repository.tree(current))}

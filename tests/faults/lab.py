@@ -36,6 +36,7 @@ from gitmem.git.worktree import HandEdit
 
 from tests.faults.trap import Trap
 from tests.git.support import (
+    PROJECT,
     WHO,
     append,
     files_at,
@@ -612,7 +613,7 @@ def forked_away(work: Callable[..., None], root: Path, edits: Mapping[str, Edit]
         "import sys; from pathlib import Path; from tests.faults import lab\n"
         f"lab.{work.__name__}(Path(sys.argv[1]), {dict(edits)!r}, {stage!r})"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(root)], check=False)
+    done = subprocess.run([sys.executable, "-c", script, str(root)], cwd=PROJECT, check=False)
     assert done.returncode == -signal.SIGKILL
 
 

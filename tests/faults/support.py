@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.git.support import PROJECT as PROJECT
 
 
 @contextmanager

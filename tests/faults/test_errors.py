@@ -14,8 +14,8 @@ from gitmem.errors import BundleUnusable
 from gitmem.git.repository import Repository
 from gitmem.git.transaction import writing
 
-from tests.faults.support import PROJECT, experiment, quick_directory
-from tests.git.support import append, files_at, fsck_clean, locks_left, save, saved, work_file
+from tests.faults.support import experiment, quick_directory
+from tests.git.support import PROJECT, append, files_at, fsck_clean, locks_left, save, saved, work_file
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,9 @@ def test_threads_of_one_repository(repository: Repository) -> None:
     def read() -> None:
         try:
             while not done.is_set():
-                assert dict(repository.tree(repository.tip()).files())
+                tree = repository.tree(repository.tip())
+                assert dict(tree.files())
+                assert tree.read("shared.md") is not None
         except BaseException as error:
             failures.append(error)
 

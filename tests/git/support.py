@@ -15,6 +15,8 @@ from gitmem.git.setup import open_repository
 from gitmem.git.transaction import Draft, Published, publish
 from gitmem.git.tree import Edit, Tree
 
+PROJECT = Path(__file__).resolve().parents[2]
+
 WHO = Person("hermes", "hermes@test", 1_760_000_000)
 
 Git = Callable[..., str]

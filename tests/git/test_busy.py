@@ -16,6 +16,7 @@ from gitmem.git import recovery, refs, transaction
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository, remove_repository
 
+from tests.faults.lab import die_at, forked_away
 from tests.git.support import (
     append,
     files_at,
@@ -265,6 +266,20 @@ def test_clone_by_git(filled: Repository, tmp_path: Path) -> None:
     append(clone, "a.md", b"3\n")
 
     assert {"a.md": b"2\n3\n"} == files_at(clone)
+    fsck_clean(clone)
+    clone.store.close()
+
+
+def test_shallow_clone(filled: Repository, tmp_path: Path) -> None:
+    """A clone without the older history takes commits, also after a crash and beside plain git."""
+    run_git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{filled.root}", "clone")
+    clone = open_repository(str(tmp_path / "clone"))
+    append(clone, "a.md", b"3\n")
+    forked_away(die_at, tmp_path / "clone", {"b.md": b"1\n"}, "acknowledged")
+
+    append(clone, "a.md", b"4\n")
+
+    assert files_at(clone) == {"a.md": b"2\n3\n4\n", "b.md": b"1\n"}
     fsck_clean(clone)
     clone.store.close()
 

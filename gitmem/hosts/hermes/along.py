@@ -71,7 +71,7 @@ def _compare(bundle: Bundle, env: Mapping[str, str], *, settle: bool) -> list[st
         board = lambda: notices.everybody(bundle)  # noqa: E731
         done = files.settle(board) if settle else files.compare(board)
         skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files, tell=tell).compare()
-    except GitMemError as error:
+    except (GitMemError, OSError) as error:
         bundle.warnings.append(f"Hermes' own files were not brought along: {error}")
         return []
     return [*done.written, *(f"skills/{name}" for name in skills.written)]

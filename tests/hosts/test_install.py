@@ -1,0 +1,295 @@
+"""`gitmem hermes install`, `uninstall` and `status`, and that commands on the bundle reach the host's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gitmem.cli.context import World
+from gitmem.cli.main import main
+from gitmem.hosts.hermes.home import choose_home
+from gitmem.hosts.hermes.provider import GitMemProvider
+from gitmem.memory.verification import Verification
+
+from tests.hosts.conftest import Driver, HermesHome
+
+Begin = Callable[..., Driver]
+CONFIG = "# mine\nmodel:\n  default: x  # fast\nmemory:\n  # limits\n  nudge_interval: 5\n"
+
+
+class Shell:
+    """The command line for one home."""
+
+    def __init__(self, home: HermesHome, capsys: pytest.CaptureFixture[str]) -> None:
+        self._home = home
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        self._capsys.readouterr()
+        world = World(
+            self._home.env,
+            str(self._home.path.parent),
+            str(self._home.path.parent),
+            lambda: datetime.now(UTC),
+            "ada",
+            "laptop",
+            UTC,
+        )
+        found = main(list(arguments), world)
+        out, err = self._capsys.readouterr()
+        assert code == found, (out, err)
+        self.err = err
+        return out
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--json", code=code))
+
+
+@pytest.fixture
+def shell(bare_home: HermesHome, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(bare_home, capsys)
+
+
+def everything(path: Path) -> dict[str, bytes]:
+    """All files below a directory; locks and scratch files are nobody's."""
+    return {
+        str(one.relative_to(path)): one.read_bytes()
+        for one in sorted(path.rglob("*"))
+        if one.is_file() and not one.name.endswith("lock") and "/tmp/" not in str(one.relative_to(path))
+    }
+
+
+def test_install_says_what_it_did_and_a_second_time_changes_nothing(
+    bare_home: HermesHome, shell: Shell
+) -> None:
+    """Bundle with its history beside it, memories and skills taken in, plugin, one line of config.yaml."""
+    (bare_home.path / "config.yaml").write_text(CONFIG)
+    bare_home.write("Deploys run with make", "The server is Debian")
+    bare_home.write("Likes tea", name="USER.md")
+    skill = bare_home.path / "skills/ops/deploy/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: deploy\ndescription: How to deploy\n---\nRun make deploy.\n")
+    told = shell("hermes", "install")
+    for word in ("made the bundle", "took in", "wrote the plugin", "set memory.provider: gitmem"):
+        assert word in told
+    changed = (bare_home.path / "config.yaml").read_text()
+    assert CONFIG.replace("memory:\n", "memory:\n  provider: gitmem\n") == changed
+    assert ["Deploys run with make", "The server is Debian"] == bare_home.curated()
+    assert ["init", "import", "import", "import"] == [entry.kind for entry in bare_home.log()]
+    assert "skills/ops/deploy/SKILL.md" in bare_home.bundle().file_paths()
+    assert os.path.isfile(os.path.join(bare_home.home.bundle, ".git"))
+    before = everything(bare_home.path)
+    assert not shell.json("hermes", "install")["changed"]
+    assert before == everything(bare_home.path)
+
+
+def test_uninstall_takes_it_all_back_and_keeps_the_bundle(bare_home: HermesHome, shell: Shell) -> None:
+    """config.yaml is as it was, to the byte; the memory and its history stay."""
+    (bare_home.path / "config.yaml").write_text(CONFIG)
+    bare_home.write("Deploys run with make")
+    before = everything(bare_home.path)
+    shell("hermes", "install")
+    told = shell("hermes", "uninstall")
+    assert "kept" not in told or "whole history" in told
+    left = everything(bare_home.path)
+    assert before == {name: data for name, data in left.items() if not name.startswith("gitmem/")}
+    assert ["Deploys run with make"] == bare_home.curated()
+    assert not shell.json("hermes", "uninstall")["changed"]
+    shell("memory", "add", "after the uninstall")
+    assert ["Deploys run with make"] == bare_home.entries()
+
+
+def test_a_home_without_anything(bare_home: HermesHome, shell: Shell) -> None:
+    """config.yaml is made, and goes again with uninstall."""
+    shell("hermes", "install")
+    assert "memory:\n  provider: gitmem\n" == (bare_home.path / "config.yaml").read_text()
+    shell("hermes", "uninstall")
+    assert ["gitmem"] == sorted(os.listdir(bare_home.path))
+
+
+def test_another_provider_comes_back_with_uninstall(bare_home: HermesHome, shell: Shell) -> None:
+    """It is named when it is replaced."""
+    (bare_home.path / "config.yaml").write_text("memory:\n  provider: honcho # mine\n")
+    assert "(it was honcho)" in shell("hermes", "install")
+    shell("hermes", "uninstall")
+    assert "memory:\n  provider: honcho # mine\n" == (bare_home.path / "config.yaml").read_text()
+
+
+def test_a_configuration_that_can_not_be_edited_is_left(bare_home: HermesHome, shell: Shell) -> None:
+    """Nothing is installed by half."""
+    (bare_home.path / "config.yaml").write_text("memory: [\n")
+    shell("hermes", "install", code=1)
+    assert "config.yaml is not readable" in shell.err
+    assert ["config.yaml"] == sorted(os.listdir(bare_home.path))
+
+
+def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path) -> None:
+    """--home, --profile, $HERMES_HOME, the profile in use, the default."""
+    profile = bare_home.path / "profiles" / "coder"
+    profile.mkdir(parents=True)
+    shell("hermes", "install", "--profile", "coder")
+    assert (profile / "plugins/gitmem/__init__.py").is_file()
+    other = tmp_path / "other"
+    shell("hermes", "install", "--home", str(other))
+    assert (other / "gitmem/bundle/memories/MEMORY.md").is_file()
+    shell("hermes", "install", "--home", str(other), "--profile", "coder", code=2)
+    shell("hermes", "install", "--profile", "nobody", code=2)
+    default = tmp_path / ".hermes"
+    (default / "profiles/work").mkdir(parents=True)
+    assert str(default) == choose_home({}, str(tmp_path)).path
+    (default / "active_profile").write_text("work\n")
+    assert str(default / "profiles/work") == choose_home({}, str(tmp_path)).path
+    env = {"HERMES_HOME": str(default / "profiles/work")}
+    assert str(default) == choose_home(env, str(tmp_path), profile="default").path
+
+
+# --- status ----------------------------------------------------------------------------------------------
+
+
+def problems(shell: Shell, code: int = 3) -> dict[str, str]:
+    return {
+        one["name"]: one["what"] + (one["fix"] or "")
+        for one in shell.json("hermes", "status", code=code)["checks"]
+        if not one["ok"]
+    }
+
+
+def test_status_of_a_home_without_gitmem(shell: Shell) -> None:
+    """Every step says its fix."""
+    found = problems(shell)
+    assert {"config", "plugin", "bundle"} <= set(found)
+    assert all("gitmem hermes install" in found[name] for name in ("config", "plugin", "bundle"))
+
+
+def test_status_names_each_pitfall(
+    bare_home: HermesHome, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails silently in the host is seen here."""
+    bare_home.install()
+    host = tmp_path / "bin"
+    host.mkdir()
+    (host / "hermes").write_text(f"#!{sys.executable}\n")
+    (host / "hermes").chmod(0o755)
+    bare_home.env["PATH"] = f"{host}:{os.environ['PATH']}"
+    assert set() == set(problems(shell, code=0)) - {"environment"}
+
+    shim = bare_home.path / "plugins/gitmem"
+    (shim / "__init__.py").write_text("# older\n")
+    assert "another version" in problems(shell)["plugin"]
+    for name in ("__init__.py", "cli.py", "plugin.yaml"):
+        (shim / name).unlink()
+    assert "says nothing" in problems(shell)["plugin"]
+    bare_home.install()
+
+    clone = bare_home.path / "profiles/coder"
+    clone.mkdir(parents=True)
+    (clone / "config.yaml").write_text("memory: {provider: gitmem}\n")
+    assert "--profile coder" in problems(shell)["profile coder"]
+    (clone / "config.yaml").unlink()
+
+    (host / "hermes").write_text("#!/usr/bin/python-that-is-not\n")
+    assert "has no working gitmem" in problems(shell)["environment"]
+
+    (bare_home.path / "config.yaml").write_text("memory: {provider: honcho}\n")
+    assert "honcho" in problems(shell)["config"]
+    bare_home.install()
+
+    Path(bare_home.home.trouble).write_text("The branch main is gone.\n")
+    assert "The branch main is gone." in problems(shell)["last session"]
+    Path(bare_home.home.trouble).unlink()
+
+    git_dir = Path(bare_home.home.git_dir)
+    link = Path(bare_home.home.bundle, ".git")
+    link.unlink()
+    git_dir.rename(link)
+    assert "hermes backup" in problems(shell)["backup"]
+
+
+# --- commands reach the host -----------------------------------------------------------------------------
+
+
+def test_commands_bring_the_host_along(home: HermesHome, shell: Shell, begin: Begin) -> None:
+    """add, snapshot, restore, revert, undo and release: the agent's own file says the same after each."""
+    provider = begin("s1")
+    home.write("Deploys run with make")
+    provider.compare()
+    shell("memory", "add", "The server is Debian", "--reason", "seen")
+    assert "Brought along for Hermes: MEMORY.md" in shell.err
+    assert "until the next one" in shell.err
+    assert ["Deploys run with make", "The server is Debian"] == home.entries()
+    shell("snapshot", "good")
+    home.write("Deploys run with make", "The moon is cheese")
+    provider.compare()
+    shell("restore", "good", "--path", "memories")
+    assert ["Deploys run with make", "The server is Debian"] == home.entries()
+    shell("undo")
+    assert ["Deploys run with make", "The moon is cheese"] == home.entries()
+    commit = next(entry for entry in home.log() if "cheese" in entry.commit.subject).commit.oid
+    shell("revert", commit)
+    assert "The moon is cheese" not in home.entries()
+    shell("log")
+    assert "" == shell.err
+    assert [] == list(Verification(home.bundle()).run())
+
+
+def test_a_hand_edit_of_the_hosts_file_is_committed_before_a_restore(home: HermesHome, shell: Shell) -> None:
+    """Nothing that was there is lost, whoever wrote it last."""
+    home.write("first")
+    shell("snapshot", "good")
+    home.write("first", "second", age=0)
+    shell("restore", "good", "--path", "memories")
+    assert ["first"] == home.entries()
+    assert "host: add second" in home.subjects("host")
+
+
+def test_the_setup_wizard_installs(
+    bare_home: HermesHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`hermes memory setup gitmem` hands over to the provider."""
+    provider = GitMemProvider()
+    provider.post_setup(str(bare_home.path), {})
+    assert "Memory provider: gitmem" in capsys.readouterr().out
+    assert (bare_home.path / "plugins/gitmem/__init__.py").is_file()
+    keys = {field["key"] for field in provider.get_config_schema()}
+    assert {"recall_mode", "transcripts"} <= keys
+    provider.save_config({"recall_mode": "tools", "auto_sync": "false"}, str(bare_home.path))
+    provider.save_config({"recall_mode": "context"}, str(bare_home.path))
+    assert "recall_mode: context\nauto_sync: false\n" == (bare_home.path / "gitmem.yaml").read_text()
+    assert [] == provider.backup_paths()
+    assert "bundle" in provider.get_status_config({})
+    (bare_home.path / "config.yaml").write_text("a: [")
+    provider.post_setup(str(bare_home.path), {})
+    assert "could not be set up" in capsys.readouterr().out
+
+
+def test_a_bundle_elsewhere_is_backed_up_too(bare_home: HermesHome, tmp_path: Path) -> None:
+    """What lies outside the home is named to `hermes backup`."""
+    from gitmem.config import Config
+    from gitmem.hosts.hermes.home import now
+    from gitmem.memory.creation import create
+
+    create(str(tmp_path / "else"), config=Config(), clock=now, separate_git_dir=str(tmp_path / "else.git"))
+    (bare_home.path / "gitmem.yaml").write_text(f"bundle_path: {tmp_path}/else\n")
+    assert [str(tmp_path / "else"), str(tmp_path / "else.git")] == GitMemProvider().backup_paths()
+
+
+def test_the_plugin_imports_nothing_before_it_is_asked() -> None:
+    """Discovery runs at every `hermes memory status`."""
+    code = (
+        "import sys; import gitmem.hosts.hermes.provider as p; p.GitMemProvider().is_available(); "
+        "print([m for m in ('dulwich', 'sqlite3', 'yaml', 'filelock', 'gitmem.memory.bundle') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.modules['agent'] = None; " + code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "[]\n" == done.stdout
