@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.git.support import PROJECT as PROJECT
+from tests.git.support import PROJECT as PROJECT  # noqa: PLC0414 (handed on to the tests here)
 
 
 @contextmanager
