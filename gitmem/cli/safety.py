@@ -30,10 +30,18 @@ if TYPE_CHECKING:
     default="memory",
     help="How strictly.",
 )
+@click.option("--accept-rules", is_flag=True, help="Accept the rules of config/scanner.md on this machine.")
 @json_option
 @pass_app
 def scan(
-    app: App, files: tuple[str, ...], from_stdin: bool, jsonl: bool, history: bool, scope: str, as_json: bool
+    app: App,
+    files: tuple[str, ...],
+    from_stdin: bool,
+    jsonl: bool,
+    history: bool,
+    scope: str,
+    accept_rules: bool,
+    as_json: bool,
 ) -> None:
     """Scan text for attacks on a memory: instructions, exfiltration, hidden characters.
 
@@ -46,6 +54,8 @@ def scan(
     """
     from gitmem.safety.scanner import Scanner
 
+    if accept_rules and not app.bundle.gate.accept_rules():
+        raise UsageError("This bundle has no rules of its own: they would be in config/scanner.md.")
     if sum((bool(files), from_stdin, jsonl, history)) > 1:
         raise UsageError("Choose one of files, --stdin, --jsonl and --history.")
     if jsonl:

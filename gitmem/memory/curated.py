@@ -249,6 +249,14 @@ class CuratedStore:
     def _operate(
         self, file: CuratedFile, operation: Operation, done: _Done, door: Door, *, at: str
     ) -> CuratedFile:
+        if len(operation.content) > self.limit(done.target):
+            raise StoreRefusal(
+                f"One text of {len(operation.content):,} characters is more than the {done.target} store holds "
+                f"({self.limit(done.target):,}): shorten it.",
+                usage=file.usage,
+                limit=self.limit(done.target),
+                entries=[entry.text for entry in file.entries],
+            )
         if operation.action == "add":
             text = door.admit(operation.content)
             if text is None:

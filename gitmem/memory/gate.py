@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
@@ -36,15 +36,43 @@ class Gate:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._path = os.path.join(bundle.state_dir, "releases")
+        self._rules_path = os.path.join(bundle.state_dir, "rules-accepted")
+        self._scanner: Scanner | None = None
+        self._scanner_for: str | None = ""
 
-    @cached_property
+    @property
+    def is_ready(self) -> bool:
+        return self._scanner is not None
+
+    def use_shipped_rules(self) -> None:
+        """The caller knows that this bundle has no rules of its own, and saves looking for them."""
+        from gitmem.safety.scanner import Scanner
+
+        self._scanner, self._scanner_for = Scanner.shipped(), None
+
+    @property
     def scanner(self) -> Scanner:
         """The shipped rules and those that this bundle adds; its own can tighten and never loosen."""
+        if self._scanner is not None and self._scanner_for is None:
+            return self._scanner
+        entry = self._bundle.repository.tree(self._bundle.repository.tip()).entry(layout.CONFIG_SCANNER)
+        key = entry.oid if entry is not None else ""
+        if self._scanner is None or self._scanner_for != key:
+            data = self._bundle.repository.store.blob(key) if key else None
+            self._scanner, self._scanner_for = self._with_rules(data), key
+        return self._scanner
+
+    def _with_rules(self, data: bytes | None) -> Scanner:
         from gitmem.safety.rules import parse_rules
         from gitmem.safety.scanner import Scanner
 
-        data = self._bundle.read(layout.CONFIG_SCANNER)
         if data is None:
+            return Scanner.shipped()
+        if not self.rules_are_accepted(data):
+            self._bundle.warnings.append(
+                f"{layout.CONFIG_SCANNER} has rules that nobody accepted on this machine: look at it, then run "
+                "`gitmem scan --accept-rules`."
+            )
             return Scanner.shipped()
         try:
             rules, problems = parse_rules(_toml_of(Concept.parse(data).body), layout.CONFIG_SCANNER)
@@ -54,6 +82,20 @@ class Gate:
             f"A rule in {layout.CONFIG_SCANNER} is ignored: {problem}" for problem in problems
         ]
         return Scanner.shipped().with_rules(rules)
+
+    def rules_are_accepted(self, data: bytes) -> bool:
+        """Whether a person here accepted this bundle's own rules as they are: others may have sent them."""
+        return read_file(self._rules_path) == hashlib.sha256(data).hexdigest().encode()
+
+    def accept_rules(self) -> bool:
+        """A person says that this bundle's rules hold here; False where it has none."""
+        data = self._bundle.read(layout.CONFIG_SCANNER)
+        if data is None:
+            return False
+        digest = hashlib.sha256(data).hexdigest().encode()
+        replace_file(self._rules_path, digest, scratch=self._bundle.repository.scratch, durable=True)
+        self._scanner = None
+        return True
 
     def judge(self, text: str, scope: Scope) -> Result:
         """The verdict on a text; what a person released on this machine is let through."""

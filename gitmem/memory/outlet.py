@@ -43,11 +43,7 @@ class Outlet:
         from gitmem.safety.verdict import Verdict
 
         gate = self._bundle.gate
-        if "scanner" not in gate.__dict__ and not self._index.commits_touching(
-            layout.CONFIG_SCANNER, limit=1
-        ):
+        if not gate.is_ready and not self._index.commits_touching(layout.CONFIG_SCANNER, limit=1):
             # The bundle never had rules of its own: to look for them in the tree would open the object store.
-            from gitmem.safety.scanner import Scanner
-
-            gate.scanner = Scanner.shipped()
+            gate.use_shipped_rules()
         return gate.judge(text, "recall").verdict is Verdict.ALLOW

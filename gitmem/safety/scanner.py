@@ -72,9 +72,13 @@ class Scanner:
         findings = inspect(text, scope)
         folded = fold(text)
         words = words_of(folded)
-        more, flooded = layers(text, folded, words, self._note_index.known)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
         findings.extend(self._matches(folded, words, text, scope, tries, None))
+        more: list[Layer] = []
+        flooded = False
+        # What is blocked already needs no second reading.
+        if all(finding.severity is not Verdict.BLOCK for finding in findings):
+            more, flooded = layers(text, folded, words, self._note_index.known)
         for layer in more:
             findings.extend(self._matches(layer.text, words_of(layer.text), text, scope, tries, layer))
         if flooded or tries.spent:
@@ -179,9 +183,9 @@ class _Index:
         if able:
             where = _positions(view, words, wanted)
             for rule, starts, needs in able:
-                places = sorted(place for word in starts for place in where[word])
+                places = _merged(where, starts)
                 if needs:
-                    marks = sorted(place for word in needs for place in where[word])
+                    marks = _merged(where, needs)
                     places = [place for place in places if _near(marks, place, rule.reach)]
                 if places:
                     yield rule, places
@@ -197,18 +201,31 @@ class _Index:
 def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[int]]:
     """Where the wanted ones among the words of a text stand."""
     where: dict[str, list[int]] = {word: [] for word in wanted}
+    hits = [word for word in words if word in wanted]
+    if 3 * len(hits) > len(words):
+        from gitmem.safety.unicode import WORD
+
+        for match in WORD.finditer(view):
+            if match[0] in where:
+                where[match[0]].append(match.start())
+        return where
     place = 0
-    for word in words:
-        if word in wanted:
-            # The next place where it stands by itself is its own: words come in order.
-            place = view.find(word, place)
-            while (place and view[place - 1].isalnum()) or view[
-                place + len(word) : place + len(word) + 1
-            ].isalnum():
-                place = view.find(word, place + 1)
-            where[word].append(place)
-            place += len(word)
+    for word in hits:
+        # The next place where it stands by itself is its own: words come in order.
+        place = view.find(word, place)
+        while (place and view[place - 1].isalnum()) or view[
+            place + len(word) : place + len(word) + 1
+        ].isalnum():
+            place = view.find(word, place + 1)
+        where[word].append(place)
+        place += len(word)
     return where
+
+
+def _merged(where: dict[str, list[int]], words: set[str]) -> list[int]:
+    if len(words) == 1:
+        return where[next(iter(words))]
+    return sorted(place for word in words for place in where[word])
 
 
 def _near(marks: list[int], place: int, reach: int) -> bool:
@@ -234,16 +251,14 @@ class _Tries:
     def __init__(self, limit: int) -> None:
         self.left = limit
         self.spent = False
+        self._view = ""
+        self._windows: dict[int, int] = {}
 
     def first(self, rule: Rule, view: str, places: list[int]) -> re.Match[str] | None:
         """The first match of a rule at one of the places."""
-        seen: set[str] = set()
+        if len(places) > 8:
+            places = self._different(view, places)
         for place in places:
-            if len(places) > 8:
-                window = view[max(0, place - rule.back) : place + _WINDOW]
-                if window in seen:
-                    continue
-                seen.add(window)
             if not self.left:
                 self.spent = True
                 return None
@@ -255,6 +270,19 @@ class _Tries:
             if hit is not None:
                 return hit
         return None
+
+    def _different(self, view: str, places: list[int]) -> list[int]:
+        """The places without those around which the same is written as around an earlier one."""
+        if view is not self._view:
+            self._view, self._windows = view, {}
+        known = self._windows
+        for place in places:
+            if place not in known:
+                known[place] = hash(view[max(0, place - 80) : place + _WINDOW])
+        firsts: dict[int, int] = {}
+        for place in places:
+            firsts.setdefault(known[place], place)
+        return list(firsts.values())
 
 
 def _mentioned(view: str, hit: re.Match[str]) -> bool:

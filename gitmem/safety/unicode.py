@@ -259,8 +259,8 @@ def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
     foreign = "\n".join(line for line in text.splitlines() if not line.isascii())
     present: set[int] = set()
     table = _kind_table()
-    for char in set(foreign):
-        present.update(table.get(ord(char), ()))
+    for char in set(foreign) & table.keys():
+        present.update(table[char])
     # The gravest first: once something blocks, the rest changes nothing.
     for number in sorted(present, key=lambda number: (_KINDS[number].severity is not Verdict.BLOCK, number)):
         kind, wrong = _KINDS[number], _wrong(number)
@@ -284,13 +284,16 @@ def fold(text: str) -> str:
     lines = text.splitlines()
     if not text.isascii():
         table = _fold_table()
-        lines = [line if line.isascii() else line.translate(table) for line in lines]
+        folding = _foldable()
+        lines = [
+            line if line.isascii() or folding.isdisjoint(line) else line.translate(table) for line in lines
+        ]
     return "\n".join(filter(None, (" ".join(line.split()) for line in lines))).lower()
 
 
 def words_of(folded: str) -> list[str]:
     """The words of a folded text: runs of letters and digits."""
-    return _WORD.findall(folded)
+    return WORD.findall(folded)
 
 
 def latinise(folded: str) -> str | None:
@@ -298,14 +301,10 @@ def latinise(folded: str) -> str | None:
     if folded.isascii():
         return None
     lines = folded.split("\n")
-    alike = _lookalike_table()
+    alike, foreign = _lookalike_table(), _lookalikes()
     changed = False
     for number, line in enumerate(lines):
-        if (
-            not line.isascii()
-            and not alike.keys().isdisjoint(map(ord, set(line)))
-            and _HAS_LATIN.search(line)
-        ):
+        if not line.isascii() and not foreign.isdisjoint(line) and _HAS_LATIN.search(line):
             lines[number] = line.translate(alike)
             changed = True
     return "\n".join(lines) if changed else None
@@ -340,12 +339,12 @@ def _wrong(number: int) -> re.Pattern[str]:
 
 
 @cache
-def _kind_table() -> dict[int, tuple[int, ...]]:
-    table: dict[int, tuple[int, ...]] = {}
+def _kind_table() -> dict[str, tuple[int, ...]]:
+    table: dict[str, tuple[int, ...]] = {}
     for number, kind in enumerate(_KINDS):
         for low, high in kind.ranges:
             for point in range(low, high + 1):
-                table[point] = (*table.get(point, ()), number)
+                table[chr(point)] = (*table.get(chr(point), ()), number)
     return table
 
 
@@ -373,6 +372,16 @@ def _fold_table() -> dict[int, str | int | None]:
     table.update(dict(zip(range(0x1F150, 0x1F16A), "abcdefghijklmnopqrstuvwxyz", strict=True)))
     table.update(dict(zip(range(0x1F170, 0x1F18A), "abcdefghijklmnopqrstuvwxyz", strict=True)))
     return table
+
+
+@cache
+def _foldable() -> frozenset[str]:
+    return frozenset(map(chr, _fold_table()))
+
+
+@cache
+def _lookalikes() -> frozenset[str]:
+    return frozenset(map(chr, _lookalike_table()))
 
 
 @cache
@@ -422,7 +431,7 @@ _DROPPED = (
     (0xE0000, 0xE01EF),
 )
 
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _CONTROLS = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x7f"
 _HAS_RTL = re.compile(f"[{_RTL}]")
 _HAS_LATIN = re.compile("[a-z]")

@@ -135,8 +135,9 @@ def killed(work: Callable[[int], None], after: float) -> int:
         finally:
             os._exit(1)
     os.close(ready)
-    os.read(waiting, 1)
+    is_ready = os.read(waiting, 1) == b"x"  # nothing, where it died before that
     os.close(waiting)
+    assert is_ready
     time.sleep(after)
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -152,7 +153,7 @@ def kill_randomly(root: Path, kills: str, seed: str) -> None:
     verified(lambda: start(root), "preparing")
     for kill in range(int(kills)):
 
-        def write(kill: int = kill) -> None:
+        def write(ready: int, kill: int = kill) -> None:
             own = random.Random(f"{seed} {kill}")
             bundle = opened(
                 root, hot_memory_max=own.choice((3, 8, 50)), fsync=own.choice(("interval", "off"))
@@ -160,6 +161,8 @@ def kill_randomly(root: Path, kills: str, seed: str) -> None:
             bundle.recover_journals()
             buffer = buffer_of(bundle, f"s{own.randrange(3)}")
             compressor = Compressor(bundle, buffer)
+            push_all(buffer, ledger, own)
+            os.write(ready, b"x")
             for number in range(100_000):
                 act = own.random()
                 if act < 0.7:

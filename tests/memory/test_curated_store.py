@@ -88,20 +88,23 @@ def test_a_duplicate_add_changes_nothing(bundle: Bundle) -> None:
 def test_above_eighty_percent_the_answer_says_so(make_bundle: Callable[..., Bundle]) -> None:
     """The note asks to consolidate."""
     bundle = make_bundle(memory_char_limit=100)
-    assert bundle.curated.add("x" * 80).note == ""
-    assert "81 %" in bundle.curated.replace("xxx", "x" * 81).note
+    fact = "The staging server runs Debian 12 and the builds are kept there for ninety days."
+    assert len(fact) == 80
+    assert bundle.curated.add(fact).note == ""
+    assert "81 %" in bundle.curated.replace("Debian", fact.replace("ninety", "a hundred")[:81]).note
 
 
 def test_a_batch_is_all_or_nothing(make_bundle: Callable[..., Bundle]) -> None:
     """One bad step leaves everything as it was; the limit counts at the end only."""
     bundle = make_bundle(memory_char_limit=40)
-    bundle.curated.add("a" * 30)
+    bundle.curated.add("The server runs Debian today")
     tip = bundle.tip
     with pytest.raises(StoreRefusal):
         bundle.curated.batch([Operation("add", "fine"), Operation("remove", old_text="not there")])
     assert bundle.tip == tip
-    bundle.curated.batch([Operation("add", "b" * 35), Operation("remove", old_text="aaa")])
-    assert texts(bundle) == ["b" * 35]
+    longer = "The server is called build-seven"
+    bundle.curated.batch([Operation("add", longer), Operation("remove", old_text="Debian")])
+    assert texts(bundle) == [longer]
 
 
 def test_order_is_the_order_of_adding(bundle: Bundle) -> None:
@@ -360,3 +363,29 @@ def test_many_writers_lose_nothing(bundle: Bundle, tmp_path: Path, number: int) 
     assert [writer.exitcode for writer in writers] == [0] * 8
     expected = {f"w{index} learned fact number {step}" for index in range(8) for step in range(number)}
     assert set(texts(bundle)) == expected
+
+
+def test_rules_of_a_bundle_hold_when_a_person_accepted_them(bundle: Bundle) -> None:
+    """A rule that came with the tree is a proposal; accepted as it is, it tightens the scanner here."""
+    from gitmem.okf.concept import Concept
+
+    rules = """```toml
+[[rule]]
+id = "bluebird"
+category = "house rules"
+severity = "block"
+reason = "names the project that stays out of the memory"
+pattern = 'bluebird {w3}(?:launch|release)'
+match = ["Bluebird is about to launch"]
+no_match = ["a blue bird launched itself from the roof"]
+```
+"""
+    path = bundle.repository.worktree.path(layout.CONFIG_SCANNER)
+    with open(path, "wb") as out:
+        out.write(Concept.new(layout.SCANNER_RULES, rules).render())
+    bundle.take_in_edits(strict=True)
+    bundle.curated.add("Bluebird is about to launch")
+    assert any("nobody accepted" in warning for warning in bundle.warnings)
+    assert bundle.gate.accept_rules()
+    with pytest.raises(BlockedContent, match="bluebird"):
+        bundle.curated.add("Bluebird is about to launch again")

@@ -1,0 +1,74 @@
+"""Links between the files of a bundle: what leads where, what is near, and what leads nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.okf import layout
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link from a file to a path; `exists` tells whether something stands there."""
+
+    source: str
+    target: str
+    exists: bool
+
+
+class Links:
+    """The graph of one bundle, as its markdown links make it."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def of(self, path: str) -> list[Edge]:
+        """Where a file leads."""
+        tree = self._bundle.tree()
+        return [Edge(path, target, target in tree) for target in self._bundle.index.current().links(path)]
+
+    def to(self, path: str) -> list[Edge]:
+        """The files that lead to a path."""
+        exists = path in self._bundle.tree()
+        return [Edge(source, path, exists) for source in self._bundle.index.current().backlinks(path)]
+
+    def neighbours(self, path: str, *, steps: int = 1) -> dict[str, int]:
+        """The paths that can be reached over links in either direction, with the number of steps."""
+        index = self._bundle.index.current()
+        found = {path: 0}
+        edge = [path]
+        for step in range(1, steps + 1):
+            reached: list[str] = []
+            for here in edge:
+                for other in (*index.links(here), *index.backlinks(here)):
+                    if other not in found and len(found) < _MOST:
+                        found[other] = step
+                        reached.append(other)
+            edge = reached
+        del found[path]
+        return found
+
+    def broken(self) -> list[Edge]:
+        """Links to paths where nothing stands."""
+        tree = self._bundle.tree()
+        edges = self._bundle.index.current().edges()
+        missing = {target for target in {target for _, target in edges} if target not in tree}
+        return [Edge(source, target, False) for source, target in edges if target in missing]
+
+    def orphans(self) -> list[str]:
+        """Concepts that people write and that no link leads to or from."""
+        linked: set[str] = set()
+        for source, target in self._bundle.index.current().edges():
+            linked.update((source, target))
+        return [
+            path
+            for path in self._bundle.list_concepts()
+            if path not in linked
+            and layout.default_type(path) in ("", layout.DECISION, layout.PLAN, layout.SKILL)
+        ]
