@@ -97,11 +97,11 @@ def peers() -> dict[str, Judge]:
     except Exception as error:
         print(f"hermes-agent's scanner is not here: {error}")
     try:
-        from agent_memory_guard import MemoryGuard
+        from agent_memory_guard import MemoryGuard, Policy
 
         def guard(text: str) -> str:
             try:
-                MemoryGuard().write("entry", text)
+                MemoryGuard(policy=Policy.strict()).write("entry", text)
             except Exception:
                 return "block"
             return "allow"

@@ -53,6 +53,12 @@ SECTIONS: dict[str, dict[str, Row]] = {
             "gitmem.cli.undo", "trace", "Follow a text through the history and say what it touched."
         ),
     },
+    "Find": {
+        "search": Row("gitmem.cli.search", "search", "Find entries, now or as of any commit."),
+        "recall": Row("gitmem.cli.recall", "recall", "Recall earlier sessions."),
+        "links": Row("gitmem.cli.graph", "links", "Show where the links of a file lead."),
+        "backlinks": Row("gitmem.cli.graph", "backlinks", "Show which files link to a file."),
+    },
     "Undo": {
         "snapshot": Row("gitmem.cli.undo", "snapshot", "Name the present state; list, show, delete names."),
         "restore": Row("gitmem.cli.undo", "restore", "Put the memory back to an earlier state."),
@@ -77,6 +83,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
     "Upkeep": {
         "verify": Row("gitmem.cli.upkeep", "verify", "Prove that the bundle is whole."),
         "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to mend each."),
+        "index": Row("gitmem.cli.index", "index", "The search index: rebuild, verify."),
         "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
         "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("gitmem.cli.mergedriver", "merge_driver", "Merge one file (git calls this)."),

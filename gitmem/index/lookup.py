@@ -80,6 +80,11 @@ class Lookup:
         """That commit's place on the first-parent line."""
         return int(self._database.get("seq") or 0)
 
+    def count_texts(self) -> int:
+        """How many distinct texts the index holds."""
+        found = self._database.row("SELECT count(*) FROM entry")
+        return int(found[0]) if found else 0
+
     # Commits
 
     def commit(self, oid: str) -> CommitRow | None:

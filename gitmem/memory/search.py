@@ -18,12 +18,14 @@ from gitmem.memory.outlet import Outlet
 from gitmem.memory.ranking import Ranked, Ranking, Settings
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
+from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
 
 _SNIPPET = 240
+_LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
 _MARK = re.compile("\x02([^\x03]*)\x03")
 
@@ -174,7 +176,7 @@ class Search:
             place.path,
             place.session,
             place.type,
-            candidate.text,
+            _cut(sanitize(candidate.text)),
             place.at,
             round(ranked.score, 4),
             place.agent,
@@ -183,7 +185,7 @@ class Search:
             place.trust,
             place.commit,
             EntryKey(place.space, place.key),
-            snippet(marked(index.database, query, candidate.id, candidate.text)),
+            sanitize(snippet(marked(index.database, query, candidate.id, candidate.text))),
             {name: round(value, 4) for name, value in ranked.parts.items()},
             len(candidate.places) - 1,
             gone.oid if gone else "",
@@ -217,6 +219,10 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
     if piece.find("\x03") >= 0 and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
         piece = "\x02" + piece
     return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _within(marks: Sequence[int], start: int, length: int) -> int:

@@ -54,7 +54,7 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield Layer("underscores", folded)
     if "-\n" in folded and _BROKEN.search(folded):
         yield from _pieces("hyphenation", _BROKEN, lambda _: "", folded)
-    odd = {word for word in words if not word.isalpha() and not word.isdigit()}
+    odd = {word for word in set(words) if not word.isalpha() and not word.isdigit()}
     if "$" in folded or "@" in folded:
         odd.update(token.strip(_PUNCTUATION) for token in folded.split() if "$" in token or "@" in token)
     if any(_unleet(token) in known for token in odd):
@@ -180,9 +180,9 @@ def _spaced_out(text: str) -> Iterator[Layer]:
 
     def join(match: re.Match[str]) -> str:
         # Two or more blanks in a row part words, one parts letters.
-        words = [_SEPARATORS.sub("", word) for word in _WIDE_GAP.split(match.group())]
-        runs.append("".join(words))
-        return " ".join(words)
+        joined = _SEPARATORS.sub("", _WIDE_GAP.sub(_PARTED, match.group()))
+        runs.append(joined.replace(_PARTED, ""))
+        return joined.replace(_PARTED, " ")
 
     yield from _pieces("spacing", _SPACED, join, text)
     # Without wider gaps the words run together: `S a y t h a t` says `Saythat`.
@@ -195,6 +195,7 @@ _LEET_WORD = re.compile(r"(?<![a-z0-9@$!|./:#-])[a-z0-9@$!|]{2,24}(?![a-z0-9@$|/
 _PUNCTUATION = ".,;:?\"'()[]{}<>*`"
 _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*|/~+\]\[]{1,3}[^\W_]){4,400}(?![^\W_])")
 _WIDE_GAP = re.compile(r" {2,3}")
+_PARTED = "\uff70"  # any letter that folding never meets here
 _SEPARATORS = re.compile(r"[\W_]+")
 _ROT13_SIGNS = ("rot13", "rot-13", "rot 13", " gur ", " lbh ", "vtaber", " naq ", "cebzcg", "vafgehpg")
 _REVERSED_SIGNS = ("backwards", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")

@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import nlargest
 from importlib import resources
 from itertools import accumulate
 from math import log2, sqrt
-from operator import add
 from typing import TYPE_CHECKING
 
 from gitmem.safety.unicode import words_of
@@ -32,6 +32,7 @@ PIECES = 0.3  # what a piece of a word counts beside a whole word
 LENGTH_PENALTY = 0.35  # a long text has more windows, and so more chances to look suspicious
 NUMBER = "0"  # all numbers count as one word
 _START = (0.0, 0, 0)
+_MAX_WINDOWS = 200  # windows whose pairs of words are looked at in one text
 _MAX_WORDS = 2000  # different words whose pieces are looked at in one text
 _HEADER = struct.Struct("<4sBfff")  # magic, bits, value of one unit, bias, threshold
 _MAGIC = b"GMS1"
@@ -120,23 +121,36 @@ class Model:
         if not words:
             return self.bias
         entries = self._entries(words)
-        found = [entries[word] for word in words]
-        weights = self.weights
-        before = [_START, *found[:-1]]
-        pairs = [
-            weights[(left ^ right) >> 7 & MASK]
-            for (_, left, _), (_, _, right) in zip(before, found, strict=True)
-        ]
-        sums: list[float] = [0.0, *accumulate(map(add, (value for value, _, _ in found), pairs))]
+        values = {word: entry[0] for word, entry in entries.items()}
+        sums = [0.0, *accumulate(map(values.__getitem__, words))]
         total = len(words)
-        if total <= WINDOW + 8:
-            return self.bias + self.unit * sums[total] / sqrt(total + 3)
-        starts = range(0, total - 8, STEP)
+        spans = [(0, total)]
+        penalty = 0.0
+        if total > WINDOW + 8:
+            spans = [(start, min(start + WINDOW, total)) for start in range(0, total - 8, STEP)]
+            penalty = LENGTH_PENALTY * log2(len(spans))
+            if len(spans) > _MAX_WINDOWS:
+                # The words alone say which windows are worth looking at pair by pair.
+                spans = nlargest(_MAX_WINDOWS, spans, key=lambda span: sums[span[1]] - sums[span[0]])
         best = max(
-            (sums[min(start + WINDOW, total)] - sums[start]) / sqrt(min(WINDOW, total - start) + 3)
-            for start in starts
+            (sums[end] - sums[start] + self._pairs(entries, words[max(0, start - 1) : end], start == 0))
+            / sqrt(end - start + 3)
+            for start, end in spans
         )
-        return float(self.bias + best * self.unit - LENGTH_PENALTY * log2(len(starts)))
+        return self.bias + best * self.unit - penalty
+
+    def _pairs(self, entries: dict[str, tuple[float, int, int]], words: list[str], first: bool) -> int:
+        """What the pairs of words in a window weigh."""
+        weights = self.weights
+        found = [entries[word] for word in words]
+        before = [_START, *found[:-1]] if first else found[:-1]
+        after = found if first else found[1:]
+        return sum(
+            [
+                weights[(left ^ right) >> 7 & MASK]
+                for (_, left, _), (_, _, right) in zip(before, after, strict=True)
+            ]
+        )
 
     def _entries(self, words: list[str]) -> dict[str, tuple[float, int, int]]:
         """For every different word its value, and its two halves of the numbers of pairs."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gitmem.errors import TooLarge
@@ -27,6 +29,7 @@ MAX_SCAN = 1_048_576  # characters; longer texts are refused, never cut
 MAX_FINDINGS = 12
 KEY = 4  # letters by which the beginnings of words are looked up
 _WINDOW = 320  # characters behind an anchor that tell two places apart
+_OFTEN = 1500  # places of one rule that are looked at; a text with more of them is held
 _TRIES = 800  # places where a pattern is tried, per text and per further 100,000 characters
 
 __all__ = ["MAX_SCAN", "Scanner", "scan", "scan_rules_only"]
@@ -157,14 +160,15 @@ class _Index:
     def places(self, view: str, words: list[str]) -> Iterator[tuple[Rule, list[int]]]:
         """The rules whose words occur, each with the positions of its anchors that are worth a try."""
         present = set(words)
-        keys: dict[str, list[str]] = {}
-        for word in present:
-            if word[:KEY] in self.keys:
-                keys.setdefault(word[:KEY], []).append(word)
+        counts = Counter(words) if len(words) > _OFTEN else {}
         found: dict[str, tuple[Rule, set[str]]] = {}
         for word in present & self.words.keys():
             for rule in self.words[word]:
                 found.setdefault(rule.id, (rule, set()))[1].add(word)
+        keys: dict[str, list[str]] = {}
+        for word in present:
+            if word[:KEY] in self.keys:
+                keys.setdefault(word[:KEY], []).append(word)
         for key in keys.keys() & self.stems.keys():
             for stem, rule in self.stems[key]:
                 for word in keys[key]:
@@ -181,7 +185,10 @@ class _Index:
             wanted |= starts | needs
             able.append((rule, starts, needs))
         if able:
-            where = _positions(view, words, wanted)
+            often = {word for word in wanted if counts.get(word, 0) > _OFTEN}
+            where = _positions(view, words, wanted - often)
+            for word in often:
+                where[word] = _first_places(view, word)
             for rule, starts, needs in able:
                 places = _merged(where, starts)
                 if needs:
@@ -212,20 +219,34 @@ def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[
     place = 0
     for word in hits:
         # The next place where it stands by itself is its own: words come in order.
-        place = view.find(word, place)
-        while (place and view[place - 1].isalnum()) or view[
-            place + len(word) : place + len(word) + 1
-        ].isalnum():
-            place = view.find(word, place + 1)
+        place = _next_place(view, word, place)
         where[word].append(place)
         place += len(word)
     return where
 
 
+def _first_places(view: str, word: str) -> list[int]:
+    """The first places of a word that stands in a text suspiciously often; the rest counts as a flood."""
+    places: list[int] = []
+    place = 0
+    while len(places) <= _OFTEN:
+        place = _next_place(view, word, place)
+        places.append(place)
+        place += len(word)
+    return places
+
+
+def _next_place(view: str, word: str, start: int) -> int:
+    place = view.find(word, start)
+    while (place and view[place - 1].isalnum()) or view[place + len(word) : place + len(word) + 1].isalnum():
+        place = view.find(word, place + 1)
+    return place
+
+
 def _merged(where: dict[str, list[int]], words: set[str]) -> list[int]:
     if len(words) == 1:
         return where[next(iter(words))]
-    return sorted(place for word in words for place in where[word])
+    return sorted(chain.from_iterable(map(where.__getitem__, words)))
 
 
 def _near(marks: list[int], place: int, reach: int) -> bool:
@@ -256,6 +277,8 @@ class _Tries:
 
     def first(self, rule: Rule, view: str, places: list[int]) -> re.Match[str] | None:
         """The first match of a rule at one of the places."""
+        if len(places) > _OFTEN:
+            self.spent = True
         if len(places) > 8:
             places = self._different(view, places)
         for place in places:

@@ -40,7 +40,6 @@ class Hermes(HermesHome):
             },
             **settings,
         }
-        (path / "config.yaml").write_text("# written by hand\n" + json.dumps(config, indent=1)[2:-2] + "\n")
         lines = ["# written by hand"]
         for name, section in config.items():
             lines += [f"{name}:", *(f"  {key}: {json.dumps(value)}" for key, value in section.items())]
@@ -58,10 +57,12 @@ class Hermes(HermesHome):
             [str(HERMES), *arguments],
             env=self.env,
             cwd=self.path.parent,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=timeout,
             check=False,
+            start_new_session=True,  # it would take the terminal of whoever runs the tests
         )
         assert code == done.returncode, done.stdout + done.stderr
         return done.stdout
@@ -76,6 +77,7 @@ class Hermes(HermesHome):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     # In this process

@@ -1,0 +1,177 @@
+"""`gitmem search`: find entries, now or as of any commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import Piece, bold, cyan, dim, yellow
+from gitmem.cli.progress import shown_while_building
+
+if TYPE_CHECKING:
+    from gitmem.memory.search import Found, Hit, Wanted
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True, metavar="QUERY...")
+@click.option("--as-of", metavar="REV", help="As the memory was: a commit, a snapshot, a date or session:ID.")
+@click.option(
+    "--type", "type_", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …"
+)
+@click.option("--session", help="Only entries of a session.")
+@click.option("--agent", help="Only entries that an agent wrote.")
+@click.option("--tag", help="Only entries with a tag.")
+@click.option("--since", metavar="DATE", help="Only entries from that day or moment on.")
+@click.option("--until", metavar="DATE", help="Only entries up to that day or moment.")
+@click.option("--path", help="Only entries in a file or below a directory.")
+@click.option("--scope", metavar="SCOPE", help="shared, all, or a machine; else what holds on this machine.")
+@click.option("--removed", is_flag=True, help="Only entries that are gone from the memory.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most that many."
+)
+@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@json_option
+@pass_app
+def search(
+    app: App,
+    query: tuple[str, ...],
+    as_of: str | None,
+    type_: str | None,
+    session: str | None,
+    agent: str | None,
+    tag: str | None,
+    since: str | None,
+    until: str | None,
+    path: str | None,
+    scope: str | None,
+    removed: bool,
+    limit: int,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Find entries, the best first.
+
+    The more of the words an entry has, and the rarer they are, the better. "Words in quotes" must stand
+    there in that order, -word must not, word* begins with, one OR other counts as the same.
+
+    \b
+    gitmem search database migration
+    gitmem search '"dark mode" -terminal' --since "2 weeks ago"
+    gitmem search invoice --as-of 2026-06-30 --type Decision
+    """
+    from gitmem.memory.search import Wanted
+
+    wanted = Wanted(
+        type=type_ or "",
+        session=session or "",
+        agent=agent or "",
+        tag=tag or "",
+        since=since or "",
+        until=until or "",
+        path=app.path(path) if path else "",
+        scope=scope or "",
+        removed=removed,
+        as_of=as_of or "",
+    )
+    text = " ".join(query)
+    with shown_while_building(app) as bundle:
+        found = bundle.search(text, wanted, limit=limit)
+    if as_json:
+        app.out.json(found_json(found, explain=explain))
+        return
+    if not found.hits:
+        _tell_nothing(app, text, found, wanted)
+        return
+    app.out.paged()
+    for number, hit in enumerate(found.hits):
+        if number:
+            app.out.line()
+        _tell(app, hit, explain)
+    if found.withheld:
+        app.out.line()
+        app.out.line(dim(f"{found.withheld} more were kept back by the scanner."))
+
+
+def found_json(found: Found, *, explain: bool = False) -> dict[str, Any]:
+    """The answer with stable keys."""
+    return {
+        "hits": [_hit_json(hit, explain) for hit in found.hits],
+        "withheld": found.withheld,
+        "near": list(found.near),
+    }
+
+
+def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
+    from gitmem.memory.search import unmarked
+
+    row: dict[str, Any] = {
+        "path": hit.path,
+        "session": hit.session,
+        "type": hit.type,
+        "text": hit.text,
+        "at": hit.at,
+        "score": hit.score,
+        "snippet": unmarked(hit.snippet),
+        "agent": hit.agent,
+        "machine": hit.machine,
+        "tags": list(hit.tags),
+        "commit": hit.commit,
+        "key": {"space": hit.key.space, "id": hit.key.id},
+        "also": hit.also,
+    }
+    if hit.removed:
+        row["removed"] = hit.removed
+    if explain:
+        row["parts"] = hit.parts
+    return row
+
+
+def _tell(app: App, hit: Hit, explain: bool) -> None:
+    session = f"  session {hit.session}" if hit.session else ""
+    also = (
+        f"  (and in {hit.also} other places)"
+        if hit.also > 1
+        else "  (and in another place)"
+        if hit.also
+        else ""
+    )
+    gone = f"  removed by {hit.removed[:8]}" if hit.removed else ""
+    app.out.line(cyan(hit.path), dim(f"  {hit.type}  {_date(app, hit.at)}{session}{gone}{also}"))
+    app.out.line("    ", *_marked(hit.snippet))
+    if explain:
+        parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
+        app.out.line("    ", yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
+
+
+def _marked(snippet: str) -> Iterator[Piece]:
+    """The snippet with its matches in bold."""
+    for number, piece in enumerate(snippet.replace("\x03", "\x02").split("\x02")):
+        yield bold(piece) if number % 2 else piece
+
+
+def _date(app: App, at: str) -> str:
+    from gitmem.okf.timestamps import parse
+
+    moment = parse(at)
+    return app.date(moment.timestamp()) if moment else at
+
+
+def _tell_nothing(app: App, text: str, found: Found, wanted: Wanted) -> None:
+    if not found.query:
+        app.out.line("There is nothing to look for in that: give a word.")
+        return
+    if found.withheld:
+        app.out.line(f"All that was found, {found.withheld}, was kept back by the scanner.")
+        return
+    fields = ("type", "session", "agent", "tag", "since", "until", "path", "scope", "as_of")
+    asked = [f"--{name.replace('_', '-')} {value}" for name in fields if (value := getattr(wanted, name))]
+    asked += ["--removed"] if wanted.removed else []
+    where = f" with {' '.join(asked)}" if asked else ""
+    shown = text if len(text) <= 80 else text[:79] + "…"
+    app.out.line(f"Nothing found for {shown!r}{where}.")
+    if found.near:
+        app.out.line("Near it: ", bold(", ".join(found.near)), ".")
