@@ -128,6 +128,10 @@ class Keeper:
         self.skills.compare()
         return done
 
+    def bring_index_up(self) -> None:
+        """So that a search of the model finds it done; where it can not be done, the search says so."""
+        self._guarded(self.bundle.index.current)
+
     def _reopen(self, session: SessionInfo) -> None:
         """A session that was closed goes on."""
         if session.id in self._prompted:

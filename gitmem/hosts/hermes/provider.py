@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import logging
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import replace
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.home import PROVIDER, Home, open_bundle, real_home, resolve_config
+from gitmem.hosts.hermes.voice import Voice, sentence
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 SHIM_VERSION = 1
 """What the installed shim must say; it is raised when the shim has to be written anew."""
-_LOG = logging.getLogger("gitmem")
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0
 _COMPRESS_WAIT = 0.3
@@ -62,9 +60,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._read_only = False
         self._block = ""
         self._turn = (0, "")
-        self._warn: Callable[[str], None] | None = None
-        self._told: set[str] = set()
-        self._to_tell: deque[str] = deque()
+        self._voice = Voice()
         self._closing = threading.Lock()
         self._closed = False
 
@@ -87,14 +83,13 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def initialize(self, session_id: str, **kwargs: Any) -> None:
         """Open the bundle of this home. Nothing here is allowed to stop the host."""
-        warn = kwargs.get("warning_callback")
-        self._warn = warn if callable(warn) else None
+        self._voice.listener = kwargs.get("warning_callback")
         self._home = Home(str(kwargs["hermes_home"])) if kwargs.get("hermes_home") else real_home()
         try:
             self._begin(session_id, kwargs)
         except Exception as error:  # noqa: BLE001 (the host's session always goes on)
             self._fail(error)
-        self._speak()
+        self._voice.speak()
 
     def _begin(self, session_id: str, kwargs: Mapping[str, Any]) -> None:
         from gitmem.hosts.hermes import since
@@ -111,16 +106,16 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._read_only = str(kwargs.get("agent_context") or "primary") != "primary"
         self._session = session = self._info(bundle.config, session_id, kwargs)
         self._block = system_prompt(bundle.config, since.since(bundle, last_tip(bundle)))
-        self._recall = Recall(home, env, session.id)
+        self._recall = Recall(home, env, bundle.config, session.id)
         if self._read_only:
             return
         self._transcript = Transcript()
-        keeper = Keeper(bundle, home, session, env=env, tell=self._tell_later)
+        keeper = Keeper(bundle, home, session, env=env, tell=self._voice.tell)
         self._keeper = keeper
         self._worker = Worker(failed=self._job_failed, idle=keeper.rest)
         self._worker.submit(self._start).add_done_callback(self._look_at)
         if self._shim < SHIM_VERSION:
-            self._tell_later(
+            self._voice.tell(
                 "The plugin files of gitmem are of an older version: run `gitmem hermes install`."
             )
 
@@ -148,8 +143,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         if self._home is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._home.trouble)
-        for sentence in background.failures(keeper.bundle):
-            self._tell_later(sentence)
+        for failure in background.failures(keeper.bundle):
+            self._voice.tell(failure)
         background.sync(keeper.bundle, keeper.home, keeper.env, fresh_is_enough=True)
 
     def shutdown(self) -> None:
@@ -159,7 +154,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             keeper, worker = self._keeper, self._worker
             if self._closed or keeper is None or worker is None:
                 self._closed = True
-                self._speak()
+                self._voice.speak()
                 return
             self._closed = True
             worker.forget_timed()
@@ -167,10 +162,10 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             try:
                 last.result(max(0.1, end - time.monotonic()))
             except StillRunning:
-                self._tell_later("The memory is busy: what this session did waits in the journal.")
+                self._voice.tell("The memory is busy: what this session did waits in the journal.")
             except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
                 self._job_failed(error)
-            self._speak()
+            self._voice.speak()
 
     def _finish(self) -> None:
         keeper = self._keeper
@@ -192,16 +187,20 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def system_prompt_block(self) -> str:
         """Short, and the same bytes for the whole session."""
-        self._speak()
+        self._voice.speak()
         return self._block
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (the host sends "")
         return self._recall.prefetch(query) if self._recall is not None else ""
 
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (ours is known)
-        if self._recall is not None and self._worker is not None and not self._closed:
-            recall = self._recall
-            self._worker.soon("prefetch", lambda: recall.warm(query))
+        recall, worker = self._recall, self._worker
+        if recall is None or self._closed:
+            return
+        if worker is None:
+            recall.after_turn(query)
+        else:  # behind the commit of the turn, so that the index is brought up to it
+            worker.soon("prefetch", lambda: recall.after_turn(query))
 
     # Capture
 
@@ -215,7 +214,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._turn = (turn_number, text)
         context = {"agent": session.agent, "platform": session.platform, "parent": session.parent}
         self._safely(lambda: keeper.notices.begin_turn(session.id, text, context))
-        self._speak()
+        self._voice.speak()
 
     def sync_turn(
         self,
@@ -321,6 +320,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
                 )
             elif reason == "compression":
                 worker.soon("prompt", keeper.prompt_was_rebuilt)
+            if self._recall is not None:
+                self._recall.switch(new_session_id)
             return
         # A new or a resumed conversation does not descend from the one that the user left.
         follows = reason in ("branch", "compression") or (not reason and not reset)
@@ -329,7 +330,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         )
         keeper.session = self._session
         if self._recall is not None:
-            self._recall.session = new_session_id
+            self._recall.switch(new_session_id)
         self._flush_soon("session-end")
         if reason != "compression" or reset:
             worker.submit(lambda: keeper.end(session, "session-end")).add_done_callback(self._look_at)
@@ -350,7 +351,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         """A JSON string. Waits at most a second for the worker, and says `queued` then."""
         from gitmem.hosts.hermes import tools
 
-        self._speak()
+        self._voice.speak()
         if self._error:
             return json.dumps({"error": self._error}, ensure_ascii=False)
         keeper, worker, session = self._keeper, self._worker, self._session
@@ -361,7 +362,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return tools.refuse(tool_name, "only the main agent writes to its memory")
         if self._closed:
             return tools.refuse(tool_name, "this session is over")
-        call = tools.Tools(keeper, session, self._recall)
+        call = tools.Tools(keeper, session)
         done = worker.submit(lambda: call.run(tool_name, arguments))
         try:
             return done.result(_TOOL_WAIT)
@@ -373,7 +374,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
                 }
             )
         except Exception as error:  # noqa: BLE001 (the model gets one line)
-            return json.dumps({"error": _sentence(error)}, ensure_ascii=False)
+            return json.dumps({"error": sentence(error)}, ensure_ascii=False)
 
     # Setup
 
@@ -429,7 +430,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         try:
             return work()
         except (GitMemError, OSError) as error:
-            self._tell_later(_sentence(error))
+            self._voice.tell(sentence(error))
             return None
 
     def _flush_soon(self, trigger: Any) -> None:
@@ -453,6 +454,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return
         if keeper.compare().waiting:
             worker.later(2.1, "compare", self._compare)
+        worker.soon("index", keeper.bring_index_up)
 
     def _look_at(self, done: Any) -> None:
         error = done.exception() if not done.cancelled() else None
@@ -463,46 +465,18 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         """The worker could not do something: tell it, and try again when it may have passed."""
         from gitmem.errors import BundleBusy
 
-        self._tell_later(_sentence(error))
+        self._voice.tell(sentence(error))
         if isinstance(error, BundleBusy) and self._worker is not None and not self._closed:
             self._worker.later(_RETRY, "flush turn", lambda: self._flush("turn"))
 
     def _fail(self, error: Exception) -> None:
-        self._error = _sentence(error)
+        self._error = sentence(error)
         self._keeper = self._worker = self._recall = None
         self._block = ""
-        _LOG.warning("gitmem is off for this session: %s", self._error)
-        self._tell_later(f"This session runs without versioned memory: {self._error}")
+        self._voice.tell(f"This session runs without versioned memory: {self._error}")
         home = self._home
         if home is not None:
             with contextlib.suppress(OSError):  # a home that can not be written is told all the same
                 os.makedirs(os.path.dirname(home.trouble), exist_ok=True)
                 with open(home.trouble, "w", encoding="utf-8") as file:
                     file.write(self._error + "\n")
-
-    def _tell_later(self, sentence: str) -> None:
-        """For the user, once; it is said on the agent's own thread, at the next hook there."""
-        line = " ".join(sentence.split())
-        if line and line not in self._told:
-            self._told.add(line)
-            self._to_tell.append(line)
-            _LOG.info("%s", line)
-
-    def _speak(self) -> None:
-        while self._to_tell:
-            line = self._to_tell.popleft()
-            if self._warn is None:
-                _LOG.warning("%s", line)
-                continue
-            with contextlib.suppress(Exception):  # the host's own function
-                self._warn(f"gitmem: {line}")
-
-
-def _sentence(error: BaseException) -> str:
-    """An error as one line for a person."""
-    if isinstance(error, GitMemError):
-        return " ".join(f"{error} {error.hint}".split())
-    if isinstance(error, OSError):
-        where = f" ({error.filename})" if error.filename else ""
-        return f"The system refused: {error.strerror or error}{where}."
-    return f"{type(error).__name__}: {' '.join(str(error).split())}. This is a bug in gitmem."

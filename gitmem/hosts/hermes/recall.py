@@ -1,133 +1,118 @@
-"""The one seam between the provider and recall: what is looked up for a turn, and for the model's tools.
-
-It has a bundle object of its own, because the host asks on a thread of its own.
-"""
+"""What is recalled for a turn. It has a thread and a bundle object of its own: no commit makes it wait."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
+import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.git.files import read_file
 from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.memory.hostfiles import NAMES
+from gitmem.memory.prefetch import Prefetch
 
 if TYPE_CHECKING:
+    from gitmem.config import Config
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.indexing import Index
 
-_WORD = 3
+_PATIENCE = 1.0
+"""How long a turn waits for what was not prepared; then it begins without, and the next one has it."""
 
 
 class Recall:
     """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
 
+    def __init__(self, home: Home, env: Mapping[str, str], config: Config, session: str) -> None:
+        self._config = config
+        self._lookup = _Lookup(home, env, session)
+        self._prefetch = Prefetch(self._lookup)
+        self._prepared_for: frozenset[str] = frozenset()
+        self._turn = 0
+        # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
+        weakref.finalize(self, self._prefetch.close)
+
+    def prefetch(self, query: str) -> str:
+        """What is worth knowing for this turn, within the budget; nothing where only tools recall.
+
+        At once where it was prepared and the question has no word that the last one had not ("yes, do that").
+        A question of its own is looked up: an answer to the last one would not help it.
+        """
+        self._turn += 1
+        if not self._is_due():
+            return ""
+        words = _words(query)
+        if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
+            self._prepare(words, query)
+            self._prefetch.settle(_PATIENCE)
+        return self._prefetch.ready(self._turn) or ""
+
+    def after_turn(self, query: str) -> None:
+        """A turn is over and committed: bring the index up, and have ready what the next may need."""
+        if self._config.recall_mode != "tools" and self._config.context_budget > 0:
+            self._prepare(_words(query), query)
+
+    def switch(self, session: str) -> None:
+        """Another session, or a prompt that was made anew."""
+        self._lookup.switch(session)
+        self._prefetch.forget()
+        self._prepared_for = frozenset()
+
+    def close(self) -> None:
+        self._prefetch.close()
+        if self._prefetch.settle(0.1):
+            self._lookup.close()
+
+    def _prepare(self, words: frozenset[str], query: str) -> None:
+        self._prepared_for = words
+        self._prefetch.after_turn(self._turn, query)
+
+    def _is_due(self) -> bool:
+        cadence = self._config.context_cadence
+        due = cadence > 0 and (self._turn - 1) % cadence == 0
+        return due and self._config.recall_mode != "tools" and self._config.context_budget > 0
+
+
+class _Lookup:
+    """Looks up what a turn may need, on the thread that prefetches."""
+
     def __init__(self, home: Home, env: Mapping[str, str], session: str) -> None:
         self._home = home
         self._env = env
-        self.session = session
-        self._lock = threading.RLock()
         self._bundle: Bundle | None = None
-        self._ready: tuple[str, str] = ("", "")
-        self._turns = 0
+        self._index: Index | None = None
+        self.switch(session)
 
-    def _opened(self) -> Bundle:
+    def switch(self, session: str) -> None:
+        self._session = session
+        # The host freezes its files into the prompt when a session begins: what stands there is known.
+        self._block = "\n".join(map(self._host_file, NAMES.values()))
+
+    def __call__(self, query: str) -> str:
+        from gitmem.memory.context import context
+
         if self._bundle is None:
             self._bundle = open_bundle(self._home, self._env)
-        return self._bundle
-
-    # For a turn
-
-    def prefetch(self, query: str) -> str:
-        """What is worth knowing for this turn, within the budget; nothing where only tools recall."""
-        with self._lock:
-            try:
-                bundle = self._opened()
-                config = bundle.config
-                self._turns += 1
-                cadence = config.context_cadence
-                due = cadence > 0 and (self._turns - 1) % cadence == 0
-                if config.recall_mode == "tools" or not due or config.context_budget <= 0:
-                    return ""
-                for_query, text = self._ready
-                return text if for_query == query else _context(bundle, query, self.session)
-            except (GitMemError, OSError):
-                return ""
-
-    def warm(self, query: str) -> None:
-        """Bring the index up to date, and have an answer ready should the next turn ask the same."""
-        with self._lock, contextlib.suppress(GitMemError, OSError):
-            bundle = self._opened()
-            if bundle.config.recall_mode != "tools":
-                self._ready = (query, _context(bundle, query, self.session))
-
-    # For the model's tools
-
-    def search(self, query: str, *, as_of: str, kind: str, limit: int) -> list[dict[str, Any]]:
-        with self._lock:
-            return _search(self._opened(), query, as_of=as_of, kind=kind, limit=limit)
-
-    def sessions(self, query: str, *, limit: int) -> list[dict[str, Any]]:
-        with self._lock:
-            return _sessions(self._opened(), query, limit=limit)
+        self._index = self._bundle.index.current()
+        return context(self._bundle, query, session=self._session, block=self._block).lines
 
     def close(self) -> None:
-        with self._lock:
-            if self._bundle is not None:
-                if "index" in self._bundle.__dict__:
-                    self._bundle.index.close()
-                self._bundle.repository.store.close()
-                self._bundle = None
+        if self._index is not None:
+            self._index.database.close()
+        if self._bundle is not None:
+            self._bundle.repository.store.close()
+
+    def _host_file(self, name: str) -> str:
+        with contextlib.suppress(GitMemError, OSError):
+            return (read_file(f"{self._home.memories}/{name}") or b"").decode("utf-8", "replace")
+        return ""
 
 
-# --- until recall is there: words in files ---------------------------------------------------------------
+def _words(query: str) -> frozenset[str]:
+    """The words of a question that say what it is about."""
+    from gitmem.index import english
+    from gitmem.index.marking import WORD, fold
 
-
-def _context(bundle: Bundle, query: str, session: str) -> str:  # noqa: ARG001 (recall leaves out the present session)
-    from gitmem.safety.fence import sanitize
-    from gitmem.safety.verdict import Verdict
-
-    lines: list[str] = []
-    left = bundle.config.context_budget
-    for hit in _search(bundle, query, as_of="", kind="Decision", limit=5):
-        line = f"- {' '.join(str(hit['text']).split())[:400]} ({hit['path']})"
-        if bundle.gate.judge(line, "recall").verdict is Verdict.ALLOW and len(line) < left:
-            lines.append(sanitize(line))
-            left -= len(line) + 1
-    return "\n".join(lines)
-
-
-def _search(bundle: Bundle, query: str, *, as_of: str, kind: str, limit: int) -> list[dict[str, Any]]:
-    from gitmem.okf import entries as okf
-
-    words = [word for word in query.lower().split() if len(word) >= _WORD] or query.lower().split()
-    tree = bundle.tree(as_of or "HEAD")
-    scored: list[tuple[int, str, dict[str, Any]]] = []
-    for top in ("memories", "decisions", "plans", "hermes"):
-        for path, entry in tree.files(top):
-            if not path.endswith(".md"):
-                continue
-            for one in okf.entries_of(path, tree.read_entry(entry)).values():
-                if one.key.space not in ("§", "body", "event"):
-                    continue
-                type_ = kind if kind else okf.kind_of(path, None)
-                score = sum(word in one.text.lower() for word in words)
-                if score and (not kind or path.startswith(f"{kind.lower()}s/") or kind == "CuratedMemory"):
-                    scored.append(
-                        (score, path, {"path": path, "text": one.text, "at": one.at, "type": type_})
-                    )
-    scored.sort(key=lambda item: (-item[0], item[1]))
-    return [hit for _, _, hit in scored[:limit]]
-
-
-def _sessions(bundle: Bundle, query: str, *, limit: int) -> list[dict[str, Any]]:
-    words = [word for word in query.lower().split() if len(word) >= _WORD]
-    found: list[dict[str, Any]] = []
-    for state in bundle.sessions.all():
-        texts = [" ".join(event.fields.values()) for event in bundle.sessions.events(state.id)]
-        hits = [text for text in texts if any(word in text.lower() for word in words)]
-        if hits:
-            found.append({"session": state.id, "started": state.get("started"), "matches": hits[:3]})
-        if len(found) >= limit:
-            break
-    return found
+    return frozenset(WORD.findall(fold(query))) - english.STOP

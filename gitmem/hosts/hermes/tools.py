@@ -11,7 +11,6 @@ from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.keeper import Keeper
-    from gitmem.hosts.hermes.recall import Recall
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.history import LogEntry
     from gitmem.memory.recorder import SessionInfo
@@ -128,11 +127,10 @@ def refuse(tool: str, why: str) -> str:
 class Tools:
     """The tools of one session. They run on the worker; what they answer passes the gate."""
 
-    def __init__(self, keeper: Keeper, session: SessionInfo, recall: Recall | None) -> None:
+    def __init__(self, keeper: Keeper, session: SessionInfo) -> None:
         self._keeper = keeper
         self._bundle: Bundle = keeper.bundle
         self._session = session
-        self._recall = recall
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer as a JSON string, never longer than the model should read."""
@@ -147,23 +145,46 @@ class Tools:
         if name not in found or name not in names(self._bundle.config):
             return json.dumps({"error": f"There is no tool {name!r} here."})
         try:
-            return self._rendered(found[name](arguments))
+            return self._rendered(found[name](arguments), scanned=name in _RECALLING)
         except GitMemError as error:
             return json.dumps({"error": " ".join(f"{error} {error.hint}".split())}, ensure_ascii=False)
 
     # Looking
 
     def _search(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from gitmem.memory.search import Wanted
+
+        wanted = Wanted(type=_text(given, "type"), as_of=_text(given, "as_of"))
         query = _text(given, "query", needed=True)
-        assert self._recall is not None
-        hits = self._recall.search(
-            query, as_of=_text(given, "as_of"), kind=_text(given, "type"), limit=_limit(given, 8)
-        )
-        return {"hits": hits}
+        found = self._bundle.search(query, wanted, limit=_limit(given, 8))
+        hits = [
+            {
+                "text": hit.text,
+                "path": hit.path,
+                "type": hit.type,
+                "at": hit.at,
+                "session": hit.session or None,
+                "machine": hit.machine or None,
+            }
+            for hit in found.hits
+        ]
+        return {"hits": hits, **({"did_you_mean": list(found.near)} if found.near else {})}
 
     def _recap(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        assert self._recall is not None
-        return {"sessions": self._recall.sessions(_text(given, "query", needed=True), limit=_limit(given, 3))}
+        query = _text(given, "query", needed=True)
+        found = self._bundle.recall(query, limit=_limit(given, 3), current=self._session.id)
+        sessions = [
+            {
+                "session": one.about.session,
+                "title": one.about.title or None,
+                "started": one.about.started,
+                "machine": one.about.machine or None,
+                "recap": one.recap,
+                "matches": [line.text for window in one.windows for line in window if line.matches],
+            }
+            for one in found.recaps
+        ]
+        return {"sessions": sessions}
 
     def _history(self, given: Mapping[str, Any]) -> dict[str, Any]:
         action = _text(given, "action", needed=True)
@@ -225,7 +246,7 @@ class Tools:
             listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
             why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
             self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
-            self._keeper.flush("explicit")
+            self._keeper.flush("explicit", compare=False)
             return {"success": True, "kept": "decision", "commit": self._bundle.tip}
         if kind not in ("memory", "user"):
             raise UsageError("The kind is one of decision, memory, user.")
@@ -263,34 +284,49 @@ class Tools:
 
     # The way out
 
-    def _rendered(self, answer: dict[str, Any]) -> str:
+    def _rendered(self, answer: dict[str, Any], *, scanned: bool) -> str:
         """JSON whose texts were scanned, fenced and cut: what is recalled is data."""
-        left = [RESULT_LIMIT]
-        return json.dumps(_passed(self._bundle, answer, left), ensure_ascii=False)
+        passed = _Gate(None if scanned else self._bundle).passed(answer)
+        return json.dumps(passed, ensure_ascii=False)
 
 
-def _passed(bundle: Bundle, value: Any, left: list[int]) -> Any:
-    if isinstance(value, str):
+class _Gate:
+    """What may reach the model, text by text, up to a limit for the whole. Recall has its own scan behind it."""
+
+    def __init__(self, bundle: Bundle | None) -> None:
+        self._bundle = bundle
+        self._left = RESULT_LIMIT
+
+    def passed(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, Mapping):
+            return {str(key): self.passed(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            passed: list[Any] = []
+            for one in value:
+                if self._left <= 0:
+                    passed.append("(cut: ask for less)")
+                    break
+                passed.append(self.passed(one))
+            return passed
+        return value
+
+    def _text(self, value: str) -> str:
         from gitmem.safety.fence import sanitize
-        from gitmem.safety.verdict import Verdict
 
-        if len(value) > 20 and bundle.gate.judge(value, "recall").verdict is not Verdict.ALLOW:
+        if self._bundle is not None and len(value) > 20 and not self._is_harmless(value):
             return "[withheld: the scanner flags this text]"
         text = sanitize(value)
         text = text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 1] + "…"
-        left[0] -= len(text)
-        return text if left[0] > 0 else "…"
-    if isinstance(value, Mapping):
-        return {str(key): _passed(bundle, one, left) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        passed = []
-        for one in value:
-            if left[0] <= 0:
-                passed.append("(cut: ask for less)")
-                break
-            passed.append(_passed(bundle, one, left))
-        return passed
-    return value
+        self._left -= len(text)
+        return text if self._left > 0 else "…"
+
+    def _is_harmless(self, text: str) -> bool:
+        from gitmem.safety.verdict import Verdict
+
+        assert self._bundle is not None
+        return self._bundle.gate.judge(text, "recall").verdict is Verdict.ALLOW
 
 
 def _commit(entry: LogEntry) -> dict[str, Any]:

@@ -1,0 +1,49 @@
+"""What the user must read: each sentence once, through the host, on the agent's own thread."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+
+from gitmem.errors import GitMemError
+
+_LOG = logging.getLogger("gitmem")
+
+
+class Voice:
+    """Takes sentences from any thread, and says them when the agent's thread comes by."""
+
+    def __init__(self) -> None:
+        self.listener: object = None
+        """The host's function that shows a line; where it gave none, the log has it."""
+        self._told: set[str] = set()
+        self._waiting: deque[str] = deque()
+
+    def tell(self, text: str) -> None:
+        """Say this at the next hook on the agent's thread, unless it was said before."""
+        line = " ".join(text.split())
+        if line and line not in self._told:
+            self._told.add(line)
+            self._waiting.append(line)
+            _LOG.info("%s", line)
+
+    def speak(self) -> None:
+        """Say what waits."""
+        while self._waiting:
+            line = self._waiting.popleft()
+            if not callable(self.listener):
+                _LOG.warning("%s", line)
+                continue
+            with contextlib.suppress(Exception):  # the host's own function
+                self.listener(f"gitmem: {line}")
+
+
+def sentence(error: BaseException) -> str:
+    """An error as one line for a person."""
+    if isinstance(error, GitMemError):
+        return " ".join(f"{error} {error.hint}".split())
+    if isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The system refused: {error.strerror or error}{where}."
+    return f"{type(error).__name__}: {' '.join(str(error).split())}. This is a bug in gitmem."
