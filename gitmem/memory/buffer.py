@@ -246,13 +246,11 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
     from gitmem.safety.verdict import Verdict
 
-    judge = bundle.gate.judge
-    admitted = []
-    for event in events:
-        result = judge(event.text, "event")
-        is_fine = result.verdict is Verdict.ALLOW
-        admitted.append(event if is_fine else _held(bundle, event, result, origin))
-    return admitted
+    results = bundle.gate.judge_all([event.text for event in events], "event")
+    return [
+        event if result.verdict is Verdict.ALLOW else _held(bundle, event, result, origin)
+        for event, result in zip(events, results, strict=True)
+    ]
 
 
 def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event:

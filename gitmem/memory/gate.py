@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
@@ -99,9 +100,17 @@ class Gate:
 
     def judge(self, text: str, scope: Scope) -> Result:
         """The verdict on a text; what a person released on this machine is let through."""
+        return self._judge(self.scanner, text, scope)
+
+    def judge_all(self, texts: Iterable[str], scope: Scope) -> list[Result]:
+        """The verdicts on many texts; the bundle's own rules are looked for once."""
+        scanner = self.scanner
+        return [self._judge(scanner, text, scope) for text in texts]
+
+    def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
         from gitmem.safety.verdict import Result, Verdict
 
-        result = self._scan(text, scope)
+        result = _scanned(scanner, text, scope)
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
             return Result(Verdict.ALLOW, result.findings)
         return result
@@ -113,19 +122,6 @@ class Gate:
         result = self.judge(text, scope)
         if result.verdict is Verdict.BLOCK:
             raise BlockedContent(result)
-
-    def _scan(self, text: str, scope: Scope) -> Result:
-        """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
-        from gitmem.safety.verdict import Result
-
-        if len(text) <= _WINDOW:
-            return self.scanner.scan(text, scope)
-        results = [
-            self.scanner.scan(text[start : start + _WINDOW], scope)
-            for start in range(0, len(text), _WINDOW - _OVERLAP)
-        ]
-        findings = tuple(finding for result in results for finding in result.findings)
-        return Result(max(result.verdict for result in results), findings)
 
     def is_released(self, text_hash: str) -> bool:
         return text_hash in self._releases()
@@ -143,6 +139,20 @@ class Gate:
         except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def _scanned(scanner: Scanner, text: str, scope: Scope) -> Result:
+    """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
+    from gitmem.safety.verdict import Result
+
+    if len(text) <= _WINDOW:
+        return scanner.scan(text, scope)
+    results = [
+        scanner.scan(text[start : start + _WINDOW], scope)
+        for start in range(0, len(text), _WINDOW - _OVERLAP)
+    ]
+    findings = tuple(finding for result in results for finding in result.findings)
+    return Result(max(result.verdict for result in results), findings)
 
 
 def _toml_of(body: str) -> str:

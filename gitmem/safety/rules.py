@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module, resources
@@ -62,19 +62,6 @@ class Rule:
     def regex(self) -> re.Pattern[str]:
         """The pattern, compiled when it is first needed: most texts need none."""
         return re.compile(expand(self.pattern, self.anchors, self.need), re.DOTALL)
-
-    @cached_property
-    def _needs(self) -> tuple[frozenset[str], tuple[str, ...]]:
-        whole = frozenset(word for word in self.need if not word.endswith("*"))
-        return whole, tuple(word.rstrip("*") for word in self.need if word.endswith("*"))
-
-    def needed(self, words: set[str], by_key: Mapping[str, list[str]]) -> set[str]:
-        """Those of the words that the rule needs; `by_key` has them by their first letters."""
-        whole, stems = self._needs
-        found = words & whole
-        for stem in stems:
-            found.update(word for word in by_key.get(stem[:KEY], ()) if word.startswith(stem))
-        return found
 
 
 def load_shipped() -> tuple[tuple[Rule, ...], tuple[str, ...]]:

@@ -30,7 +30,12 @@ MAX_FINDINGS = 12
 KEY = 4  # letters by which the beginnings of words are looked up
 _WINDOW = 320  # characters behind an anchor that tell two places apart
 _OFTEN = 1500  # places of one rule that are looked at; a text with more of them is held
+_REMEMBERED = 50_000  # words of which is remembered which rules they matter to
 _TRIES = 800  # places where a pattern is tried, per text and per further 100,000 characters
+
+_Uses = tuple[tuple[int, ...], tuple[int, ...]]
+_NO_USE: _Uses = ((), ())
+_NOTHING: set[str] = set()
 
 __all__ = ["MAX_SCAN", "Scanner", "scan", "scan_rules_only"]
 
@@ -76,14 +81,15 @@ class Scanner:
         folded = fold(text)
         words = words_of(folded)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
-        findings.extend(self._matches(folded, words, text, scope, tries, None))
+        index = self._index(scope, is_note=len(text) <= NOTE)
+        findings.extend(self._matches(index, folded, words, text, scope, tries, None))
         more: list[Layer] = []
         flooded = False
         # What is blocked already needs no second reading.
         if all(finding.severity is not Verdict.BLOCK for finding in findings):
-            more, flooded = layers(text, folded, words, self._note_index.known)
+            more, flooded = layers(text, folded, words, index.known)
         for layer in more:
-            findings.extend(self._matches(layer.text, words_of(layer.text), text, scope, tries, layer))
+            findings.extend(self._matches(index, layer.text, words_of(layer.text), text, scope, tries, layer))
         if flooded or tries.spent:
             findings.append(
                 Finding(
@@ -104,13 +110,17 @@ class Scanner:
         return Result(verdict, tuple(findings[:MAX_FINDINGS]))
 
     def _matches(
-        self, view: str, words: list[str], text: str, scope: Scope, tries: _Tries, layer: Layer | None
+        self,
+        index: _Index,
+        view: str,
+        words: list[str],
+        text: str,
+        scope: Scope,
+        tries: _Tries,
+        layer: Layer | None,
     ) -> Iterator[Finding]:
-        index = self._note_index if len(text) <= NOTE else self._index
         dense = layer is not None and layer.dense
         for rule, starts in index.places_dense(view) if dense else index.places(view, words):
-            if scope not in rule.scopes:
-                continue
             hit = tries.first(rule, view, starts)
             if hit is None:
                 continue
@@ -118,81 +128,109 @@ class Scanner:
             if _mentioned(view, hit) or (severity is Verdict.HOLD and _discussed(view, hit)):
                 severity = Verdict.ALLOW
             elif scope == "event" and rule.quotable:
-                severity = Verdict.HOLD if severity is Verdict.BLOCK else Verdict.ALLOW
+                severity = Verdict.HOLD
             reason = rule.reason if layer is None else f"{rule.reason} (read through {layer.name})"
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
 
-    @cached_property
-    def _note_index(self) -> _Index:
-        return _Index(self.rules)
+    def _index(self, scope: Scope, *, is_note: bool) -> _Index:
+        """The rules that can say something about a text of that scope and length."""
+        key = scope, is_note
+        if key not in self._indexes:
+            self._indexes[key] = _Index(
+                rule
+                for rule in self.rules
+                if scope in rule.scopes
+                and (is_note or not rule.note)
+                # What a conversation may quote is one step milder there, and such a rule says nothing.
+                and not (scope == "event" and rule.quotable and rule.severity is Verdict.HOLD)
+            )
+        return self._indexes[key]
 
     @cached_property
-    def _index(self) -> _Index:
-        return _Index(rule for rule in self.rules if not rule.note)
+    def _indexes(self) -> dict[tuple[Scope, bool], _Index]:
+        return {}
 
 
 class _Index:
     """The words by which rules are found, and where in a text each rule has to be tried."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self.words: dict[str, list[Rule]] = {}  # anchors that are whole words
-        self.stems: dict[
-            str, list[tuple[str, Rule]]
-        ] = {}  # anchors that are beginnings, by their first letters
+        self.rules = tuple(rules)
         self.unspaced: list[tuple[str, Rule]] = []
         self.dense: list[tuple[str, Rule]] = []
         self.known: set[str] = set()  # words that matter to some rule
-        self.keys: set[str] = set()  # first letters of the words that are looked up by their beginning
-        for rule in rules:
+        self._whole: dict[str, _Uses] = {}  # by anchors and needed words that are whole words
+        self._stems: dict[
+            str, list[tuple[str, int, bool]]
+        ] = {}  # beginnings of words, by their first letters
+        self._uses: dict[str, _Uses] = {}  # what words were found to be good for
+        for number, rule in enumerate(self.rules):
             self.known.update(word for word in (*rule.anchors, *rule.need) if len(word) > 3)
-            self.keys.update(word[:KEY] for word in (*rule.anchors, *rule.need) if word.endswith("*"))
             for anchor in rule.anchors:
                 literal = anchor.rstrip("*")
                 if rule.dense:
                     self.dense.append((literal, rule))
                 elif _UNSPACED.search(literal):
                     self.unspaced.append((literal, rule))
-                elif literal == anchor:
-                    self.words.setdefault(anchor, []).append(rule)
                 else:
-                    self.stems.setdefault(literal[:KEY], []).append((literal, rule))
+                    self._add(anchor, number, is_anchor=True)
+            for word in rule.need:
+                self._add(word, number, is_anchor=False)
+
+    def _add(self, word: str, number: int, *, is_anchor: bool) -> None:
+        literal = word.rstrip("*")
+        if literal != word:
+            self._stems.setdefault(literal[:KEY], []).append((literal, number, is_anchor))
+            return
+        anchors, needs = self._whole.get(word, _NO_USE)
+        self._whole[word] = ((*anchors, number), needs) if is_anchor else (anchors, (*needs, number))
+
+    def _use(self, word: str) -> _Uses:
+        """The rules that a word is an anchor of, and those that need it."""
+        found = self._uses.get(word)
+        if found is None:
+            anchors, needs = self._whole.get(word, _NO_USE)
+            stems = [each for each in self._stems.get(word[:KEY], ()) if word.startswith(each[0])]
+            if stems:
+                anchors = tuple(dict.fromkeys((*anchors, *(number for _, number, anchor in stems if anchor))))
+                needs = tuple(dict.fromkeys((*needs, *(number for _, number, anchor in stems if not anchor))))
+            found = (anchors, needs) if anchors or needs else _NO_USE
+            if len(self._uses) >= _REMEMBERED:
+                self._uses.clear()
+            self._uses[word] = found
+        return found
 
     def places(self, view: str, words: list[str]) -> Iterator[tuple[Rule, list[int]]]:
         """The rules whose words occur, each with the positions of its anchors that are worth a try."""
-        present = set(words)
-        counts = Counter(words) if len(words) > _OFTEN else {}
-        found: dict[str, tuple[Rule, set[str]]] = {}
-        for word in present & self.words.keys():
-            for rule in self.words[word]:
-                found.setdefault(rule.id, (rule, set()))[1].add(word)
-        keys: dict[str, list[str]] = {}
-        for word in present:
-            if word[:KEY] in self.keys:
-                keys.setdefault(word[:KEY], []).append(word)
-        for key in keys.keys() & self.stems.keys():
-            for stem, rule in self.stems[key]:
-                for word in keys[key]:
-                    if word.startswith(stem):
-                        found.setdefault(rule.id, (rule, set()))[1].add(word)
+        anchored: dict[int, set[str]] = {}
+        needed: dict[int, set[str]] = {}
+        use = self._use
+        for word in set(words):
+            anchors, needs = use(word)
+            for number in anchors:
+                anchored.setdefault(number, set()).add(word)
+            for number in needs:
+                needed.setdefault(number, set()).add(word)
         wanted: set[str] = set()
         able: list[tuple[Rule, set[str], set[str]]] = []
-        for rule, starts in found.values():
-            needs: set[str] = set()
-            if rule.need:
-                needs = rule.needed(present, keys)
-                if not needs:
-                    continue
-            wanted |= starts | needs
-            able.append((rule, starts, needs))
+        for number in sorted(anchored):
+            rule = self.rules[number]
+            followers = needed.get(number, _NOTHING)
+            if rule.need and not followers:
+                continue
+            wanted |= anchored[number]
+            wanted |= followers
+            able.append((rule, anchored[number], followers))
         if able:
+            counts = Counter(words) if len(words) > _OFTEN else {}
             often = {word for word in wanted if counts.get(word, 0) > _OFTEN}
             where = _positions(view, words, wanted - often)
             for word in often:
                 where[word] = _first_places(view, word)
-            for rule, starts, needs in able:
+            for rule, starts, followers in able:
                 places = _merged(where, starts)
-                if needs:
-                    marks = _merged(where, needs)
+                if followers:
+                    marks = _merged(where, followers)
                     places = [place for place in places if _near(marks, place, rule.reach)]
                 if places:
                     yield rule, places
