@@ -1,10 +1,23 @@
-"""`python -m gitmem` is the command `gitmem`."""
+"""The command `gitmem`, also as `python -m gitmem`."""
 
 from __future__ import annotations
 
 import sys
 
-from gitmem.cli.main import main
+
+def main() -> int:
+    """Run one command and give its exit code."""
+    if "sync" in sys.argv:
+        import os
+
+        from gitmem.cli.unchanged import answered
+
+        if answered(sys.argv[1:], os.environ):
+            return 0
+    from gitmem.cli.main import main as run
+
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from gitmem.git import gitprogram
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
@@ -20,24 +21,6 @@ from gitmem.git.transport import (
     without_credentials,
 )
 
-# No hooks, no submodules, no surprising protocols, every object checked on arrival.
-_SAFE = (
-    "protocol.allow=never",
-    "protocol.ssh.allow=always",
-    "protocol.https.allow=always",
-    "protocol.http.allow=always",
-    "protocol.git.allow=always",
-    "protocol.file.allow=always",
-    "core.hooksPath=/dev/null",
-    "transfer.fsckObjects=true",
-    "fetch.unpackLimit=1",
-    "fetch.recurseSubmodules=false",
-    "fetch.writeCommitGraph=false",
-    "push.recurseSubmodules=no",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "core.fsync=all",
-)
 _NO_MAIN = f"couldn't find remote ref {BRANCH}"
 _REJECTED = (
     "[rejected]",
@@ -91,22 +74,9 @@ class GitTransport:
         return []
 
     def _run(self, git_dir: str, *arguments: str, url: str) -> str:
-        command = ["git"]
-        for setting in _SAFE:
-            command += ["-c", setting]
-        if git_dir:
-            command += ["--git-dir", git_dir]
-        environment = {
-            **{
-                key: value
-                for key, value in self._environment.items()
-                if not key.startswith("GIT_") or key in _KEPT
-            },
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
-        }
-        environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
-        returncode, out, complaint = self._started([*command, *arguments], environment, url)
+        command = gitprogram.command(*(("--git-dir", git_dir) if git_dir else ()), *arguments)
+        environment = gitprogram.environment(self._environment)
+        returncode, out, complaint = self._started(command, environment, url)
         if returncode:
             raise RemoteError(f"{shown_url(url)} can not be used: {_reason(complaint, url)}")
         return out.decode("utf-8", "replace")
@@ -139,16 +109,6 @@ class GitTransport:
                     f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
                 ) from None
         return process.returncode, out, complaint
-
-
-_KEPT = (
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_ASKPASS",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_SSL_CAINFO",
-)
 
 
 def _reason(stderr: bytes, url: str) -> str:

@@ -20,6 +20,8 @@ _NAMES = 8 + _FANOUT.size
 _OFS_DELTA, _REF_DELTA = 6, 7
 _DEEPEST = 10_000
 _REMEMBERED = 16 * 1024 * 1024
+_OFTEN = 500
+_MOST = 200_000
 
 
 class UnreadablePack(Exception):
@@ -33,6 +35,7 @@ class PackReader:
         self._directory = directory
         self._packs: dict[str, _Pack] = {}
         self._latest: _Pack | None = None
+        self._found: tuple[str, _Pack, int] | None = None
         self._listed = False
 
     def read(self, oid: str) -> tuple[bytes, bytes] | None:
@@ -40,10 +43,18 @@ class PackReader:
         place = self._find(oid)
         return None if place is None else place[0].read(place[1])
 
+    def measure(self, oid: str) -> tuple[bytes, int] | None:
+        """Type and size of an object in the packs known so far, without building it, or None."""
+        place = self._find(oid)
+        return None if place is None else place[0].measure(place[1])
+
     def __contains__(self, oid: str) -> bool:
         return self._find(oid) is not None
 
     def _find(self, oid: str) -> tuple[_Pack, int] | None:
+        last = self._found
+        if last is not None and last[0] == oid:  # measured, then read
+            return last[1:]
         if not self._listed:
             self.look_again()
         try:
@@ -58,6 +69,7 @@ class PackReader:
             offset = pack.find(name)
             if offset is not None:
                 self._latest = pack
+                self._found = oid, pack, offset
                 return pack, offset
         return None
 
@@ -72,14 +84,14 @@ class PackReader:
             known = self._packs
             stems = {name: os.path.join(self._directory, name[: -len(".idx")]) for name in names}
             self._packs = {name: known.get(name) or _Pack(stem) for name, stem in stems.items()}
-            self._latest = None
+            self._latest = self._found = None
             self._listed = True
         return changed
 
     def close(self) -> None:
         """Let go of all packs; the next read lists them again."""
         self._packs = {}
-        self._latest = None
+        self._latest = self._found = None
         self._listed = False
 
 
@@ -93,12 +105,20 @@ class _Pack:
         self._fanout: tuple[int, ...] = ()
         self._built: dict[int, tuple[int, bytes]] = {}
         self._built_size = 0
+        self._kinds: dict[int, int] = {}
+        self._table: dict[bytes, int] = {}
+        self._asked = 0
 
     def find(self, name: bytes) -> int | None:
         """Where in the pack an object begins, or None."""
+        if self._table:
+            return self._table.get(name)
         index = self._index or self._open_index()
         if index is None:
             return None
+        self._asked += 1
+        if self._asked == _OFTEN:
+            self._tabulate(index)
         low = self._fanout[name[0] - 1] if name[0] else 0
         high = self._fanout[name[0]]
         while low < high:
@@ -111,6 +131,17 @@ class _Pack:
             else:
                 high = middle
         return None
+
+    def _tabulate(self, index: mmap.mmap) -> None:
+        """Whoever asks so often replays a history: from here on a mapping answers, faster than searching."""
+        count = self._fanout[255]
+        names = index[_NAMES : _NAMES + 20 * count]
+        small = _NAMES + count * 24
+        if count > _MOST or len(index) < small + count * 4:
+            return
+        offsets = struct.unpack_from(f">{count}L", index, small)
+        if max(offsets, default=0) < 0x80000000:
+            self._table = {names[20 * place : 20 * place + 20]: at for place, at in enumerate(offsets)}
 
     def _open_index(self) -> mmap.mmap | None:
         try:
@@ -143,6 +174,30 @@ class _Pack:
                 self._view = _view(self._stem + ".pack")
             number, content = self._resolve(self._view, offset)
             return TYPE_NAMES[number], content
+        except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
+            raise UnreadablePack(f"{self._stem}.pack can not be read ({error})") from error
+
+    def measure(self, offset: int) -> tuple[bytes, int]:
+        """Type and size of the object that begins there: what it and those it stands on say of themselves."""
+        try:
+            view = self._view = self._view or _view(self._stem + ".pack")
+            number, size, start = _header(view, offset)
+            passed = [offset]
+            while number in (_OFS_DELTA, _REF_DELTA) and len(passed) <= _DEEPEST:
+                base, start = self._base(view, number, passed[-1], start)
+                if base <= 0:
+                    break
+                if len(passed) == 1:  # a delta begins with two sizes: of its base, and of what it makes
+                    head = zlib.decompressobj().decompress(view[start : start + 64], 32)
+                    size = _size(head, _size(head, 0)[1])[0]
+                passed.append(base)
+                number = self._kinds.get(base, 0)
+                if not number:
+                    number, _, start = _header(view, base)
+            if number in TYPE_NAMES:
+                self._kinds.update(dict.fromkeys(passed, number))
+                return TYPE_NAMES[number], size
+            raise ValueError("a delta stands on nothing")
         except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
             raise UnreadablePack(f"{self._stem}.pack can not be read ({error})") from error
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
 
 _CACHED_TREES = 2048
+_CACHED_COMMITS = 8192
 # What a flush reads again of what the last ones wrote: the writer's part, log.md. From the packs that is
 # slow, because every commit adds one.
 _COMMITS_REMEMBERED = 4
@@ -58,7 +59,9 @@ class ObjectStore:
         self._reader = PackReader(self.pack_directory)
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
-        self._newest: Commit | None = None
+        self._commits: dict[Oid, Commit] = {}
+        self.lender: ObjectStore | None = None
+        """The store that a throw-away repository borrows from: asked before dulwich is."""
         self._written: deque[dict[Oid, bytes]] = deque(maxlen=_COMMITS_REMEMBERED)
         self._unfit_packs: set[str] = set()
 
@@ -70,7 +73,21 @@ class ObjectStore:
         # Another process may have added packs, or joined some under our feet.
         if found is None and self._reader.look_again():
             found = self._read_quickly(oid)
+        if found is None and self.lender is not None:
+            with contextlib.suppress(MissingObject):
+                return self.lender.read(oid)
         return found or self._read_with_dulwich(oid)
+
+    def measure(self, oid: Oid) -> tuple[bytes, int]:
+        """Type and size of an object, where possible without building it."""
+        try:
+            found = self._reader.measure(oid)
+        except UnreadablePack:  # reading it tells more
+            found = None
+        if found is None:
+            kind, content = self.read(oid)
+            found = kind, len(content)
+        return found
 
     def _read_quickly(self, oid: Oid) -> tuple[bytes, bytes] | None:
         try:
@@ -129,15 +146,22 @@ class ObjectStore:
             self._trees.popitem(last=False)
 
     def commit(self, oid: Oid) -> Commit:
-        if self._newest is not None and self._newest.oid == oid:
-            return self._newest
-        return parse_commit(oid, self._typed(oid, b"commit"))
+        known = self._commits.get(oid)
+        if known is None:
+            if len(self._commits) >= _CACHED_COMMITS:
+                self._commits = {}
+            known = self._commits[oid] = parse_commit(oid, self._typed(oid, b"commit"))
+        return known
 
     def remember_commit(self, commit: Commit, objects: Sequence[GitObject] = ()) -> None:
         """The commit just made is the one asked for next, and its small files are read again by the next."""
-        self._newest = commit
+        self._commits[commit.oid] = commit
         small = [each for each in objects if each.type == b"blob" and len(each.content) <= _SMALL]
         self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
+
+    def remember_commits_of(self, other: ObjectStore) -> None:
+        """What another store has read of the commits that are ours now too."""
+        self._commits = {**self._commits, **other._commits}
 
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:
         """The commit that an object stands for, and the tag on the way."""

@@ -113,6 +113,7 @@ class ThrowAway:
 
     def __init__(self, path: str, lender: Repository, haves: Sequence[Oid]) -> None:
         self.git_dir = path
+        self._lender = lender
         for name in ("objects/info", "objects/pack", "refs/heads", "refs/incoming", "refs/have"):
             os.makedirs(os.path.join(path, *name.split("/")))
         _write(os.path.join(path, "HEAD"), "ref: refs/heads/none\n")
@@ -128,6 +129,18 @@ class ThrowAway:
     @property
     def objects(self) -> str:
         return os.path.join(self.git_dir, "objects")
+
+    @contextmanager
+    def opened(self) -> Iterator[Repository]:
+        """What was fetched, to look at."""
+        from gitmem.git.repository import Repository
+
+        room = Repository("", self.git_dir)
+        room.store.lender = self._lender.store
+        try:
+            yield room
+        finally:
+            room.store.close()
 
 
 @contextmanager

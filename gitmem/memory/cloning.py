@@ -63,14 +63,11 @@ def _fetch(repository: Repository, url: str, environment: Mapping[str, str], pre
             raise BundleUnusable(
                 f"{shown_url(url)} holds no memory yet: make one with `gitmem init` and add it as a remote."
             )
-        room = Repository("", room_dir.git_dir)
-        try:
+        with room_dir.opened() as room:
             if layout.CONFIG_AGENT not in room.tree(fetched.main):
                 raise BundleUnusable(f"{shown_url(url)} is a repository of something else, not a bundle.")
             check_incoming(room, fetched.main, only_in(room, fetched.main, None), None)
             check_snapshots(room, fetched.main, fetched.snapshots)
-        finally:
-            room.store.close()
         take_over(room_dir, repository)
     return fetched
 

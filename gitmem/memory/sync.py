@@ -9,9 +9,11 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.git import syncmark
 from gitmem.git.ancestry import is_ancestor, merge_bases, only_in
 from gitmem.git.files import read_file, replace_file
 from gitmem.git.objects import Oid
@@ -25,6 +27,7 @@ from gitmem.git.transport import (
     Update,
     choose,
     remote_ref,
+    shown_url,
     take_over,
     throw_away,
 )
@@ -61,6 +64,8 @@ class Synced:
     snapshots: list[str] = field(default_factory=list)
     there: dict[str, Oid] = field(default_factory=dict)
     """The named snapshots that the remote has now."""
+    main: Oid | None = None
+    """Where its `main` stood."""
     checked: int = 0
     tip: Oid = ""
     dry_run: bool = False
@@ -95,6 +100,8 @@ class Sync:
             raise
         if not dry_run:
             self.note(remote, snapshots=synced.there)
+            if not synced.received and not synced.sent and not self._bundle.warnings:
+                self._mark(remote, synced)
         return synced
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
@@ -106,11 +113,8 @@ class Sync:
             fetched = fetch_file(room_dir, path)
             if fetched.main is None:
                 raise InvalidContent(f"{path} holds no memory: it has no branch main.")
-            room = Repository("", room_dir.git_dir)
-            try:
+            with room_dir.opened() as room:
                 self._take(room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
-            finally:
-                room.store.close()
         done.tip = self._bundle.tip
         return done
 
@@ -119,6 +123,7 @@ class Sync:
         for attempt in range(_TRIES):
             fetched = self._pull(remote, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
             done.tip = self._bundle.tip
+            done.main = fetched.main
             done.there = dict(fetched.snapshots)
             if dry_run or not remote.pushes or self._push(remote, fetched, done):
                 return done
@@ -135,16 +140,13 @@ class Sync:
             fetched = self._transport.fetch(room_dir, remote.url)
             if not remote.pulls:
                 return fetched
-            self._refuse_rewritten(remote, Repository("", room_dir.git_dir), last, fetched.main)
-            if fetched.main is not None and not self._knows(fetched):
-                room = Repository("", room_dir.git_dir)
-                try:
+            with room_dir.opened() as room:
+                self._refuse_rewritten(remote, room, last, fetched.main)
+                if fetched.main is not None and not self._knows(fetched):
                     self._take(
                         room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated
                     )
-                finally:
-                    room.store.close()
-        if not dry_run and fetched.main is not None:
+        if not dry_run and fetched.main is not None and fetched.main != last:
             repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
         return fetched
 
@@ -190,6 +192,7 @@ class Sync:
             return
         take_over(room_dir, self._repository)
         self._repository.store.close()
+        self._repository.store.remember_commits_of(room.store)
         if fresh:
             before = self._repository.tree(tip)
             self._merge(main, allow_unrelated=allow_unrelated)
@@ -200,13 +203,8 @@ class Sync:
 
     def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
         """A remote that was emptied or rewritten never deletes local memory."""
-        if last is None or main == last:
+        if last is None or main == last or (main is not None and is_ancestor(room, last, main)):
             return
-        try:
-            if main is not None and is_ancestor(room, last, main):
-                return
-        finally:
-            room.store.close()
         what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
         raise RewrittenRemote(
             f"The remote {remote.name} {what}. Nothing was changed here. To put this memory there again run "
@@ -422,15 +420,16 @@ class Sync:
     # State
 
     def _remote(self, name: str) -> Remote:
-        if name:
-            return self._remotes.get(name)
+        return self._remotes.get(name or self._default())
+
+    def _default(self) -> str:
+        """The remote that is meant where none is named."""
         remotes = self._remotes.all()
-        if len(remotes) == 1:
-            return remotes[0]
-        return self._remotes.get("origin")
+        return remotes[0].name if len(remotes) == 1 else "origin"
 
     def note(self, remote: Remote, *, error: str = "", snapshots: Mapping[str, Oid] | None = None) -> None:
         """Remember how the last sync ended, for `sync status` and for backing off."""
+        self._unmark(remote.name)
         state = self.state(remote.name)
         now = self._bundle.now()
         if error:
@@ -450,12 +449,36 @@ class Sync:
             self._state_path(remote.name), json.dumps(state).encode(), scratch=self._repository.scratch
         )
 
+    def _mark(self, remote: Remote, done: Synced) -> None:
+        """Nothing was to be done: note how all stands, so that the next sync can see that nothing moved."""
+        root, git_dir = self._repository.root, self._repository.git_dir
+        if shown_url(remote.url) != remote.url:
+            return  # a login in an address is kept in git's settings and nowhere else
+        # The state comes before the search for hand edits: one made in between is then seen next time.
+        now = os.stat(self._state_path(remote.name)).st_mtime_ns  # just written: the file system's own clock
+        state = syncmark.state(root, git_dir, now=now)
+        if not state or self._bundle.hand_edits():
+            return
+        there = {SNAPSHOTS + name: oid for name, oid in done.there.items()}
+        if done.main:
+            there[BRANCH] = done.main
+        data = syncmark.render(remote.url, state, there, is_default=self._default() == remote.name)
+        path = syncmark.mark_path(git_dir, remote.name)
+        replace_file(path, data, scratch=self._repository.scratch)
+        moment = self._bundle.clock().timestamp()
+        os.utime(path, (moment, moment))  # its time is that of the last success
+
+    def _unmark(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(syncmark.mark_path(self._repository.git_dir, name))
+
     def forget(self, name: str) -> None:
         """Forget what was seen of a remote: where it stood, and which snapshots it had."""
         refs = self._repository.refs
         seen = refs.read(remote_ref(name))
         if seen is not None:
             refs.delete(remote_ref(name), expected=seen)
+        self._unmark(name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._state_path(name))
 
@@ -464,7 +487,13 @@ class Sync:
             found = json.loads(read_file(self._state_path(name)) or b"{}")
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        if not isinstance(found, dict):
+            return {}
+        with contextlib.suppress(OSError):  # a sync that sees at a glance that nothing moved touches the mark
+            touched = os.stat(syncmark.mark_path(self._repository.git_dir, name)).st_mtime
+            seen = timestamps.stamp(datetime.fromtimestamp(touched, UTC))
+            found["last_success"] = max(str(found.get("last_success", "")), seen)
+        return found
 
     def _state_path(self, name: str) -> str:
         return os.path.join(self._bundle.state_dir, "sync", f"{name}.json")

@@ -17,7 +17,7 @@ from gitmem.memory.cloning import clone
 from gitmem.memory.contested import contested, resolve
 from gitmem.memory.creation import create
 from gitmem.memory.history import LogFilter
-from gitmem.memory.incoming import RefusedFetch
+from gitmem.memory.incomingtrees import RefusedFetch
 from gitmem.memory.merging import UnrelatedHistories
 from gitmem.memory.offline import write_file
 from gitmem.memory.promptblock import freeze

@@ -1,0 +1,128 @@
+"""The mark of a sync that found nothing: how all stood here and there, so that the next one sees it at a glance.
+
+Only `os` is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_BRANCH = "refs/heads/main"
+_SNAPSHOTS = "refs/tags/snapshot/"
+PATTERNS = (_BRANCH, _SNAPSHOTS + "*")
+"""What `git ls-remote` is asked for."""
+_YOUNG = 2_000_000_000
+"""Nanoseconds in which a file may change again and look the same: the coarsest clock of a file system."""
+SETTLED = b"settled "
+"""How a note of a commit begins that is finished."""
+_FIRST = "gitmem sync mark 1"
+
+
+def mark_path(git_dir: str, remote: str) -> str:
+    return os.path.join(git_dir, "gitmem", "sync", f"{remote}.mark")
+
+
+def render(url: str, state: str, there: Mapping[str, str], *, is_default: bool) -> bytes:
+    """A mark: where the remote is, how all stands here, and the refs that the remote has."""
+    lines = [_FIRST, "default" if is_default else "named", url, state]
+    lines += [f"{oid} {ref}" for ref, oid in sorted(there.items())]
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def read(path: str) -> tuple[str, str, list[str], bool] | None:
+    """Address, state and refs of a mark, and whether its remote is the one that is meant without a name."""
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return None
+    if len(lines) < 5 or lines[0] != _FIRST or lines[-1]:
+        return None
+    return lines[2], lines[3], lines[4:-1], lines[1] == "default"
+
+
+def listed(output: bytes) -> list[str]:
+    """The refs that travel, out of what `git ls-remote` prints."""
+    found = []
+    for line in output.decode("utf-8", "replace").splitlines():
+        oid, _, ref = line.partition("\t")
+        named = ref.startswith(_SNAPSHOTS) and not ref.startswith(_SNAPSHOTS + "auto/")
+        if ref == _BRANCH or (named and not ref.endswith("^{}")):
+            found.append(f"{oid} {ref}")
+    return sorted(found, key=lambda line: line.partition(" ")[2])
+
+
+def state(root: str, git_dir: str, *, now: int | None = None) -> str:
+    """Everything that a sync would send or take in, as one digest; empty where it can not be told.
+
+    It can not where an event or an unfinished commit waits, where a host keeps files of its own, or, to
+    make a mark at `now` (in nanoseconds), where something is so young that a later change could go unseen.
+    """
+    ours = os.path.join(git_dir, "gitmem")
+    if os.path.lexists(os.path.join(ours, "host", "link")) or _names(os.path.join(ours, "journal")):
+        return ""
+    if not all(_is_settled(os.path.join(ours, name)) for name in ("pending", "pending-ref")):
+        return ""
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=20)
+    digest.update(repr(_names(git_dir)).encode())  # a merge or rebase under way shows there
+    try:
+        for path, found in _looked_at(root, git_dir):
+            if now is not None and now - max(found.st_mtime_ns, found.st_ctime_ns) < _YOUNG:
+                return ""
+            marks = (found.st_mode, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
+            digest.update(f"{path}\0{marks}\n".encode("utf-8", "surrogateescape"))
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _looked_at(root: str, git_dir: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Refs, settings and git's index, then the work tree."""
+    for name in ("HEAD", "config", "index", "packed-refs", _BRANCH):
+        path = os.path.join(git_dir, name)
+        if os.path.lexists(path):
+            yield name, os.lstat(path)
+    yield from _below(os.path.join(git_dir, *_SNAPSHOTS.rstrip("/").split("/")), ".git/")
+    yield from _below(root, "")
+
+
+def _below(top: str, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+    """What is in a directory and below it, directories by their names only."""
+    todo = [(top, prefix)]
+    while todo:
+        directory, inside = todo.pop()
+        try:
+            with os.scandir(directory) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except FileNotFoundError:
+            continue
+        for entry in entries:
+            name = inside + entry.name
+            if name == ".git":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                todo.append((entry.path, name + "/"))
+            else:
+                yield name, entry.stat(follow_symlinks=False)
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))
+    except OSError:
+        return []
+
+
+def _is_settled(path: str) -> bool:
+    """Whether a note tells of no commit under way, or cut short."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SETTLED)) == SETTLED
+    except FileNotFoundError:
+        return True
