@@ -165,7 +165,7 @@ class App:
             path = self._from_here(chosen)
             if not os.path.isdir(path):
                 raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
-            if _holds_files(path) and not os.path.lexists(os.path.join(path, ".git")):
+            if _holds_files(path) and not _is_bundle(path):
                 raise _no_repository(path)
             return path
         here = self.world.cwd
@@ -301,9 +301,10 @@ def _holds_files(path: str) -> bool:
 
 def _is_bundle(path: str) -> bool:
     """Whether a directory is the work tree of a bundle, by the cheapest signs."""
-    if not os.path.lexists(os.path.join(path, ".git")):
+    linked = os.path.lexists(os.path.join(path, ".git"))
+    if not linked and not os.path.isdir(f"{path}.git"):
         return False
-    if _holds_files(path):
+    if linked and _holds_files(path):
         return True
     from gitmem.git.setup import git_dir_of
 

@@ -19,6 +19,8 @@ _FOREIGN_FORMAT = re.compile(
 def git_dir_of(root: str) -> str | None:
     """The git directory of a work tree: `.git`, or where a `.git` file points."""
     dot_git = os.path.join(root, ".git")
+    if not os.path.lexists(dot_git):
+        rejoin(root)
     if os.path.isdir(dot_git):
         return os.path.abspath(dot_git)
     content = read_file(dot_git) if os.path.isfile(dot_git) else None
@@ -33,6 +35,27 @@ def git_dir_of(root: str) -> str | None:
             f"The git directory {target} that {dot_git} names is gone; restore it from a backup."
         )
     return os.path.abspath(target)
+
+
+def rejoin(root: str) -> bool:
+    """Put back the link to a git directory that lies beside its work tree; whether it was missing.
+
+    `hermes backup` leaves out everything that is named `.git`, files too: what it brings back is a work tree
+    without the link, and its history beside it.
+    """
+    git_dir = f"{root}.git"
+    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(git_dir, "gitmem")):
+        return False
+    try:
+        _link(root, git_dir)
+    except OSError as error:
+        raise disk_error(error) from error
+    return True
+
+
+def _link(root: str, git_dir: str) -> None:
+    with open(os.path.join(root, ".git"), "w", encoding="utf-8", newline="\n") as file:
+        file.write(f"gitdir: {os.path.relpath(git_dir, root)}\n")
 
 
 def open_repository(root: str) -> Repository:
@@ -116,8 +139,7 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
             with open(os.path.join(git_dir, *name.split("/")), "w", encoding="utf-8", newline="\n") as file:
                 file.write(content)
         if separate_git_dir:
-            with open(os.path.join(root, ".git"), "w", encoding="utf-8", newline="\n") as file:
-                file.write(f"gitdir: {os.path.relpath(git_dir, root)}\n")
+            _link(root, git_dir)
     except OSError as error:
         raise disk_error(error) from error
     return Repository(root, git_dir)

@@ -214,7 +214,7 @@ def _commit(
         )
         edits.want_log()
         if kind == "import":
-            return Message(kind, f"{NAMES[target]}, {len(what)} entries")
+            return Message(kind, f"{NAMES[target]}, {len(what)} {'entry' if len(what) == 1 else 'entries'}")
         if done.lost[0] > 0:
             lost, of = done.lost
             return Message(

@@ -153,10 +153,10 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
 # --- status ----------------------------------------------------------------------------------------------
 
 
-def problems(shell: Shell, code: int = 3) -> dict[str, str]:
+def problems(shell: Shell, *where: str, code: int = 3) -> dict[str, str]:
     return {
         one["name"]: one["what"] + (one["fix"] or "")
-        for one in shell.json("hermes", "status", code=code)["checks"]
+        for one in shell.json("hermes", "status", *where, code=code)["checks"]
         if not one["ok"]
     }
 
@@ -192,6 +192,9 @@ def test_status_names_each_pitfall(
     clone.mkdir(parents=True)
     (clone / "config.yaml").write_text("memory: {provider: gitmem}\n")
     assert "--profile coder" in problems(shell)["profile coder"]
+    seen = problems(shell, "--profile", "coder")
+    assert {"plugin", "bundle"} == set(seen) - {"environment"}  # and not each that depends on the bundle
+    assert all("install --profile coder`" in seen[name] for name in ("plugin", "bundle"))
     (clone / "config.yaml").unlink()
 
     (host / "hermes").write_text("#!/usr/bin/python-that-is-not\n")
@@ -278,6 +281,19 @@ def test_a_bundle_elsewhere_is_backed_up_too(bare_home: HermesHome, tmp_path: Pa
     create(str(tmp_path / "else"), config=Config(), clock=now, separate_git_dir=str(tmp_path / "else.git"))
     (bare_home.path / "gitmem.yaml").write_text(f"bundle_path: {tmp_path}/else\n")
     assert [str(tmp_path / "else"), str(tmp_path / "else.git")] == GitMemProvider().backup_paths()
+
+
+def test_a_backup_without_the_link_is_whole_again(home: HermesHome, shell: Shell) -> None:
+    """`hermes backup` leaves out all that is named .git, the file that joins the bundle to its history too."""
+    link = Path(home.home.bundle, ".git")
+    before = link.read_text()
+    for command in (["log"], ["-C", home.home.bundle, "verify"]):
+        link.unlink()
+        shell(*command)
+        assert before == link.read_text()
+    link.unlink()
+    assert home.bundle().tip
+    assert before == link.read_text()
 
 
 def test_the_plugin_imports_nothing_before_it_is_asked() -> None:

@@ -80,6 +80,7 @@ def test_recalled_text_is_never_stored() -> None:
     ]
     [one] = transcript.turn("hello", "hi", messages)
     assert "SECRET" not in repr(one)
+    assert [("gitmem_search", "", "")] == [(call.name, call.arguments, call.result) for call in one.calls]
 
 
 def test_a_conversation_that_was_cut_is_not_stored_again() -> None:

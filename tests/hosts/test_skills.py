@@ -32,7 +32,7 @@ def names(home: HermesHome) -> list[str]:
 
 
 def test_agent_made_skills_are_versioned(home: HermesHome, begin: Begin) -> None:
-    """With their files; what came with Hermes, or from its hub, is not."""
+    """With their files; what came with Hermes, or from its hub, is only named, and named anew when it changes."""
     put(home, "ops/deploy/SKILL.md")
     put(home, "ops/deploy/scripts/run.sh", "#!/bin/sh\nmake deploy\n")
     put(home, "ops/deploy/references/notes.md", "Plain notes, no front matter.\n")
@@ -40,21 +40,32 @@ def test_agent_made_skills_are_versioned(home: HermesHome, begin: Begin) -> None
     put(home, "hub-one/SKILL.md")
     (home.path / "skills/.bundled_manifest").write_text("shipped:abc\n")
     (home.path / "skills/.hub").mkdir()
-    (home.path / "skills/.hub/lock.json").write_text(json.dumps({"installed": {"hub-one": {}}}))
+    hub = {"hub-one": {"identifier": "openai/skills/hub-one", "content_hash": "sha256:0123"}}
+    (home.path / "skills/.hub/lock.json").write_text(json.dumps({"installed": hub}))
     provider = begin()
     assert [
         "skills/ops/deploy/SKILL.md",
         "skills/ops/deploy/references/notes.md",
         "skills/ops/deploy/scripts/run.sh",
     ] == names(home)
-    [entry] = [one for one in home.log() if one.kind == "host"]
-    assert ("host file", "") == (entry.first("Source"), entry.session)
+    for entry in (one for one in home.log() if one.kind == "host"):
+        assert ("host file", "") == (entry.first("Source"), entry.session)
+    listed = (home.bundle().read("hermes/skills/laptop.md") or b"").decode()
+    assert listed.endswith(
+        "- hub-one: openai/skills/hub-one, sha256:0123\n- shipped: came with Hermes, abc\n"
+    )
     put(home, "ops/deploy/SKILL.md", SKILL + "\nAnd then check.\n")
     provider.compare()
     assert "host: skill ops/deploy changed: SKILL.md" == home.subjects("host")[-1]
     (home.path / "skills/ops/deploy/scripts/run.sh").unlink()
     provider.compare()
     assert 2 == len(names(home))
+    (home.path / "skills/.bundled_manifest").write_text("")
+    (home.path / "skills/.hub/lock.json").unlink()
+    (home.path / "skills/shipped/SKILL.md").unlink()
+    (home.path / "skills/hub-one/SKILL.md").unlink()
+    provider.compare()
+    assert home.bundle().read("hermes/skills/laptop.md") is None
 
 
 def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:

@@ -188,10 +188,11 @@ class HostFiles:
     def _too_young(self, target: Target, found: Sequence[HostChange], patience: float) -> list[HostChange]:
         """Changes without a notice that may still get one."""
         now = self._moment()
-        try:
-            age = now - os.stat(self._path(target)).st_mtime
-        except OSError:
-            age = 0.0
+        path = self._path(target)
+        age = 0.0
+        with contextlib.suppress(OSError):
+            # Of a file that was deleted (`hermes memory reset`) its directory knows when.
+            age = now - os.stat(path if os.path.exists(path) else os.path.dirname(path)).st_mtime
         unexplained = [change for change in found if change.notice is None]
         seen = {(target, change.old + "\0" + change.new): now for change in unexplained}
         # What changed again since keeps the moment at which it was first seen.

@@ -1,6 +1,6 @@
 """Skills of a Hermes home, kept in step with the bundle: the agent's own ones, file by file, three-way.
 
-Skills that came with Hermes or from its hub are left alone: Hermes brings them back itself.
+Skills that came with Hermes or from its hub are left alone, and only named: Hermes brings them back itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.git.files import read_file, replace_file
 from gitmem.git.message import Message
+from gitmem.hosts.hermes import skillrefs
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.hostfiles import HOST_FILE
 from gitmem.memory.restore import without_retracted
@@ -97,7 +98,7 @@ class _HostSkills:
 def _look(home: Home) -> _HostSkills:
     files: dict[str, str] = {}
     left_alone: set[str] = set()
-    foreign = _bundled(home) | _from_hub(home)
+    foreign = skillrefs.references(home)
     for skill, directory in _roots(home.skills):
         if os.path.basename(skill) in foreign or skill in foreign or skill == ".":
             left_alone.add(skill)
@@ -129,27 +130,6 @@ def _below(directory: str) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 if os.path.isfile(full) and os.stat(full).st_size <= _MAX_FILE:
                     yield os.path.relpath(full, directory).replace(os.sep, "/")
-
-
-def _bundled(home: Home) -> set[str]:
-    data = read_file(os.path.join(home.skills, ".bundled_manifest")) or b""
-    lines = data.decode("utf-8", "replace").splitlines()
-    return {line.partition(":")[0].strip() for line in lines if line.strip()}
-
-
-def _from_hub(home: Home) -> set[str]:
-    try:
-        found = json.loads(read_file(os.path.join(home.skills, ".hub", "lock.json")) or b"{}")
-    except ValueError:
-        return set()
-    installed = found.get("installed") if isinstance(found, dict) else None
-    names: set[str] = set()
-    for name, entry in installed.items() if isinstance(installed, dict) else ():
-        names.add(str(name))
-        where = entry.get("install_path") if isinstance(entry, dict) else None
-        if isinstance(where, str) and where:
-            names.add(os.path.basename(where.rstrip("/")))
-    return names
 
 
 # --- both sides ------------------------------------------------------------------------------------------
@@ -193,9 +173,10 @@ class SkillFiles:
         """Take in what the host changed, then write what the bundle changed. Nothing new costs little."""
         done = ComparedSkills()
         host = _look(self._home)
-        sight = (_signature(host.files), self._bundle.tree().entry("skills"))
-        if sight == self._seen:
+        if self._sight(host) == self._seen:
             return done
+        kind = "import" if importing else "host"
+        done.taken += skillrefs.note(self._bundle, self._home, kind=kind)
         present = {name: data for name, path in host.files.items() if (data := read_file(path)) is not None}
         known = self._known()
         before = _Known(dict(known.files), dict(known.held))
@@ -211,7 +192,7 @@ class SkillFiles:
             elif here != agreed:
                 wanted[name] = present.get(name)
         for skill, batch in _by_skill(wanted).items():
-            self._take_in(skill, batch, known, done, kind="import" if importing else "host")
+            self._take_in(skill, batch, known, done, kind=kind)
         ours = self._ours()
         for name in sorted({*ours, *known.files}):
             here, there = _hash(present.get(name)), _hash(ours.get(name))
@@ -223,9 +204,13 @@ class SkillFiles:
             self._remember(known)
         if done.written:
             _clear_prompt_cache(self._home)
-        host = _look(self._home)
-        self._seen = (_signature(host.files), self._bundle.tree().entry("skills"))
+        self._seen = self._sight(_look(self._home))
         return done
+
+    def _sight(self, host: _HostSkills) -> tuple[object, ...]:
+        """Both sides at a glance: while it is the same, there is nothing to do."""
+        noted = {path: path for path in skillrefs.manifests(self._home)}
+        return (_signature({**host.files, **noted}), self._bundle.tree().entry("skills"))
 
     def _ours(self) -> dict[str, bytes]:
         tree = self._bundle.tree()

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitmem.errors import GitMemError
+from gitmem.errors import BundleNotFound, GitMemError
 from gitmem.git.files import read_file
 from gitmem.hosts.hermes.configyaml import provider_of
-from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, open_bundle
+from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_bundle
 from gitmem.hosts.hermes.install import SHIM_FILES, read_text_exact, shim_file
 
-_INSTALL = "Run `gitmem hermes install`."
 _PROBE = (
     "import json, sys\n"
     "found = {'python': sys.executable}\n"
@@ -51,44 +50,58 @@ def check(home: Home, env: Mapping[str, str]) -> list[Check]:
     """Every step of an installation, in the order in which they depend on each other."""
     found: list[Check] = []
     for look in (_home, _config, _shim, _environment, _bundle, _backup, _trouble, _journal, _sync, _profiles):
+        if look in (_backup, _journal, _sync) and any(one.name == "bundle" and not one.ok for one in found):
+            continue  # said once
         try:
             found += look(home, env)
         except (GitMemError, OSError) as error:
-            hint = getattr(error, "hint", "")
+            hint = _install(home, env) if isinstance(error, BundleNotFound) else getattr(error, "hint", "")
             found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Mend that first."))
     return found
 
 
-def _home(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+def _install(home: Home, env: Mapping[str, str]) -> str:
+    """The command that mends most of it, for this very home."""
+    named = ""
+    if os.path.realpath(choose_home(env, env.get("HOME", "")).path) != os.path.realpath(home.path):
+        above, name = os.path.split(home.path)
+        named = f" --profile {name}" if os.path.basename(above) == "profiles" else f" --home {home.path}"
+    return f"Run `gitmem hermes install{named}`."
+
+
+def _home(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
     there = os.path.isdir(home.path)
     yield Check(
         "home",
         there,
         home.path if there else f"There is no directory {home.path}.",
-        "" if there else _INSTALL,
+        "" if there else _install(home, env),
     )
 
 
-def _config(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+def _config(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
     named = provider_of(read_text_exact(home.config))
     if named == PROVIDER:
         yield Check("config", True, f"memory.provider is {PROVIDER}")
     elif named:
         yield Check(
-            "config", False, f"memory.provider is {named}: Hermes runs one provider at a time.", _INSTALL
+            "config",
+            False,
+            f"memory.provider is {named}: Hermes runs one provider at a time.",
+            _install(home, env),
         )
     else:
-        yield Check("config", False, "config.yaml names no memory provider.", _INSTALL)
+        yield Check("config", False, "config.yaml names no memory provider.", _install(home, env))
 
 
-def _shim(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+def _shim(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
     present = [read_file(os.path.join(home.shim, name)) for name in SHIM_FILES]
     if all(data is None for data in present):
         what = f"There is no plugin in {home.shim}: Hermes then runs without gitmem and says nothing."
         # A cloned profile has the configuration and the memories, but no plugins.
-        yield Check("plugin", False, what, _INSTALL)
+        yield Check("plugin", False, what, _install(home, env))
     elif present != [shim_file(name) for name in SHIM_FILES]:
-        yield Check("plugin", False, f"The plugin in {home.shim} is of another version.", _INSTALL)
+        yield Check("plugin", False, f"The plugin in {home.shim} is of another version.", _install(home, env))
     else:
         yield Check("plugin", True, home.shim)
 
@@ -161,7 +174,9 @@ def _bundle(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
 
         linked = linked_home(bundle)
         if linked is None or os.path.realpath(linked.path) != os.path.realpath(home.path):
-            yield Check("link", False, "A restore would not reach the files of this home.", _INSTALL)
+            yield Check(
+                "link", False, "A restore would not reach the files of this home.", _install(home, env)
+            )
     finally:
         bundle.repository.store.close()
 

@@ -16,7 +16,8 @@ TEXT_LIMIT = 1_000_000
 RESULT_LIMIT = 2_000
 ARGUMENTS_LIMIT = 4_000
 _REMEMBERED = 1_000
-# What these answer is memory already: stored again it would feed on itself.
+# What these ask for and answer is memory already: stored again it would feed on itself, and a search would
+# find the searches before it.
 _RECALLING = re.compile(r"gitmem_|session_search$")
 _RECALLED = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -100,7 +101,7 @@ class Transcript:
         if not name:
             return
         if _RECALLING.match(name):
-            result = "(recalled from this memory, not stored again)"
+            arguments = result = ""
         mark = _digest(name, arguments, result[:RESULT_LIMIT], identity)
         if mark in self._calls:
             return
