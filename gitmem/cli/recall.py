@@ -148,7 +148,9 @@ def _tell_about(app: App, about: About) -> None:
 
 
 def _tell_line(app: App, line: Line) -> None:
-    text = " ".join(line.text.split())
+    from gitmem.memory.search import on_one_line
+
+    text = on_one_line(line.text)
     app.out.line("  ", dim(f"{_date(app, line.at)}  "), bold(text) if line.matches else text)
 
 

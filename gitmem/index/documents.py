@@ -11,19 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from gitmem.errors import InvalidContent
+from gitmem.index.records import (
+    CONCEPT,
+    CONFIRMED,
+    DEPRECATED,
+    HUMAN,
+    MACHINE,
+    SHARED,
+    UNVERIFIED,
+    Document,
+    SessionFacts,
+)
 from gitmem.okf import layout, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE, EntryKey
+from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE
 from gitmem.okf.events import Event, EventsFile
-
-# Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.
-DEPRECATED, UNVERIFIED, CONFIRMED, HUMAN = -1, 0, 1, 2
-
-SHARED, MACHINE = "shared", "machine"
 
 _HELD = "held"
 _NOT_FOUND_BY_SEARCH = frozenset(
@@ -38,44 +43,6 @@ _NOT_FOUND_BY_SEARCH = frozenset(
 )
 _MACHINE_FILE = re.compile(r"memories/machines/([^/]+)/")
 _DEFAULT_CATEGORY = "observation"
-
-
-CONCEPT = EntryKey("concept", "")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
-    """What a session's concept says; the columns of its table."""
-
-    name: str
-    path: str
-    parent: str = ""
-    started: str = ""
-    ended: str = ""
-    title: str = ""
-    status: str = ""
-    source: str = ""
-    platform: str = ""
-    model: str = ""
-    agent: str = ""
-    machine: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One text that can be found, and what its file says about it.
-
-    `type` is the OKF type, or the kind for an event. An empty `at` or `session` is for the commit to tell.
-    """
-
-    key: EntryKey
-    text: str
-    type: str
-    at: str = ""
-    session: str = ""
-    tags: tuple[str, ...] = ()
-    trust: int = UNVERIFIED
-    scope: str = SHARED
 
 
 def documents_of(path: str, data: bytes) -> list[Document]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gitmem.index.documents import DEPRECATED, MACHINE, SHARED
+from gitmem.index.records import DEPRECATED, MACHINE, SHARED
 
 _EVENTS = ("turn", "observation", "decision", "tool_call")
 

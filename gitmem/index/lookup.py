@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gitmem.index.database import Database
-from gitmem.index.documents import SessionFacts
+from gitmem.index.records import SessionFacts
 from gitmem.index.writer import text_hash
 
 
@@ -264,6 +264,10 @@ class Lookup:
         """Whether an entry is retracted now, by the name of its retraction."""
         found = self._database.row("SELECT 1 FROM retraction WHERE hash = ? AND to_seq IS NULL", (name,))
         return found is not None
+
+    def has_retractions(self) -> bool:
+        """Whether anything is retracted now."""
+        return self._database.row("SELECT 1 FROM retraction WHERE to_seq IS NULL LIMIT 1") is not None
 
     def links(self, path: str) -> list[str]:
         """The paths that a file links to."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from gitmem.index import grams
 from gitmem.index.database import Database
-from gitmem.index.documents import Document, SessionFacts
-from gitmem.okf.entries import EntryKey
+from gitmem.index.records import Document, SessionFacts
+from gitmem.okf.identity import EntryKey
 
 _BATCH = 4_000
 _LISTINGS = 16
@@ -26,7 +26,7 @@ class Origin:
     commit_id: int
     session: str
     at: str
-    pulled: bool = False
+    vouched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Writer:
             self._characters += len(document.text)
         number = self.path(path)
         trust = document.trust
-        if origin.pulled and trust > 1:
+        if trust > 1 and not origin.vouched:
             trust = 1  # another machine's word that a person looked is still a machine's word here
         self._spans[number, document.key] = [
             digest,

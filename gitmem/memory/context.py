@@ -15,9 +15,9 @@ from gitmem.index.find import CANDIDATES, find
 from gitmem.index.marking import OPEN, WORD, fold, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.outlet import Outlet
-from gitmem.memory.search import Wanted, snippet, unmarked
+from gitmem.memory.search import Wanted, on_one_line, snippet, unmarked
 from gitmem.okf import layout, timestamps
-from gitmem.okf.entries import EntryKey
+from gitmem.okf.identity import EntryKey
 from gitmem.safety.fence import fence, sanitize
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Builder:
             line = f"- {text} ({ranked.place.path}, {age(ranked.place.at, self._bundle.clock())})"
             if len(line) + 1 > room:
                 continue
-            if not self._outlet.lets_out(ranked.candidate.text, _key(ranked)):
+            if not self._outlet.lets_out(ranked.candidate.text, ranked.place):
                 continue
             lines.append(line)
             shown.append(Shown(ranked.place.path, _key(ranked), ranked.place.session, ranked.place.at, text))
@@ -146,7 +146,7 @@ class _Builder:
         if len(text) > _LONGEST:
             with_marks = marked(self._index.database, self._query, ranked.candidate.id, ranked.candidate.text)
             text = sanitize(unmarked(snippet(with_marks, length=_LONGEST))) if OPEN in with_marks else text
-        text = " ".join(text.split())
+        text = on_one_line(text)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.git.files import read_file, replace_file
 from gitmem.okf import layout
-from gitmem.okf.concept import Concept
-from gitmem.okf.entries import entry_hash
+from gitmem.okf.identity import entry_hash
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -64,6 +63,7 @@ class Gate:
         return self._scanner
 
     def _with_rules(self, data: bytes | None) -> Scanner:
+        from gitmem.okf.concept import Concept
         from gitmem.safety.rules import parse_rules
         from gitmem.safety.scanner import Scanner
 

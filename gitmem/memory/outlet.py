@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from gitmem.memory.retractions import retraction_hash
+from gitmem.index.records import CONCEPT
 from gitmem.okf import layout
-from gitmem.okf.entries import EntryKey
+from gitmem.okf.identity import EntryKey, retraction_hash
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
+
+
+class Place(Protocol):
+    """Where a text stood; both a span and a candidate's place will do."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def commit(self) -> str: ...
+    @property
+    def to_seq(self) -> int | None: ...
 
 
 class Outlet:
@@ -23,14 +38,28 @@ class Outlet:
         self.withheld = 0
         """How many texts the scanner kept back."""
 
-    def lets_out(self, text: str, key: EntryKey | None = None) -> bool:
+    def lets_out(self, text: str, place: Place) -> bool:
         """Whether a text may be shown to an agent, now, whatever was thought of it when it was written."""
-        if key is not None and self._index.is_retracted(retraction_hash(key)):
+        if self._is_retracted(place):
             return False
         if not self.is_harmless(text):
             self.withheld += 1
             return False
         return True
+
+    def _is_retracted(self, place: Place) -> bool:
+        key = EntryKey(place.space, place.key)
+        if key != CONCEPT:
+            return self._index.is_retracted(retraction_hash(key))
+        # A concept is retracted with the body it had; one that stands in the tree is not retracted.
+        if place.to_seq is None or not place.commit or not self._index.has_retractions():
+            return False
+        from gitmem.okf.entries import body_of
+
+        data = self._bundle.repository.tree(place.commit).read(place.path)
+        return data is not None and self._index.is_retracted(
+            retraction_hash(key, place.path, body_of(place.path, data))
+        )
 
     def is_harmless(self, text: str) -> bool:
         known = self._judged.get(text)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitmem.index.dates import Mention
-from gitmem.index.documents import CONCEPT
 from gitmem.index.find import Candidate, Candidates, Place
 from gitmem.index.marking import fold
+from gitmem.index.records import CONCEPT
 from gitmem.okf import timestamps
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
@@ -25,6 +25,7 @@ _B_SESSION = 0.6
 _NEIGHBOUR = 0.5
 _REACH = 2
 _SESSION = 0.8
+_SHARE = 0.4  # of its session's weight that a single entry of it gets
 _PHRASE = 0.25
 _TITLE = 0.5
 _TAG = 0.3
@@ -103,7 +104,7 @@ class Ranking:
             if best is None or ranked.score > best.score:
                 best = ranked
         assert best is not None
-        return best
+        return replace(best, place=_to_open(candidate, best.place))
 
     def _ranked(self, candidate: Candidate, place: Place) -> Ranked:
         own = self._own[candidate.id]
@@ -113,7 +114,7 @@ class Ranking:
             "title": self._title(candidate, place),
             "tags": self._tags(place),
             "neighbours": self._neighbours(place),
-            "session": 0.25 * self._by_session.get(place.session, 0.0) if place.session else 0.0,
+            "session": _SHARE * self._by_session.get(place.session, 0.0) if place.session else 0.0,
             "date": _DATE * self._best * self._date(place.at),
         }
         factors = {
@@ -241,10 +242,10 @@ class Ranking:
         ranked = []
         for root, found in hits.items():
             ordered = sorted(found, key=lambda one: (-one.score, one.place.at, one.place.id))
-            # The session's own weight is in each hit's score by a quarter already.
+            # A share of the session's weight is in each hit's score already.
             best = ordered[0]
             factor = math.prod(value for name, value in best.parts.items() if name.startswith("x "))
-            score = best.score + factor * (_SESSION - 0.25) * whole[root]
+            score = best.score + factor * (_SESSION - _SHARE) * whole[root]
             ranked.append(RankedSession(root, score, tuple(_once(ordered))))
         return sorted(ranked, key=lambda one: (-one.score, one.session))
 
@@ -271,6 +272,14 @@ class Ranking:
             else one
             for one in ranked
         ]
+
+
+def _to_open(candidate: Candidate, place: Place) -> Place:
+    """The place to name for a hit: a decision stands in its session and as a concept, which people open."""
+    if place.space != "event":
+        return place
+    concepts = (one for one in candidate.places if one.space == "concept" and one.session == place.session)
+    return next(concepts, place)
 
 
 def _idf(count: int, total: int) -> float:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import UnknownRevision
 from gitmem.index.database import IndexTrouble
-from gitmem.index.find import CANDIDATES, find
+from gitmem.index.find import CANDIDATES, Place, find
 from gitmem.index.query import Query, parse
 from gitmem.memory.outlet import Outlet
 from gitmem.memory.ranking import Ranked, RankedSession
 from gitmem.memory.search import Wanted
 from gitmem.memory.summarizer import Passage
-from gitmem.okf.entries import EntryKey
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
-    from gitmem.index.documents import SessionFacts
     from gitmem.index.lookup import Span
+    from gitmem.index.records import SessionFacts
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
     from gitmem.memory.summarizer import Summarizer
@@ -161,7 +160,7 @@ class Recall:
         return Recalled(recaps, outlet.withheld)
 
     def _recap(self, index: Index, query: Query, ranked: RankedSession, outlet: Outlet) -> Recap | None:
-        hits = [hit for hit in ranked.hits if outlet.lets_out(hit.candidate.text, _key(hit))][:_WINDOWS]
+        hits = [hit for hit in ranked.hits if outlet.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
         if not hits:
             return None
         windows = self._windows(index, hits, outlet)
@@ -180,16 +179,17 @@ class Recall:
 
     def _windows(self, index: Index, hits: Sequence[Ranked], outlet: Outlet) -> tuple[tuple[Line, ...], ...]:
         """What stands around each hit; a hit that another's window shows already has none of its own."""
-        matching = {hit.place.id for hit in hits}
+        places = [_in_session(hit) for hit in hits]
+        matching = {place.id for place in places}
         shown: set[int] = set()
         windows: list[tuple[Line, ...]] = []
-        for hit in hits:
-            if hit.place.id in shown:
+        for place in places:
+            if place.id in shown:
                 continue
-            if hit.place.space == "event":
-                spans = index.events_around(hit.place.session, hit.place.id, _AROUND)
+            if place.space == "event":
+                spans = index.events_around(place.session, place.id, _AROUND)
             else:
-                spans = index.spans_by_id([hit.place.id])
+                spans = index.spans_by_id([place.id])
             spans = [span for span in spans if span.id not in shown]
             shown.update(span.id for span in spans)
             lines = self._lines(spans, outlet, matching)
@@ -259,7 +259,7 @@ class Recall:
         return tuple(
             Line(span.key, span.session, span.type, span.at, _cut(sanitize(span.text)), span.id in wanted)
             for span in spans
-            if outlet.lets_out(span.text, EntryKey(span.space, span.key))
+            if outlet.lets_out(span.text, span)
         )
 
 
@@ -286,8 +286,10 @@ def _about(facts: SessionFacts | None, session: str) -> About:
     )
 
 
-def _key(hit: Ranked) -> EntryKey:
-    return EntryKey(hit.place.space, hit.place.key)
+def _in_session(hit: Ranked) -> Place:
+    """The place of a hit among the events of its session, where it has one: a decision is a concept as well."""
+    events = (one for one in hit.candidate.places if one.space == "event" and one.session == hit.place.session)
+    return next(events, hit.place)
 
 
 def _cut(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitmem.git.message import kind_of, trailers_of
@@ -13,9 +13,12 @@ from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
 from gitmem.git.rawdiff import RawDiff
 from gitmem.git.repository import Repository
 from gitmem.git.tree import TreeChange
-from gitmem.index.documents import Document, SessionFacts, appended, documents_of, is_part, session_of
+from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
+from gitmem.index.records import Document, SessionFacts
 from gitmem.index.writer import CommitFacts, Origin, Writer
+from gitmem.memory.pulled import Vouching
+from gitmem.memory.retractions import retracts
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.timestamps import stamp
@@ -40,8 +43,9 @@ class _File:
 class Replay:
     """Adds commits to a writer. The outcome depends on the commits alone, not on how many come at a time."""
 
-    def __init__(self, repository: Repository, writer: Writer) -> None:
+    def __init__(self, repository: Repository, writer: Writer, vouching: Vouching) -> None:
         self._repository = repository
+        self._vouching = vouching
         self._writer = writer
         self._diff = RawDiff(repository.store)
         self._files: OrderedDict[tuple[str, Oid], _File] = OrderedDict()
@@ -63,7 +67,7 @@ class Replay:
         own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
         facts = facts_of(commit)
         number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=True)
-        origin = origin_of(facts, number)
+        origin = self._origin(facts, number)
         for change in changes:
             if change.path.startswith(_RETRACTIONS):
                 self._retraction(change, seq)
@@ -98,10 +102,14 @@ class Replay:
 
     def _retraction(self, change: TreeChange, seq: int) -> None:
         name = change.path.removeprefix(_RETRACTIONS).removesuffix(".md")
-        if change.old is None:
+        held, holds = self._retracts(change.path, change.old), self._retracts(change.path, change.new)
+        if holds and not held:
             self._writer.retract(name, seq)
-        elif change.new is None:
+        elif held and not holds:
             self._writer.unretract(name, seq)
+
+    def _retracts(self, path: str, entry: TreeEntry | None) -> bool:
+        return entry is not None and retracts(self._repository.store.blob(entry.oid), path)
 
     # Trees beside the line
 
@@ -111,7 +119,7 @@ class Replay:
         seq = self._writer.listing(commit.tree, base_seq, [change.path for change in changes])
         facts = facts_of(commit)
         number = self._writer.row_of(commit.oid)
-        origin = replace(origin_of(facts, number), pulled=True)
+        origin = self._origin(facts, number)
         for change in changes:
             if change.new is not None and _may_hold_documents(change.path):
                 for document in self._read(change.path, change.new).documents.values():
@@ -132,7 +140,7 @@ class Replay:
             number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=False)
             if len(commit.parents) > 1:
                 continue
-            origin = origin_of(facts, number, pulled=True)
+            origin = self._origin(facts, number)
             for change in changes:
                 if _may_hold_documents(change.path):
                     before = self._read(change.path, change.old)
@@ -170,6 +178,14 @@ class Replay:
         return [
             change for change in changes if all(other.entry(change.path) != change.new for other in others)
         ]
+
+    def _origin(self, facts: CommitFacts, number: int) -> Origin:
+        """What a commit says of the texts that came with it, and whether a person here stands behind it."""
+        at = stamp(datetime.fromtimestamp(max(0, facts.time), UTC))
+        vouched = self._vouching.vouches(
+            facts.oid, kind=facts.kind, machine=facts.first("Machine"), source=facts.first("Source")
+        )
+        return Origin(number, facts.first("Session"), at, vouched)
 
     # Files
 
@@ -223,9 +239,3 @@ def facts_of(commit: Commit) -> CommitFacts:
     return CommitFacts(
         commit.oid, commit.committer.time, kind_of(commit.message), trailers_of(commit.message)
     )
-
-
-def origin_of(facts: CommitFacts, number: int, *, pulled: bool = False) -> Origin:
-    """What a commit says of the texts that came with it."""
-    at = stamp(datetime.fromtimestamp(max(0, facts.time), UTC))
-    return Origin(number, facts.first("Session"), at, pulled)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, Protocol
 
+from gitmem.errors import InvalidContent
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import Entry, EntryKey, body_of, entry_hash
+from gitmem.okf.entries import Entry, EntryKey, body_of
+from gitmem.okf.identity import retraction_hash
 
 State = Literal["reverted", "held", "released"]
 
@@ -26,24 +28,19 @@ class WritableFiles(Files, Protocol):
     def write(self, path: str, data: bytes) -> None: ...
 
 
-def retraction_hash(key: EntryKey, path: str = "", text: str = "") -> str:
-    """The name under which an entry is retracted.
-
-    A § entry goes by its own hash and an event by its id, wherever they stand; anything else by
-    its path and text, so that another text may stand there later.
-    """
-    if key.space == "§":
-        return key.id
-    if key.space == "event":
-        return entry_hash(f"event {key.id}")
-    return entry_hash(f"{key.space} {key.id} {path} {entry_hash(text)}")
-
-
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
     """Whether the entry was retracted in this tree, and nobody released it since."""
     where = layout.retraction(retraction_hash(key, path, text))
     data = files.read(where) if where in files else None
-    return data is not None and Concept.parse(data, where).meta.get("state") != "released"
+    return data is not None and retracts(data, where)
+
+
+def retracts(data: bytes, path: str) -> bool:
+    """Whether a retraction still holds: one that can not be read does, one that was released does not."""
+    try:
+        return Concept.parse(data, path).meta.get("state") != "released"
+    except InvalidContent:
+        return True
 
 
 class Retracted:

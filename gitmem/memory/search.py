@@ -17,7 +17,7 @@ from gitmem.index.query import Query, parse
 from gitmem.memory.outlet import Outlet
 from gitmem.memory.ranking import Ranked, Ranking, Settings
 from gitmem.okf import timestamps
-from gitmem.okf.entries import EntryKey
+from gitmem.okf.identity import EntryKey
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*?)[ \t#]*$", re.MULTILINE)
 _MARK = re.compile("\x02([^\x03]*)\x03")
 
 
@@ -112,7 +113,7 @@ class Search:
         for ranked in self.ranking(index, found).entries():
             if len(hits) == limit:
                 break
-            if outlet.lets_out(ranked.candidate.text, EntryKey(ranked.place.space, ranked.place.key)):
+            if outlet.lets_out(ranked.candidate.text, ranked.place):
                 hits.append(self._hit(index, query, ranked))
         near = () if hits or outlet.withheld else tuple(self._near(index, query))
         return Found(query, hits, outlet.withheld, near)
@@ -199,7 +200,7 @@ class Search:
 
 def snippet(text: str, *, length: int = _SNIPPET) -> str:
     """The part of a marked text where most matches stand, on one line."""
-    text = " ".join(text.split())
+    text = on_one_line(text)
     if len(text) <= length:
         return text
     marks = [match.start() for match in _MARK.finditer(text)]
@@ -219,6 +220,11 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
     if piece.find("\x03") >= 0 and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
         piece = "\x02" + piece
     return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
+
+
+def on_one_line(text: str) -> str:
+    """A text without its line breaks; a heading becomes a label."""
+    return " ".join(_HEADING.sub(r"\1:", text).split())
 
 
 def _cut(text: str) -> str:

@@ -21,6 +21,7 @@ _RECAP = 500
 _FROM_MODEL = 1_500
 _SENTENCE = 280
 _END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")
+_ENDS = ".!?…。！？:;,"
 _MATERIAL = 12_000
 
 INSTRUCTION = """\
@@ -67,12 +68,12 @@ class ExtractiveSummarizer:
         left = self._limit
         for _, position, sentence in sorted(scored, key=lambda one: (-one[0], one[1])):
             cut = sentence if len(sentence) <= _SENTENCE else sentence[: _SENTENCE - 1].rstrip() + "…"
-            if len(cut) + 1 <= left:
+            if len(cut) + 2 <= left:
                 chosen.append((position, cut))
-                left -= len(cut) + 1
+                left -= len(cut) + 2
             if left < 40 or len(chosen) == 6:
                 break
-        return " ".join(sentence for _, sentence in sorted(chosen))
+        return " ".join(_ended(sentence) for _, sentence in sorted(chosen))
 
 
 class _Reply(Protocol):
@@ -131,6 +132,11 @@ def make_summarizer(bundle: Bundle) -> Summarizer:
     return ModelSummarizer(endpoint, plain, redact=bundle.redact, report=bundle.warnings.append)
 
 
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in _ENDS else sentence + "."
+
+
 def sentences(text: str) -> list[str]:
     """The text in sentences, each on one line."""
-    return [" ".join(piece.split()) for piece in _END.split(text) if piece and piece.strip()]
+    pieces = (" ".join(piece.split()) for piece in _END.split(text) if piece)
+    return [piece for piece in pieces if piece and not piece.startswith("#")]

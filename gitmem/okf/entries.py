@@ -16,15 +16,38 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gitmem.errors import InvalidContent
 from gitmem.okf import frontmatter, layout
 from gitmem.okf.concept import Concept
+from gitmem.okf.identity import EntryKey, entry_hash, is_hash, section_key
+
+__all__ = [
+    "CURATED_TYPES",
+    "DELIMITER",
+    "EVENTS_TYPE",
+    "MAX_WORD_PAIRS",
+    "Change",
+    "Entry",
+    "EntryKey",
+    "Kind",
+    "Mark",
+    "Op",
+    "body_of",
+    "compare",
+    "entries_of",
+    "entry_hash",
+    "is_hash",
+    "kind_of",
+    "parts_of",
+    "section_key",
+    "whole_of",
+    "words",
+]
 
 DELIMITER = "\n§\n"
 
@@ -33,15 +56,6 @@ Op = Literal["add", "remove", "change", "move"]
 
 CURATED_TYPES = frozenset(("CuratedMemory", "ArchivedMemory", "UserProfile"))
 EVENTS_TYPE = "SessionEvents"
-
-_HASH = re.compile(r"[0-9a-f]{32}")
-
-
-class EntryKey(NamedTuple):
-    """What makes two entries the same entry: the space it is named in, and its name there."""
-
-    space: str
-    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +85,6 @@ class Change:
     old: Entry | None
     new: Entry | None
     from_path: str = ""
-
-
-def entry_hash(text: str) -> str:
-    """The identity of a § entry: 32 hex digits that do not depend on Unicode form or outer white space."""
-    normal = unicodedata.normalize("NFC", text.strip())
-    # Half characters can not be stored, but asking for their hash must not fail.
-    return hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def is_hash(text: object) -> bool:
-    """Whether the text has the form of an entry hash."""
-    return isinstance(text, str) and _HASH.fullmatch(text) is not None
-
-
-def section_key(text: str) -> EntryKey:
-    """The key of the § entry with that text."""
-    return EntryKey("§", entry_hash(text))
 
 
 def kind_of(path: str, data: bytes | None) -> Kind:

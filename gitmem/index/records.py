@@ -1,0 +1,49 @@
+"""Records: what the index holds of a file. Plain values, so that a reader need not know how files are parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitmem.okf.identity import EntryKey
+
+# Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.
+DEPRECATED, UNVERIFIED, CONFIRMED, HUMAN = -1, 0, 1, 2
+
+SHARED, MACHINE = "shared", "machine"
+
+CONCEPT = EntryKey("concept", "")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What a session's concept says; the columns of its table."""
+
+    name: str
+    path: str
+    parent: str = ""
+    started: str = ""
+    ended: str = ""
+    title: str = ""
+    status: str = ""
+    source: str = ""
+    platform: str = ""
+    model: str = ""
+    agent: str = ""
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text that can be found, and what its file says about it.
+
+    `type` is the OKF type, or the kind for an event. An empty `at` or `session` is for the commit to tell.
+    """
+
+    key: EntryKey
+    text: str
+    type: str
+    at: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    trust: int = UNVERIFIED
+    scope: str = SHARED
