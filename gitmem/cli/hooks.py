@@ -46,6 +46,8 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
         _commit_msg(app, bundle, os.path.join(app.world.cwd, args[0]))
     else:
         try:
+            if name == "post-merge":
+                githooks.merged(bundle)
             githooks.afterwards(bundle)
         except GitMemError as error:  # what git did is done: only tell
             app.warn(str(error))

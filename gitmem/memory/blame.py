@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.history import LogEntry
+from gitmem.memory.pulled import Vouching
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import listed_entry, raw_texts
 from gitmem.okf.entries import Entry, EntryKey
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+
+_PULLED = " on another machine, which counts as a machine's word here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +33,22 @@ class Blamed:
     """The words it had before."""
     left: LogEntry | None = None
     """The commit in which it went, where it is gone."""
+    vouched: LogEntry | None = None
+    """The commit that brought the word of who verified it."""
+    verified_here: bool = False
+    """Whether that was a person on this machine; anybody else's word is a machine's."""
 
     @property
     def verified(self) -> str:
-        return str(self.entry.extra.get("verified", ""))
+        return _verified(self.entry)
 
     def sentence(self) -> str:
         parts = [_told(self.introduced, "added")]
         if self.times:
             parts.append(_told(self.changed, f"reworded {self.times}x, last"))
         if self.verified:
-            parts.append(f"verified by {self.verified}")
+            pulled = self.verified.startswith("human:") and not self.verified_here
+            parts.append(f"verified by {self.verified}" + (_PULLED if pulled else ""))
         if self.left is not None:
             parts.append(_told(self.left, "left"))
         return "; ".join(parts)
@@ -56,6 +64,7 @@ class Blamed:
             "times_changed": self.times,
             "replaced": self.replaced or None,
             "verified": self.verified or None,
+            "verified_here": self.verified_here,
             "left": _json(self.left) if self.left else None,
         }
 
@@ -77,7 +86,18 @@ def blame_of(
     now = versions.at(bundle.resolve(revision))
     alive = {key: replace(told[key], entry=entry, left=None) for key, entry in now.items() if key in told}
     gone = {key: story for key, story in told.items() if key not in now} if removed else {}
-    return alive | gone
+    vouching = Vouching(bundle.repository, bundle.config.machine)
+    return {key: _vouched(story, vouching) for key, story in (alive | gone).items()}
+
+
+def _vouched(story: Blamed, vouching: Vouching) -> Blamed:
+    by = story.vouched
+    if by is None or not story.verified:
+        return story
+    here = vouching.vouches(
+        by.commit.oid, kind=by.kind, machine=by.first("Machine"), source=by.first("Source")
+    )
+    return replace(story, verified_here=here)
 
 
 class _Versions:
@@ -125,18 +145,26 @@ def _step(
             told[key] = replace(told[key], left=by)
     for key, entry in now.items():
         old = told.get(key)
+        if old is not None and _verified(entry) != _verified(before.get(key, old.entry)):
+            old = told[key] = replace(old, entry=entry, vouched=by)
         if key in before:
             if old is not None and before[key].text != entry.text and key.space != "§":
-                told[key] = Blamed(entry, old.introduced, by, old.times + 1, before[key].text)
+                told[key] = Blamed(
+                    entry, old.introduced, by, old.times + 1, before[key].text, vouched=old.vouched
+                )
             continue
         if old is not None:  # it came on another line of history, or is back after an undo
             told[key] = replace(old, left=None)
             continue
         parent = told.get(EntryKey("§", entry.replaces)) if entry.replaces else None
         if parent is not None:
-            told[key] = Blamed(entry, parent.introduced, by, parent.times + 1, parent.entry.text)
+            told[key] = Blamed(entry, parent.introduced, by, parent.times + 1, parent.entry.text, vouched=by)
         else:
-            told[key] = Blamed(entry, by, by)
+            told[key] = Blamed(entry, by, by, vouched=by)
+
+
+def _verified(entry: Entry) -> str:
+    return str(entry.extra.get("verified", ""))
 
 
 def _told(entry: LogEntry, verb: str) -> str:

@@ -21,6 +21,7 @@ from gitmem.git.tree import Tree
 from gitmem.memory.bundle import Bundle, Clock
 from gitmem.memory.creation import install_hooks
 from gitmem.memory.incoming import check_incoming, check_snapshots
+from gitmem.memory.pulled import note_pulled
 from gitmem.okf import layout
 
 
@@ -68,6 +69,7 @@ def _fetch(repository: Repository, url: str, environment: Mapping[str, str], pre
                 raise BundleUnusable(f"{shown_url(url)} is a repository of something else, not a bundle.")
             check_incoming(room, fetched.main, only_in(room, fetched.main, None), None)
             check_snapshots(room, fetched.main, fetched.snapshots)
+        note_pulled(repository, fetched.main, None)
         take_over(room_dir, repository)
     return fetched
 

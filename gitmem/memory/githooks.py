@@ -145,6 +145,15 @@ def afterwards(bundle: Bundle) -> None:
     bring_up(bundle)
 
 
+def merged(bundle: Bundle) -> None:
+    """After `git merge` or `git pull`: what it brought came from elsewhere."""
+    from gitmem.memory.pulled import note_pulled
+
+    before, now = bundle.repository.refs.read("ORIG_HEAD"), bundle.repository.tip()
+    if before is not None and now is not None and before != now:
+        note_pulled(bundle.repository, now, before)
+
+
 def bring_up(bundle: Bundle) -> None:
     """Bring the search index up to the tip, where there is one: a reader would do it anyway."""
     if os.path.exists(bundle.index.path):

@@ -13,8 +13,9 @@ from gitmem.index.database import PRIVATE, Database, IndexTrouble, publish, remo
 from gitmem.index.lookup import Lookup
 
 if TYPE_CHECKING:
+    from gitmem.index.writer import Writer
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.replay import Progress
+    from gitmem.memory.replay import Progress, Replay
 
 _WAIT = 60.0
 
@@ -87,7 +88,6 @@ class Indexing:
         Kept by the tree's id, so the second question about it costs nothing.
         """
         from gitmem.index.writer import Writer
-        from gitmem.memory.replay import Replay
 
         commit = self._repository.store.commit(oid)
         known = index.listing(commit.tree)
@@ -100,7 +100,7 @@ class Indexing:
             known = index.listing(commit.tree)
             if known is not None:
                 return known
-            return Replay(self._repository, Writer(index.database)).list_tree(commit, base, seq), seq
+            return self._replay(Writer(index.database)).list_tree(commit, base, seq), seq
 
     def _nearest(self, index: Index, commit: Commit) -> tuple[Commit | None, int]:
         """The nearest commit before it that main stood at."""
@@ -190,7 +190,6 @@ class Indexing:
     def _fill(self, database: Database, tip: Oid) -> None:
         """Bring a database up to a commit, in one transaction."""
         from gitmem.index.writer import Writer
-        from gitmem.memory.replay import Replay
 
         with database.writing():
             index = Lookup(database)
@@ -205,9 +204,15 @@ class Indexing:
             writer = Writer(database)
             if seq < index.seq:
                 writer.roll_back(seq)
-            Replay(self._repository, writer).run(commits, base=base, seq=seq, progress=self.progress)
+            self._replay(writer).run(commits, base=base, seq=seq, progress=self.progress)
             database.set("tip", tip)
             database.set("seq", str(seq + len(commits)))
+
+    def _replay(self, writer: Writer) -> Replay:
+        from gitmem.memory.pulled import Vouching
+        from gitmem.memory.replay import Replay
+
+        return Replay(self._repository, writer, Vouching(self._repository, self._bundle.config.machine))
 
     def _missing(self, index: Lookup, tip: Oid) -> tuple[list[Commit], Commit | None]:
         """The commits of the line that the index lacks, oldest first, and the one it has before them."""

@@ -32,6 +32,7 @@ from gitmem.git.transport import (
     throw_away,
 )
 from gitmem.memory.autosync import pause
+from gitmem.memory.pulled import note_pulled
 from gitmem.okf import paths, timestamps
 
 # Most syncs find nothing new: what only others need is imported where it is used.
@@ -190,6 +191,8 @@ class Sync:
                 done.came = edits.changes()
             done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
             return
+        if fresh:
+            note_pulled(self._repository, main, tip)  # before any of it can be read
         take_over(room_dir, self._repository)
         self._repository.store.close()
         self._repository.store.remember_commits_of(room.store)

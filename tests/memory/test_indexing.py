@@ -133,12 +133,14 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Bundle) -> None:
 def test_a_pulled_human_review_counts_as_a_machines(bundle: Bundle) -> None:
     """Trust that came from elsewhere is taken for a machine's word."""
     reviewed = concept("Alpha", verified=[{"by": "human:ann", "at": "2026-06-30T14:00:00Z"}])
-    ours = graft(bundle.repository, {"notes/mine.md": reviewed})
+    ours = graft(bundle.repository, {"notes/mine.md": reviewed}, kind="edit", Machine="laptop")
     theirs = graft(
         bundle.repository,
         {"notes/theirs.md": reviewed},
         parents=(bundle.repository.store.commit(ours).parents[0],),
         move=False,
+        kind="edit",
+        Machine="server",
     )
     graft(bundle.repository, {"notes/theirs.md": reviewed}, parents=(ours, theirs), kind="merge")
     index = bundle.index.current()
