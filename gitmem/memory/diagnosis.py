@@ -59,6 +59,7 @@ class Diagnosis:
             self._hooks,
             self._settings,
             self._housekeeping,
+            self._links,
         ):
             try:
                 yield from check()
@@ -320,6 +321,28 @@ class Diagnosis:
         localconfig.make_safe(self._repository, [setting])
         return f"{setting.key} is {setting.wanted} now."
 
+    def _links(self) -> Iterator[Problem]:
+        from gitmem.memory.links import Links
+
+        graph = Links(self._bundle)
+        broken = graph.broken()
+        if broken:
+            shown = [f"{edge.source} → {edge.target}" for edge in broken]
+            yield Problem(
+                "broken links",
+                f"{_so_many(len(broken), 'link leads', 'links lead')} nowhere: {_few(shown)}.",
+                "Mend the links, or write what they lead to.",
+                serious=False,
+            )
+        orphans = graph.orphans()
+        if len(orphans) > 1:  # a single one has nothing to be linked with
+            yield Problem(
+                "orphans",
+                f"{len(orphans)} concepts are linked with no other: {_few(orphans)}.",
+                "Link what belongs together; search finds them anyway.",
+                serious=False,
+            )
+
     def _housekeeping(self) -> Iterator[Problem]:
         if shutil.which("git") is None:
             yield Problem(
@@ -340,3 +363,11 @@ class Diagnosis:
     def _clean(self) -> str:
         cleaned = housekeeping.clean(self._repository)
         return f"The object store is compressed ({cleaned.before.bytes:,} to {cleaned.after.bytes:,} bytes)."
+
+
+def _so_many(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

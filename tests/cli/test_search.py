@@ -1,0 +1,204 @@
+"""`search`, `recall`, `links`, `backlinks` and `index` as people and programs use them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import NOTE, Cli
+
+
+@pytest.fixture
+def memory(gitmem: Cli) -> Cli:
+    """A bundle with a fact, a session with an observation and a decision, and two notes that link."""
+    gitmem.init()
+    gitmem("memory", "add", "The user prefers dark mode in every editor")
+    gitmem("session", "start", "s1")
+    gitmem("record", "observation", "The database migration failed on a lock timeout")
+    gitmem(
+        "record", "decision", "Use PostgreSQL for invoices", "--rationale", "Row locks", "--tag", "database"
+    )
+    gitmem("session", "end")
+    gitmem.write(
+        "notes/setup.md", NOTE + "See [the decision](/decisions/use-postgresql-for-invoices_2026-06-30.md).\n"
+    )
+    gitmem.write("notes/more.md", NOTE + "See [setup](setup.md) and [nothing](nothing.md).\n")
+    gitmem("commit")
+    return gitmem
+
+
+def test_search_prints_the_best_first(memory: Cli) -> None:
+    """Path, type, time, session, and the line that matched."""
+    out = memory("search", "database").out
+    assert out.startswith("decisions/use-postgresql-for-invoices_2026-06-30.md  Decision  2026-06-30 14:")
+    assert "session s1" in out
+    assert "    The database migration failed on a lock timeout\n" in out
+
+
+def test_the_json_has_what_programs_rely_on(memory: Cli) -> None:
+    """Hits with path, session, type, text, at and score, best first."""
+    found = memory("search", "database", "--json").json
+    assert {"path", "session", "type", "text", "at", "score"} <= set(found["hits"][0])
+    scores = [hit["score"] for hit in found["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "parts" not in found["hits"][0]
+    assert "words" in memory("search", "database", "--explain", "--json").json["hits"][0]["parts"]
+
+
+def test_options_narrow_it(memory: Cli) -> None:
+    """Each filter is one option."""
+
+    def paths(*options: str) -> list[str]:
+        return [hit["path"] for hit in memory("search", "database", *options, "--json").json["hits"]]
+
+    assert ["decisions/use-postgresql-for-invoices_2026-06-30.md"] == paths("--type", "Decision")
+    assert ["decisions/use-postgresql-for-invoices_2026-06-30.md"] == paths("--tag", "database")
+    assert 1 == len(paths("--limit", "1"))
+    assert [] == paths("--session", "s2")
+    assert [] == paths("--until", "2020-01-01")
+    assert [] == paths("--agent", "somebody")
+    assert [] == paths("--path", "notes")
+    assert 2 == len(paths("--since", "2026-06-30"))
+
+
+def test_as_of_and_removed(memory: Cli) -> None:
+    """What stood there then, and what is gone, with the commit that took it."""
+    memory("snapshot", "before")
+    memory("memory", "replace", "dark mode", "The user prefers light mode")
+    assert "light" in memory("search", "prefers").out
+    assert "dark" in memory("search", "prefers", "--as-of", "before").out
+    gone = memory("search", "prefers", "--removed").out
+    assert "dark" in gone
+    assert "removed by " in gone
+
+
+def test_nothing_found_says_what_was_searched(memory: Cli) -> None:
+    """With the words that are near, and the filters that were on; not an error."""
+    out = memory("search", "databse", "--type", "Decision").out
+    assert "Nothing found for 'databse' with --type Decision.\nNear it: database.\n" == out
+    assert "give a word" in memory("search", "?!").out
+    assert "give a word" in memory("search", "").out
+    assert "no bug" not in memory("search", 'a"b AND * : (').out
+
+
+def test_unknown_dates_and_revisions_are_named(memory: Cli) -> None:
+    """One sentence, exit code 1."""
+    assert "bogus" in memory.fails("search", "x", "--as-of", "bogus")
+    assert "soonish" in memory.fails(
+        "search", "x", "--since", "soonish", code=memory.run("search", "x", "--since", "soonish").code
+    )
+
+
+def test_escapes_in_a_hit_are_shown(gitmem: Cli) -> None:
+    """Text from the memory never steers the terminal."""
+    gitmem.init()
+    gitmem.write("notes/x.md", NOTE + "garden \x1b[31mred\x1b[0m rose\n")
+    gitmem("commit")
+    out = gitmem("search", "garden").out
+    assert "\x1b" not in out
+
+
+def test_recall_by_question_newest_and_one(memory: Cli) -> None:
+    """Which sessions, the newest ones, and one as it was."""
+    found = memory("recall", "why", "postgresql", "--json").json["sessions"]
+    assert ["s1"] == [one["session"] for one in found]
+    assert {"when", "source", "model", "recap", "windows"} <= set(found[0])
+    assert "s1" in memory("recall", "postgresql").out
+    assert "s1" in memory("recall").out
+    reading = memory("recall", "--session", "s1", "--json").json
+    assert 2 == len(reading["lines"])
+    around = memory("recall", "--session", "s1", "--around", reading["lines"][0]["id"]).out
+    assert "lock timeout" in around
+    assert "No earlier session" in memory("recall", "zeppelin").out
+    assert "--around needs" in memory.fails("recall", "--around", "x", code=2)
+    assert "not both" in memory.fails("recall", "x", "--session", "s1", code=2)
+    assert "s1" in memory.fails("recall", "--session", "s11")
+
+
+def test_recall_leaves_out_the_open_session(memory: Cli) -> None:
+    """What is going on now is not recalled."""
+    memory("session", "start", "s2")
+    memory("record", "observation", "More about the database")
+    assert ["s1"] == [one["session"] for one in memory("recall", "database", "--json").json["sessions"]]
+
+
+def test_links_and_backlinks(memory: Cli) -> None:
+    """Where a file leads and what leads to it; a link to nothing says so."""
+    decision = "decisions/use-postgresql-for-invoices_2026-06-30.md"
+    assert decision in memory("links", "notes/setup.md").out
+    assert "notes/nothing.md  (nothing there)" in memory("links", "notes/more.md").out
+    assert "notes/setup.md\n" == memory("backlinks", decision).out
+    assert "2 steps" in memory("links", "notes/more.md", "--steps", "2").out
+    assert {"backlinks": ["notes/more.md"]} == memory("backlinks", "notes/setup.md", "--json").json
+    assert "No file links to it." in memory("backlinks", "memories/MEMORY.md").out
+    told = memory("doctor", "--json").json["problems"]
+    assert "1 link leads nowhere: notes/more.md → notes/nothing.md." in [one["what"] for one in told]
+
+
+def test_index_rebuild_and_verify(memory: Cli) -> None:
+    """Made again, the same as before; what differs is found."""
+    before = memory("search", "database", "--json").json
+    assert "Indexed " in memory("index", "rebuild").out
+    assert before == memory("search", "database", "--json").json
+    assert "says what the history says" in memory("index", "verify").out
+    database = sqlite3.connect(memory.root / ".git/gitmem/index.db")
+    database.execute("UPDATE span SET type = 'Wrong' WHERE id = 1")
+    database.commit()
+    database.close()
+    assert "index rebuild" in memory.fails("index", "verify", code=3)
+    memory("index", "rebuild")
+    memory("index", "verify")
+
+
+def test_after_deleting_the_index_all_answers_the_same(memory: Cli) -> None:
+    """It holds nothing that can not be made again."""
+    before = memory("search", "database", "--json").json
+    for name in os.listdir(memory.root / ".git/gitmem"):
+        if name.startswith("index.db"):
+            os.unlink(memory.root / ".git/gitmem" / name)
+    assert before == memory("search", "database", "--json").json
+
+
+def test_a_damaged_index_is_told_in_one_line(memory: Cli) -> None:
+    """And made anew; the answer comes all the same."""
+    memory("search", "database")
+    (memory.root / ".git/gitmem/index.db").write_bytes(b"not a database at all" * 100)
+    result = memory.run("search", "database")
+    assert 0 == result.code
+    assert "decisions/" in result.out
+    assert 1 == result.err.count("\n")
+    assert "made anew" in result.err
+
+
+def test_a_search_on_a_current_index_imports_neither_dulwich_nor_yaml(memory: Cli) -> None:
+    """Start-up is a feature."""
+    memory("search", "database")
+    code = (
+        "import sys; from gitmem.cli.main import main; sys.argv[0] = 'gitmem'; code = main(['search', 'database']);"
+        "bad = {'dulwich', 'yaml', 'asyncio'} & set(sys.modules); sys.exit(f'{code} {bad}' if code or bad else 0)"
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": str(memory.home), "GITMEM_MACHINE": "laptop"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=memory.root, env=env, capture_output=True, text=True, check=False
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_a_search_after_plain_git_sees_the_new_tree(memory: Cli) -> None:
+    """A commit by git, and a checkout of an older file."""
+    memory.write("notes/sea.md", NOTE + "Sailing in autumn\n")
+    memory.git("add", "-A")
+    memory.git("commit", "-qm", "by hand")
+    assert "notes/sea.md" in memory("search", "sailing").out
+    memory.git("rm", "-q", "notes/sea.md")
+    memory.git("commit", "-qm", "gone")
+    assert "Nothing found" in memory("search", "sailing").out
+
+
+def test_search_outside_a_bundle_says_how_to_make_one(gitmem: Cli) -> None:
+    """As every command does."""
+    assert "gitmem init" in gitmem.fails("search", "x")
