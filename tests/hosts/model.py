@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -31,8 +32,11 @@ class Model:
     def __init__(self) -> None:
         self.script: deque[dict[str, Any]] = deque()
         self.requests: list[dict[str, Any]] = []
+        self.rule: Callable[[str], list[dict[str, Any]]] | None = None
+        """Instead of the script: the steps of a turn, by what the user says in it."""
         self.hang = threading.Event()
-        """Set: the next answer never comes."""
+        """Set: an agent that asks gets no answer."""
+        self._closed = threading.Event()
         self._count = 0
         model = self
 
@@ -48,10 +52,11 @@ class Model:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 answer = model.answer(body)
-                if body.get("stream"):
-                    self._stream(answer)
-                else:
-                    self._send(answer)
+                with contextlib.suppress(ConnectionError):  # who asked was killed
+                    if body.get("stream"):
+                        self._stream(answer)
+                    else:
+                        self._send(answer)
 
             def _send(self, value: dict[str, Any]) -> None:
                 data = json.dumps(value).encode()
@@ -82,13 +87,12 @@ class Model:
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
         self.requests.append(body)
-        if self.hang.is_set():
-            threading.Event().wait(60)
-        offered = {tool["function"]["name"] for tool in body.get("tools") or ()}
-        if not offered:
+        if not body.get("tools"):
             step = say("A short summary of what was said so far.")
         else:
-            step = self.script.popleft() if self.script else say("Done.")
+            if self.hang.is_set():
+                self._closed.wait(60)
+            step = self._next(body["messages"])
         self._count += 1
         message: dict[str, Any] = {"role": "assistant", "content": step.get("text")}
         if "calls" in step:
@@ -111,6 +115,18 @@ class Model:
             "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
         }
 
+    def _next(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        if self.rule is None:
+            return self.script.popleft() if self.script else say("Done.")
+        asked = max(place for place, message in enumerate(messages) if message["role"] == "user")
+        said = str(messages[asked]["content"]).partition("\n\n<memory-context>")[0]
+        step: dict[str, Any] = self.rule(said)[sum(one["role"] == "assistant" for one in messages[asked:])]
+        return step
+
+    def asked(self, text: str) -> bool:
+        """Whether an agent has asked about this."""
+        return any(text in json.dumps(body) for body in list(self.requests) if body.get("tools"))
+
     def system_prompts(self) -> list[str]:
         """The system prompt of every request that offered tools, in order."""
         return [
@@ -127,6 +143,7 @@ class Model:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed.set()
         self._server.shutdown()
         self._server.server_close()
 

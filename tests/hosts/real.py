@@ -8,12 +8,13 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gitmem.hosts.hermes import background
 
 from tests.git.support import fsck_clean
 from tests.hosts.conftest import HermesHome
@@ -49,18 +50,25 @@ class Hermes(HermesHome):
 
     # In a process of its own
 
-    def run(self, *arguments: str, code: int = 0, timeout: float = 120) -> str:
+    def run(self, *arguments: str, code: int = 0) -> str:
         """A `hermes` command; gives what it printed."""
         if not HERMES.exists():
             pytest.fail(_MISSING)
+        return self._run(str(HERMES), *arguments, code=code)
+
+    def gitmem(self, *arguments: str, code: int = 0) -> str:
+        """A `gitmem` command on the bundle of this home."""
+        return self._run(sys.executable, "-P", "-m", "gitmem", *arguments, code=code)
+
+    def _run(self, *command: str, code: int) -> str:
         done = subprocess.run(
-            [str(HERMES), *arguments],
+            command,
             env=self.env,
             cwd=self.path.parent,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=120,
             check=False,
             start_new_session=True,  # it would take the terminal of whoever runs the tests
         )
@@ -157,3 +165,41 @@ class Agent:
             self._open = False
             self.manager.flush_pending(10)
             self.agent.shutdown_memory_provider(self.messages)
+
+
+Make = Callable[..., Hermes]
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    with Model() as model:
+        yield model
+
+
+@pytest.fixture
+def make(tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Makes Hermes homes with gitmem installed; at the end plain git finds each bundle whole."""
+    made: list[Hermes] = []
+
+    def hermes(name: str = "hermes", *, installed: bool = True, **settings: Any) -> Hermes:
+        path = tmp_path / name
+        path.mkdir()
+        one = Hermes(path, model, **settings)
+        for key in ("HERMES_HOME", "HOME", "GITMEM_MACHINE", "USER"):
+            monkeypatch.setenv(key, one.env[key])
+        if installed:
+            one.install()
+        made.append(one)
+        return one
+
+    yield hermes
+    background.wait(30)
+    for one in made:
+        if os.path.isdir(one.home.git_dir):
+            one.check()
+        one.close()
+
+
+def memory_store() -> Any:
+    """The host's own store, as its background review uses it: nobody is told."""
+    return importlib.import_module("tools.memory_tool").load_on_disk_store()

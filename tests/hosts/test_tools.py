@@ -1,0 +1,118 @@
+"""The tools that the model gets, through the provider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.hosts.conftest import Driver, HermesHome
+from tests.hosts.talk import turn
+
+Begin = Callable[..., Driver]
+
+
+def use(provider: Driver, name: str, /, **arguments: Any) -> dict[str, Any]:
+    answered = provider.handle_tool_call(name, arguments)
+    assert isinstance(answered, str)
+    found = json.loads(answered)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_remember_a_decision_and_a_fact(home: HermesHome, begin: Begin) -> None:
+    """With reason and source in the commit; a fact is in the agent's own file at once."""
+    provider = begin("s1")
+    assert use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL", reason="joins")["success"]
+    kept = use(
+        provider, "gitmem_remember", kind="memory", text="CI runs on Fridays", reason="told so", source="ada"
+    )
+    assert kept["success"]
+    assert ["CI runs on Fridays"] == home.entries()
+    entry = next(one for one in home.log() if one.kind == "memory")
+    assert ("s1", "told so", "ada") == (entry.session, entry.first("Reason"), entry.first("Source"))
+    assert any(path.startswith("decisions/use-postgresql") for path in home.bundle().list_concepts())
+
+
+def test_history_and_snapshot(home: HermesHome, begin: Begin) -> None:
+    """Log, diff and blame of entries; a name for the present."""
+    provider = begin("s1")
+    use(provider, "gitmem_remember", kind="memory", text="alpha", reason="because")
+    assert "good" == use(provider, "gitmem_snapshot", name="good", note="all well")["snapshot"]
+    use(provider, "gitmem_remember", kind="memory", text="beta")
+    log = use(provider, "gitmem_history", action="log", limit=3)["commits"]
+    assert "memory: add beta" == log[0]["subject"]
+    changed = use(provider, "gitmem_history", action="diff", since="good", path="memories")["changes"]
+    assert [("add", "beta")] == [(one["op"], one["new"]) for one in changed]
+    [blamed] = use(provider, "gitmem_history", action="blame", text="alpha")["entries"]
+    assert "because" in json.dumps(blamed)
+
+
+def test_the_model_can_not_take_back_unless_configured(
+    home: HermesHome, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be talked into erasing memory."""
+    provider = begin("s1")
+    use(provider, "gitmem_remember", kind="memory", text="alpha")
+    commit = use(provider, "gitmem_history", action="log", limit=1)["commits"][0]["commit"]
+    assert "error" in use(provider, "gitmem_revert", commit=commit, reason="x")
+    monkeypatch.setenv("GITMEM_UNDO_TOOLS", "true")
+    allowed = begin("s2")
+    assert "gitmem_revert" in [schema["name"] for schema in allowed.get_tool_schemas()]
+    assert use(allowed, "gitmem_revert", commit=commit, reason="the user asked")["success"]
+    assert [] == home.entries() == home.curated()
+
+
+def test_a_tool_that_is_asked_wrongly_says_so(home: HermesHome, begin: Begin) -> None:
+    """A sentence, never an exception."""
+    provider = begin("s1")
+    for name, arguments in (
+        ("gitmem_search", {}),
+        ("gitmem_history", {"action": "burn"}),
+        ("gitmem_history", {"action": "diff", "since": "never"}),
+        ("gitmem_remember", {"kind": "poem", "text": "x"}),
+        ("gitmem_nothing", {}),
+        ("gitmem_snapshot", {"name": "../x"}),
+    ):
+        assert set(use(provider, name, **arguments)) == {"error"}
+    assert "error" in json.loads(provider.handle_tool_call("gitmem_search", None))
+
+
+@pytest.mark.parametrize(("mode", "searching"), [("context", False), ("tools", True), ("hybrid", True)])
+def test_the_recall_mode_chooses_tools(
+    home: HermesHome, begin: Begin, monkeypatch: pytest.MonkeyPatch, mode: str, searching: bool
+) -> None:
+    """context: injected; tools: only tools; hybrid: both."""
+    monkeypatch.setenv("GITMEM_RECALL_MODE", mode)
+    provider = begin("s1")
+    use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL for billing", reason="joins")
+    provider.shutdown()
+    again = begin("s2")
+    names = [schema["name"] for schema in again.get_tool_schemas()]
+    assert searching == ("gitmem_search" in names)
+    recalled = again.prefetch("which database did we choose for billing, PostgreSQL?")
+    assert (mode != "tools") == ("PostgreSQL" in recalled)
+
+
+def test_search_finds_and_finds_as_of(home: HermesHome, begin: Begin) -> None:
+    """What was removed is found as of then."""
+    provider = begin("s1")
+    use(provider, "gitmem_remember", kind="memory", text="The staging port is 8443")
+    use(provider, "gitmem_snapshot", name="then")
+    home.write("something else")
+    provider.compare()
+    assert [] == use(provider, "gitmem_search", query="staging port")["hits"]
+    [hit] = use(provider, "gitmem_search", query="staging port", as_of="then")["hits"]
+    assert "8443" in hit["text"]
+
+
+def test_recall_tells_earlier_sessions(home: HermesHome, begin: Begin) -> None:
+    """Which session, and what was said."""
+    provider = begin("s1")
+    turn(provider, [], "how do we deploy the billing service?", "with make deploy")
+    provider.shutdown()
+    [found] = use(begin("s2"), "gitmem_recall", query="deploy billing")["sessions"]
+    assert "s1" == found["session"]
+    assert "make deploy" in json.dumps(found)
