@@ -27,14 +27,25 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     pre-commit checks what is staged, commit-msg adds the trailers that are missing, post-commit,
     post-merge and post-checkout finish what a crash left undone, and pre-push checks what would leave.
 
+    pre-receive is for a bare repository that people push to: it refuses what a sync would refuse. `install`
+    puts it there.
+
     \b
     gitmem hook pre-commit
     gitmem hook commit-msg .git/COMMIT_EDITMSG
+    gitmem hook install /srv/memory.git
     """
     from gitmem.memory import githooks
 
+    if name == "pre-receive":
+        _refuse_push(app)
+        return
+    if name == "install":
+        _install(app, args)
+        return
     if name not in githooks.NAMES:
-        raise UsageError(f"There is no hook {name!r}: it is one of {', '.join(githooks.NAMES)}.")
+        names = ", ".join((*githooks.NAMES, "pre-receive"))
+        raise UsageError(f"There is no hook {name!r}: it is one of {names}.")
     bundle = _bundle(app)
     if name == "pre-commit":
         _refuse(app, githooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
@@ -51,6 +62,31 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
             githooks.afterwards(bundle)
         except GitMemError as error:  # what git did is done: only tell
             app.warn(str(error))
+
+
+def _refuse_push(app: App) -> None:
+    """Stop a push to a bare repository; git says the reasons to whoever pushes."""
+    from gitmem.memory.receiving import received
+
+    env = app.world.env
+    git_dir = os.path.join(app.world.cwd, env.get("GIT_DIR", "."))
+    quarantine = env.get("GIT_QUARANTINE_PATH") or env.get("GIT_OBJECT_DIRECTORY", "")
+    problems = received(git_dir, quarantine and os.path.join(app.world.cwd, quarantine), sys.stdin)
+    for problem in problems:
+        complain(problem, env=env)
+    if problems:
+        raise GitMemError("The push was refused; nothing of it was taken.")
+
+
+def _install(app: App, args: tuple[str, ...]) -> None:
+    import shlex
+
+    from gitmem.memory.receiving import guard
+
+    if len(args) != 1:
+        raise UsageError("Name one bare repository: `gitmem hook install PATH`.")
+    hook_path = guard(app.outside_path(args[0]), command=f"{shlex.quote(sys.executable)} -m gitmem")
+    app.out.line(f"{hook_path} is in place: every push is checked from now on.")
 
 
 def _bundle(app: App) -> Bundle:

@@ -128,10 +128,11 @@ class DulwichTransport:
             raise self._error(url, error) from error
         finally:
             store.close()
-        failed = [
-            ref.decode() for ref, status in (getattr(result, "ref_status", None) or {}).items() if status
-        ]
-        return moved or failed
+        failed = {ref: status for ref, status in (getattr(result, "ref_status", None) or {}).items() if status}
+        for status in failed.values():
+            if "declined" in str(status):
+                raise RemoteError(f"{shown_url(url)} refused the push: {_printable(str(status))}")
+        return moved or [ref.decode() for ref in failed]
 
     def _client(self, url: str) -> tuple[Any, Any]:
         from dulwich.client import HttpGitClient, get_transport_and_path
@@ -179,8 +180,8 @@ class DulwichTransport:
                 if isinstance(cause, kind):
                     return RemoteError(f"{shown_url(url)} can not be used: {told}.")
         line = " ".join(str(error).split()) or type(error).__name__
-        told = "".join(char for char in without_credentials(line, url) if char.isprintable())
-        return RemoteError(f"{shown_url(url)} can not be used: {told[:300]}")
+        told = _printable(without_credentials(line, url))
+        return RemoteError(f"{shown_url(url)} can not be used: {told}")
 
 
 _SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -189,6 +190,10 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (ConnectionRefusedError, "nobody listens there"),
     (ConnectionError, "the connection broke"),
 )
+
+
+def _printable(text: str) -> str:
+    return "".join(char for char in text if char.isprintable())[:300]
 
 
 def _noting(call: Callable[..., Any], note: Callable[[Any], object]) -> Callable[..., Any]:

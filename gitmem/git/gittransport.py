@@ -22,6 +22,8 @@ from gitmem.git.transport import (
 )
 
 _NO_MAIN = f"couldn't find remote ref {BRANCH}"
+# Not somebody who was faster: trying again would not help.
+_REFUSED = ("declined", "currently checked out", "prohibited", "denied")
 _REJECTED = (
     "[rejected]",
     "[remote rejected]",
@@ -68,7 +70,8 @@ class GitTransport:
         try:
             self._run(git_dir, "push", "--quiet", "--no-verify", *leases, "--", url, *specs, url=url)
         except RemoteError as error:
-            if any(word in str(error) for word in _REJECTED):
+            refused = any(word in str(error) for word in _REFUSED)
+            if not refused and any(word in str(error) for word in _REJECTED):
                 return [update.ref for update in updates]
             raise
         return []
@@ -114,6 +117,11 @@ class GitTransport:
 def _reason(stderr: bytes, url: str) -> str:
     """The lines of git's complaint that say why, without credentials."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))] or lines
+    # What gitmem's own hook says on a server comes first: it tells why.
+    hook = [line.removeprefix("remote: gitmem: ") for line in lines if line.startswith("remote: gitmem: ")]
+    telling = (
+        hook + [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))]
+        or lines
+    )
     told = without_credentials("; ".join(telling[:3]), url)
     return "".join(char if char.isprintable() else "?" for char in told) or "git gave no reason"

@@ -52,8 +52,8 @@ class MissingObject(BundleUnusable):
 class ObjectStore:
     """Objects of one repository. We read and write packs ourselves; dulwich reads whatever looks odd."""
 
-    def __init__(self, git_dir: str, scratch: str) -> None:
-        self.directory = os.path.join(git_dir, "objects")
+    def __init__(self, git_dir: str, scratch: str, *, objects: str = "") -> None:
+        self.directory = objects or os.path.join(git_dir, "objects")
         self.pack_directory = os.path.join(self.directory, "pack")
         self._scratch = scratch
         self._reader = PackReader(self.pack_directory)

@@ -109,7 +109,7 @@ def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[st
     target = os.path.join(repository.git_dir, "hooks")
     os.makedirs(target, exist_ok=True)
     foreign = []
-    for name in sorted(os.listdir(source)):
+    for name in _bundle_hooks(source):
         path = os.path.join(target, name)
         if os.path.exists(path):
             with open(path, "rb") as file:
@@ -127,7 +127,7 @@ def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[st
 def hook_states(repository: Repository) -> dict[str, str]:
     """Each of our git hooks: `ours`, `missing`, `foreign`, or `broken` where the program it calls is gone."""
     states: dict[str, str] = {}
-    for name in sorted(os.listdir(resources.directory("hooks"))):
+    for name in _bundle_hooks(resources.directory("hooks")):
         try:
             with open(os.path.join(repository.git_dir, "hooks", name), "rb") as file:
                 script = file.read()
@@ -136,6 +136,13 @@ def hook_states(repository: Repository) -> dict[str, str]:
             continue
         states[name] = _state(script) if _OUR_HOOK in script else "foreign"
     return states
+
+
+def _bundle_hooks(source: str) -> list[str]:
+    """Those of our hooks that a bundle has; a server's are for bare repositories."""
+    from gitmem.memory.githooks import NAMES
+
+    return [name for name in sorted(os.listdir(source)) if name in NAMES]
 
 
 def _state(script: bytes) -> str:

@@ -15,6 +15,7 @@ from gitmem.okf import entries as okf
 from gitmem.okf import layout, validate
 from gitmem.okf.entries import Entry
 from gitmem.safety.scanner import Scanner
+from gitmem.safety.secrets import find
 from gitmem.safety.verdict import Result, Verdict
 
 MAX_COMMITS = 200_000
@@ -37,7 +38,8 @@ class Checked:
     files: int = 0
     entries: int = 0
     flagged: list[Flagged] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    secrets: list[tuple[str, str]] = field(default_factory=list)
+    """Path and kind of what looks like a secret in a new entry."""
 
 
 def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | None) -> Checked:
@@ -113,6 +115,7 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
         result = _judged(scanner, path, entry.text)
         if result.verdict is Verdict.BLOCK:
             done.flagged.append(Flagged(path, entry, result))
+        done.secrets += [(path, secret.kind) for secret in find(entry.text)[:1]]
 
 
 def _judged(scanner: Scanner, path: str, text: str) -> Result:

@@ -7,7 +7,7 @@ some thousand trees, most of which differ in one entry.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -19,6 +19,8 @@ from gitmem.okf import paths
 MAX_BLOB = 8 * 1024 * 1024
 MAX_FILES = 200_000
 MAX_DEPTH = paths.MAX_COMPONENTS
+MAX_PLACES = 1_000
+"""Of one tree in one commit: a few trees that name each other make any number of files."""
 
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 _TREE = re.compile(rb"(?:[1-7][0-7]{4,5} [^\0]+\0.{20})*", re.DOTALL)
@@ -48,12 +50,16 @@ class IncomingTrees:
     ) -> Iterator[tuple[str, TreeEntry | None, TreeEntry | None]]:
         """Files that differ, with every tree on the way checked; never deeper or more than the limits."""
         stack: list[tuple[str, Oid | None, Oid]] = [("", old, new)]
+        places: Counter[Oid] = Counter()
         while stack:  # no recursion: depth is somebody else's choice
             prefix, before, after = stack.pop()
             if before == after:
                 continue
             if prefix.count("/") > MAX_DEPTH:
                 raise RefusedFetch(f"The remote sends directories deeper than {MAX_DEPTH} levels.")
+            places[after] += 1
+            if places[after] > MAX_PLACES:
+                raise RefusedFetch(f"The remote sends one directory at more than {MAX_PLACES:,} places.")
             left, right = self._entries(before, "") if before else frozenset(), self._entries(after, prefix)
             gone = {name: TreeEntry(int(mode, 8), oid.hex()) for mode, name, oid in left - right}
             come = {name: TreeEntry(int(mode, 8), oid.hex()) for mode, name, oid in right - left}
@@ -100,6 +106,8 @@ class IncomingTrees:
 def _check_entry(prefix: str, name: bytes, entry: TreeEntry) -> None:
     try:
         text = name.decode()
+        if "/" in text:  # a path that is none of one name, and would be another once it is joined
+            raise UnsafePath(f"{text!a} is the name of one entry")
         paths.check_path(prefix + text)
     except (UnicodeDecodeError, UnsafePath) as error:
         raise RefusedFetch(f"The remote sends a path that must not enter a bundle: {error}") from error

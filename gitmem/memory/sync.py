@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
-from gitmem.git import syncmark
 from gitmem.git.ancestry import is_ancestor, merge_bases, only_in
-from gitmem.git.files import read_file, replace_file
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.remotes import Remote, Remotes
@@ -27,13 +21,12 @@ from gitmem.git.transport import (
     Update,
     choose,
     remote_ref,
-    shown_url,
     take_over,
     throw_away,
 )
-from gitmem.memory.autosync import pause
 from gitmem.memory.pulled import note_pulled
-from gitmem.okf import paths, timestamps
+from gitmem.memory.syncstate import SyncState
+from gitmem.okf import paths
 
 # Most syncs find nothing new: what only others need is imported where it is used.
 
@@ -81,6 +74,7 @@ class Sync:
         self._bundle = bundle
         self._repository = bundle.repository
         self._remotes = Remotes(self._repository)
+        self._state = SyncState(bundle)
         self._transport: Transport = choose(environment, timeout=timeout, prefer=prefer)
 
     # One round after the other
@@ -97,12 +91,14 @@ class Sync:
             synced = self._rounds(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
         except GitMemError as error:
             if not dry_run:
-                self.note(remote, error=str(error))
+                self._state.failed(remote.name, str(error))
             raise
         if not dry_run:
-            self.note(remote, snapshots=synced.there)
+            self._state.succeeded(remote.name, synced.there)
             if not synced.received and not synced.sent and not self._bundle.warnings:
-                self._mark(remote, synced)
+                refs = {SNAPSHOTS + tag: oid for tag, oid in synced.there.items()}
+                refs |= {BRANCH: synced.main} if synced.main else {}
+                self._state.mark(remote, refs, is_default=self._default() == remote.name)
         return synced
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
@@ -182,6 +178,10 @@ class Sync:
             if self._repository.refs.read(SNAPSHOTS + name) != oid
         }
         check_snapshots(room, main, new_snapshots)
+        self._bundle.warnings += [
+            f"{path}, which comes from {done.remote}, seems to hold a secret ({kind})."
+            for path, kind in checked.secrets
+        ]
         done.checked += checked.entries
         done.received += checked.commits
         if dry_run:
@@ -400,25 +400,28 @@ class Sync:
 
         What came from another remote only warns: one foreign key would block every remote.
         """
-        from gitmem.safety.secrets import find
+        from gitmem.memory.outgoing import secrets_in
 
+        elsewhere: set[Oid] | None = None
+        for oid, path, kind in secrets_in(self._repository, commits):
+            if elsewhere is None:
+                elsewhere = self._made_elsewhere(remote, commits)
+            if oid not in elsewhere:
+                raise InvalidContent(
+                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
+                    "It must leave the history first, or this memory stays on this machine."
+                )
+            self._bundle.warnings.append(
+                f"{path} in commit {oid[:8]}, made elsewhere, seems to hold a secret ({kind})."
+            )
+
+    def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
+        """Of these commits those that another remote has too."""
         made_here = set(commits)
         for ref, oid in self._repository.refs.under("refs/remotes/").items():
             if ref != remote_ref(remote.name):
                 made_here &= set(only_in(self._repository, self._bundle.tip, oid))
-        for oid in commits:
-            _, after = self._bundle.history.sides(self._repository.store.commit(oid))
-            for path, data in after.items():
-                found = find(data.decode("utf-8", "replace"))
-                if found and oid in made_here:
-                    raise InvalidContent(
-                        f"{path} in commit {oid[:8]} holds a secret ({found[0].kind}): nothing was sent. "
-                        "It must leave the history first, or this memory stays on this machine."
-                    )
-                if found:
-                    self._bundle.warnings.append(
-                        f"{path} in commit {oid[:8]}, made elsewhere, seems to hold a secret."
-                    )
+        return set(commits) - made_here
 
     # State
 
@@ -430,73 +433,14 @@ class Sync:
         remotes = self._remotes.all()
         return remotes[0].name if len(remotes) == 1 else "origin"
 
-    def note(self, remote: Remote, *, error: str = "", snapshots: Mapping[str, Oid] | None = None) -> None:
-        """Remember how the last sync ended, for `sync status` and for backing off."""
-        self._unmark(remote.name)
-        state = self.state(remote.name)
-        now = self._bundle.now()
-        if error:
-            failures = int(state.get("failures", 0)) + 1
-            state |= {
-                "last_error": error,
-                "last_error_at": now,
-                "failures": failures,
-                "next_try": timestamps.stamp(self._bundle.clock() + pause(failures)),
-            }
-        else:
-            state |= {"last_success": now, "failures": 0}
-        if snapshots is not None:
-            state["snapshots"] = dict(snapshots)
-        os.makedirs(os.path.dirname(self._state_path(remote.name)), exist_ok=True)
-        replace_file(
-            self._state_path(remote.name), json.dumps(state).encode(), scratch=self._repository.scratch
-        )
-
-    def _mark(self, remote: Remote, done: Synced) -> None:
-        """Nothing was to be done: note how all stands, so that the next sync can see that nothing moved."""
-        root, git_dir = self._repository.root, self._repository.git_dir
-        if shown_url(remote.url) != remote.url:
-            return  # a login in an address is kept in git's settings and nowhere else
-        # The state comes before the search for hand edits: one made in between is then seen next time.
-        now = os.stat(self._state_path(remote.name)).st_mtime_ns  # just written: the file system's own clock
-        state = syncmark.state(root, git_dir, now=now)
-        if not state or self._bundle.hand_edits():
-            return
-        there = {SNAPSHOTS + name: oid for name, oid in done.there.items()}
-        if done.main:
-            there[BRANCH] = done.main
-        data = syncmark.render(remote.url, state, there, is_default=self._default() == remote.name)
-        path = syncmark.mark_path(git_dir, remote.name)
-        replace_file(path, data, scratch=self._repository.scratch)
-        moment = self._bundle.clock().timestamp()
-        os.utime(path, (moment, moment))  # its time is that of the last success
-
-    def _unmark(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(syncmark.mark_path(self._repository.git_dir, name))
-
     def forget(self, name: str) -> None:
         """Forget what was seen of a remote: where it stood, and which snapshots it had."""
         refs = self._repository.refs
         seen = refs.read(remote_ref(name))
         if seen is not None:
             refs.delete(remote_ref(name), expected=seen)
-        self._unmark(name)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._state_path(name))
+        self._state.forget(name)
 
     def state(self, name: str) -> dict[str, Any]:
-        try:
-            found = json.loads(read_file(self._state_path(name)) or b"{}")
-        except ValueError:
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        with contextlib.suppress(OSError):  # a sync that sees at a glance that nothing moved touches the mark
-            touched = os.stat(syncmark.mark_path(self._repository.git_dir, name)).st_mtime
-            seen = timestamps.stamp(datetime.fromtimestamp(touched, UTC))
-            found["last_success"] = max(str(found.get("last_success", "")), seen)
-        return found
-
-    def _state_path(self, name: str) -> str:
-        return os.path.join(self._bundle.state_dir, "sync", f"{name}.json")
+        """How the last sync with a remote ended, and what was seen there."""
+        return self._state.of(name)

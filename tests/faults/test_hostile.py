@@ -15,6 +15,7 @@ from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.bundle import Bundle
 from gitmem.memory.creation import create
 from gitmem.memory.promptblock import freeze
+from gitmem.memory.receiving import received
 from gitmem.memory.sync import Sync
 
 from tests.faults.hostile import KINDS, Hub, Kind
@@ -50,6 +51,7 @@ def attempt(place: tuple[Bundle, Hub], kind: Kind, transport: str) -> None:
     kind.make(hub)
     evil = Path(hub.path, "refs/heads/main").read_text().strip()
     assert evil != tip
+    assert received(hub.path, "", [f"{tip} {evil} refs/heads/main\n"])  # a guarded server takes none of them
     syncing = Sync(bundle, dict(os.environ), prefer=transport)
     if kind.outcome == "refused":
         with pytest.raises(GitMemError) as refused:

@@ -1,0 +1,43 @@
+"""What is about to leave: every entry that a commit brought is searched for secrets, also one a later commit took out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gitmem.git.objects import Oid, TreeEntry
+from gitmem.git.repository import Repository
+from gitmem.okf import entries as okf
+from gitmem.okf import layout
+from gitmem.safety.secrets import find
+
+
+def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:
+    """Commit, path and kind of every secret in what these commits brought and none of their parents had."""
+    for oid in commits:
+        commit = repository.store.commit(oid)
+        tree = repository.tree(oid)
+        parents = [repository.tree(parent) for parent in commit.parents] or [repository.tree(None)]
+        for change in parents[0].changes(tree):
+            before = [parent.entry(change.path) for parent in parents]
+            if change.new is not None and change.new not in before:
+                for kind in _fresh_secrets(repository, change.path, before, change.new):
+                    yield oid, change.path, kind
+
+
+def _fresh_secrets(
+    repository: Repository, path: str, before: list[TreeEntry | None], after: TreeEntry
+) -> Iterator[str]:
+    known: set[str] = set()
+    for entry in before:
+        if entry is not None and not entry.is_directory:
+            known.update(_texts(path, repository.store.blob(entry.oid)))
+    for text in _texts(path, repository.store.blob(after.oid)):
+        if text not in known:
+            yield from (secret.kind for secret in find(text)[:1])
+
+
+def _texts(path: str, data: bytes) -> list[str]:
+    """A file in pieces that change one by one: entries and front matter, the lines of a generated page."""
+    if layout.is_generated(path):
+        return data.decode("utf-8", "replace").splitlines()
+    return [entry.text for entry in okf.parts_of(path, data).values()]
