@@ -79,10 +79,10 @@ def prose(chance: random.Random, words: int) -> str:
     return " ".join(chance.choices(_WORDS, k=words))
 
 
-def mixed(chance: random.Random, count: int, *, turns: bool) -> Events:
+def mixed(chance: random.Random, count: int, *, turns: bool, first: int = 0) -> Events:
     """Events of several kinds; without turns a fifth are decisions, each a file of its own, else one in fifty."""
     made: Events = []
-    for number in range(count):
+    for number in range(first, first + count):
         kind = number % 10
         if kind < 3:
             made.append(
@@ -330,8 +330,8 @@ def growth_section(where: str, sizes: Sizes, report: Report) -> None:
     begun = time.perf_counter()
     for number in range(sizes.flushes // 20):
         with buffer_of(old, f"work-{number:05d}") as buffer:
-            for _ in range(20):
-                push_all(buffer, mixed(chance, 10, turns=True))
+            for each in range(20):
+                push_all(buffer, mixed(chance, 10, turns=True, first=10 * each))
                 buffer.flush()
         old.index.current()
     aged = time.perf_counter() - begun
@@ -339,7 +339,7 @@ def growth_section(where: str, sizes: Sizes, report: Report) -> None:
 
     def contender(bundle: Bundle, buffer: HotMemoryBuffer) -> Callable[[int], float]:
         def run(number: int) -> float:
-            push_all(buffer, mixed(random.Random(number), 10, turns=True))
+            push_all(buffer, mixed(random.Random(number), 10, turns=True, first=10 * number))
             started = time.perf_counter()
             buffer.flush()
             bundle.index.current()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,9 +52,13 @@ def _writing(command: Any) -> Any:
 @click.argument("text")
 @_writing
 def add(app: App, text: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
-    """Add an entry. One that is there already changes nothing."""
+    """Add an entry. One that is there already changes nothing.
+
+    What was taken back earlier comes back only when a person adds it at a terminal; else it is held.
+    """
     store = app.writing_bundle.curated
-    _tell(app, store.add(text, target=target, machine=machine, origin=_origin(app, where)), as_json)
+    origin, by_person = _origin(app, where), sys.stdin.isatty()
+    _tell(app, store.add(text, target=target, machine=machine, origin=origin, by_person=by_person), as_json)
 
 
 @memory.command()
@@ -63,7 +68,9 @@ def add(app: App, text: str, target: Target, machine: bool, as_json: bool, **whe
 def replace(app: App, old: str, new: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
     """Replace the entry that contains OLD by NEW."""
     store = app.writing_bundle.curated
-    _tell(app, store.replace(old, new, target=target, machine=machine, origin=_origin(app, where)), as_json)
+    origin, by_person = _origin(app, where), sys.stdin.isatty()
+    answer = store.replace(old, new, target=target, machine=machine, origin=origin, by_person=by_person)
+    _tell(app, answer, as_json)
 
 
 @memory.command()

@@ -16,6 +16,7 @@ from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.memory.quarantine import Held
+    from gitmem.memory.scanning import Flagged
     from gitmem.safety.verdict import Result
 
 
@@ -140,10 +141,18 @@ def quarantine() -> None:
 @json_option
 @pass_app
 def list_(app: App, as_json: bool) -> None:
-    """List what is held."""
+    """List what is held, and entries of the curated store that the scanner hides from prompts."""
+    from gitmem.memory.scanning import flagged
+
     held = app.bundle.quarantine.all()
+    hidden = list(flagged(app.bundle, "memories"))
     if as_json:
-        app.out.json({"held": [_held_json(one) for one in held]})
+        app.out.json(
+            {
+                "held": [_held_json(one) for one in held],
+                "hidden": [_flagged_json(one) for one in hidden],
+            }
+        )
         return
     for one in held:
         where = one.destination
@@ -157,7 +166,15 @@ def list_(app: App, as_json: bool) -> None:
             f"  for {target}  ",
             _first(one.text),
         )
-    if not held:
+    for each in hidden:
+        app.out.line(
+            yellow(each.id),
+            "  ",
+            bold("hidden"),
+            f"  in {each.path}  ",
+            _first(each.text),
+        )
+    if not held and not hidden:
         app.out.line("Nothing is held.")
 
 
@@ -167,6 +184,11 @@ def list_(app: App, as_json: bool) -> None:
 @pass_app
 def show(app: App, item: str, as_json: bool) -> None:
     """Show one item with its text (made safe for a terminal), findings and origin."""
+    from gitmem.memory.scanning import find_flagged
+
+    if not app.bundle.quarantine.has(item):
+        _show_flagged(app, find_flagged(app.bundle, item), as_json=as_json)
+        return
     one = app.bundle.quarantine.get(item)
     if as_json:
         app.out.json(_held_json(one))
@@ -186,10 +208,23 @@ def show(app: App, item: str, as_json: bool) -> None:
 @json_option
 @pass_app
 def release(app: App, item: str, reason: str, as_json: bool) -> None:
-    """Let an item in: it goes where it belonged, and is recorded as looked at by you."""
+    """Let an item in: it goes where it belonged, and is recorded as looked at by you.
+
+    An entry that stands in the tree and is hidden is shown again, on this machine.
+    """
     from gitmem.memory.release import release as let_in
+    from gitmem.memory.release import unhide
+    from gitmem.memory.scanning import find_flagged
 
     bundle = app.writing_bundle
+    if not bundle.quarantine.has(item):
+        entry = find_flagged(bundle, item)
+        commit = unhide(bundle, entry, by=app.world.person or "human", reason=reason)
+        if as_json:
+            app.out.json({"id": entry.id, "commit": commit or None, "destination": {"path": entry.path}})
+        else:
+            app.out.line(green("released "), entry.id, f" in {entry.path}")
+        return
     one, commit = let_in(bundle, item, by=app.world.person or "human", reason=reason)
     if as_json:
         app.out.json({"id": one.id, "commit": commit or None, "destination": one.destination})
@@ -221,6 +256,21 @@ def _held_json(one: Held) -> dict[str, Any]:
         "findings": one.findings,
         "text": one.text,
     }
+
+
+def _flagged_json(one: Flagged) -> dict[str, Any]:
+    return {"id": one.id, "path": one.path, "text": one.text, **_result_json(one.result)}
+
+
+def _show_flagged(app: App, one: Flagged, *, as_json: bool) -> None:
+    if as_json:
+        app.out.json(_flagged_json(one))
+        return
+    app.out.line(bold(one.id), "  hidden  ", dim(one.path))
+    for finding in one.result.findings:
+        app.out.line(red("  ! "), f"{finding.reason} ({finding.rule})")
+    app.out.line()
+    app.out.line(safe(one.text, keep="\n"))
 
 
 def _first(text: str) -> str:

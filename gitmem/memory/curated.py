@@ -153,8 +153,10 @@ class CuratedStore:
         target: Target = "memory",
         machine: bool = False,
         origin: Origin | None = None,
+        by_person: bool = False,
     ) -> Answer:
-        return self.batch([Operation("replace", new, old)], target=target, machine=machine, origin=origin)
+        operations = [Operation("replace", new, old)]
+        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
 
     def remove(
         self, old: str, *, target: Target = "memory", machine: bool = False, origin: Origin | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -60,6 +61,7 @@ class Diagnosis:
             self._settings,
             self._housekeeping,
             self._links,
+            self._flagged,
         ):
             try:
                 yield from check()
@@ -342,6 +344,31 @@ class Diagnosis:
                 "Link what belongs together; search finds them anyway.",
                 serious=False,
             )
+
+    def _flagged(self) -> Iterator[Problem]:
+        """The whole tree is scanned when the rules are others than those it was last found clean with."""
+        from gitmem.memory.scanning import flagged, is_scanned, note_scanned
+        from gitmem.safety.verdict import Verdict
+
+        if self._repository.tip() is None or is_scanned(self._bundle):
+            return
+        found = list(flagged(self._bundle))
+        for verdict, what in ((Verdict.BLOCK, "block"), (Verdict.HOLD, "hold back")):
+            some = [one for one in found if one.result.verdict is verdict]
+            if some:
+                shown = [f"{one.path} ({one.id}: {', '.join(one.result.rules)})" for one in some]
+                yield Problem(
+                    "flagged",
+                    f"The rules of this version {what} "
+                    f"{_so_many(len(some), 'entry that stands', 'entries that stand')} in the tree: {_few(shown)}.",
+                    "No prompt and no recall shows it. Read it with `gitmem quarantine show ID`; let it in with "
+                    "`gitmem quarantine release ID`, or see with `gitmem trace` where it came from and take it "
+                    "back with `gitmem revert`.",
+                    serious=verdict is Verdict.BLOCK,
+                )
+        if not found:
+            with contextlib.suppress(OSError):  # a disk that can not be written is told above
+                note_scanned(self._bundle)
 
     def _housekeeping(self) -> Iterator[Problem]:
         if shutil.which("git") is None:

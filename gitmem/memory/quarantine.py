@@ -76,6 +76,10 @@ class Quarantine:
                 found.append(Held(name.removesuffix(".md"), Concept.parse(tree.read_entry(entry), name)))
         return sorted(found, key=lambda held: (held.at, held.id))
 
+    def has(self, name: str) -> bool:
+        """Whether an id that begins so is held."""
+        return bool(name) and any(each.startswith(name) for each in self._tree().names())
+
     def get(self, name: str) -> Held:
         """One item by its id or the beginning of it."""
         near = [held for held in self.all() if held.id.startswith(name)] if name else []

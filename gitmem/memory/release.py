@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
@@ -17,6 +18,7 @@ from gitmem.okf.events import Event, EventsFile
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.scanning import Flagged
 
 
 def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[Held, str]:
@@ -41,6 +43,28 @@ def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[He
         made = bundle.take_in_edits(strict=False, reason=reason)
         return held, made[-1].commit.oid if made else ""
     return held, published.commit.oid if published else ""
+
+
+def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> str:
+    """Show a flagged entry of the tree again on this machine; gives the commit that says who looked, if any."""
+    bundle.gate.release(entry_hash(flagged.text), by)
+
+    def work(edits: Edits) -> Message | None:
+        data = edits.read(flagged.path)
+        if data is None or not flagged.path.startswith("memories/"):
+            return None
+        file = CuratedFile.salvage(data, flagged.path)
+        entry = file.get(entry_hash(flagged.text))
+        if entry is None:
+            return None
+        verified = replace(entry, extra={**entry.extra, "verified": f"human:{by}"})
+        looked = file.with_entries(verified if each == entry else each for each in file.entries)
+        edits.write(flagged.path, looked.render())
+        return Message("memory", f"release {flagged.id}")
+
+    origin = bundle.origin(reason=reason, source=f"released by {by}")
+    published = bundle.commit(work, purpose="release", origin=origin)
+    return published.commit.oid if published else ""
 
 
 def _judged_text(held: Held) -> str:

@@ -12,10 +12,12 @@ import codecs
 import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gitmem.safety.unicode import fold, latinise
 
 _AROUND = 160  # characters kept on both sides of a stretch that was decoded
+_LONG = 8000  # characters from which on a text is looked at by a sample first
 _MAX_PIECES = 2000  # encoded pieces that are read in one text
 
 
@@ -75,9 +77,13 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield from _pieces("escapes", _ESCAPE, _unescape, text)
     if longest >= 12:
         for match in _RUN.finditer(text):
-            for name, decode in (("base64", _base64), ("hex", _hex), ("base32", _base32)):
-                if (decoded := decode(match.group())) is not None:
-                    yield Layer(name, fold(decoded), match.span())
+            run = match.group()
+            if (decoded := _base64(run)) is not None:
+                yield Layer("base64", fold(decoded), match.span())
+            if (decoded := _hex(run)) is not None:
+                yield Layer("hex", fold(decoded), match.span())
+            if (decoded := _base32(run)) is not None:
+                yield Layer("base32", fold(decoded), match.span())
     if b"\2\2\2\2\2\2\2" in lengths:
         for match in _HEX_PAIRS.finditer(text):
             if (decoded := _hex(match.group())) is not None:
@@ -89,6 +95,12 @@ def _pieces(
 ) -> Iterator[Layer]:
     """The stretches of a text in which a pattern occurs, decoded, each with what stands around it."""
     start = end = -1
+    if len(text) > _LONG and (first := pattern.search(text)):
+        # Where it occurs all over, the whole is one stretch and is gone through once.
+        sample = text[first.start() : first.start() + _LONG]
+        if sum(1 for _ in pattern.finditer(sample)) * _AROUND > _LONG:
+            yield Layer(name, fold(pattern.sub(decode, text)), (first.start(), len(text)))
+            return
     for match in pattern.finditer(text):
         if start >= 0 and match.start() > end + 2 * _AROUND:
             yield _piece(name, pattern, decode, text, start, end)
@@ -126,12 +138,16 @@ def _readable(raw: bytes) -> str | None:
 
 
 def _base64(run: str) -> str | None:
-    run = run.rstrip("=").replace("-", "+").replace("_", "/")
-    if run.isdigit() or run.islower() or len(run) % 4 == 1:
+    if run.isdigit() or run.islower():
         return None
+    run = run.rstrip("=")
+    if len(run) % 4 == 1:
+        return None
+    if "-" in run or "_" in run:
+        run = run.replace("-", "+").replace("_", "/")
     try:
-        return _readable(base64.b64decode(run + "=" * (-len(run) % 4)))
-    except (ValueError, binascii.Error):
+        return _readable(binascii.a2b_base64(run + "=" * (-len(run) % 4)))
+    except ValueError:  # binascii.Error is one
         return None
 
 
@@ -141,16 +157,17 @@ def _base32(run: str) -> str | None:
         return None
     try:
         return _readable(base64.b32decode(run + "=" * (-len(run) % 8)))
-    except (ValueError, binascii.Error):
+    except ValueError:
         return None
 
 
 def _hex(run: str) -> str | None:
-    digits = _HEX_SEPARATOR.sub("", run.removeprefix("0x"))
-    try:
-        return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
-    except ValueError:
-        return None
+    digits = run.removeprefix("0x")
+    if digits.strip(_HEX_DIGITS):  # something else stands in it
+        digits = _HEX_SEPARATOR.sub("", digits)
+        if digits.strip(_HEX_DIGITS):
+            return None
+    return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
 
 
 def _percent(match: re.Match[str]) -> str:
@@ -158,15 +175,27 @@ def _percent(match: re.Match[str]) -> str:
 
 
 def _entity(match: re.Match[str]) -> str:
-    decimal, hexadecimal, name = match.groups()
-    if name:
-        return _NAMED[name.lower()]
-    point = int(decimal) if decimal else int(hexadecimal, 16)
-    return chr(point) if point < 0x110000 else ""
+    return _entity_of(match.group())
+
+
+@lru_cache(maxsize=4096)
+def _entity_of(written: str) -> str:
+    name = written.strip("&;").lower()
+    if not name.startswith("#"):
+        return _NAMED[name]
+    return _character(int(name[2:], 16) if name[1] == "x" else int(name[1:]))
 
 
 def _unescape(match: re.Match[str]) -> str:
-    point = int(match.group().lstrip("\\uUxX{").rstrip("}"), 16)
+    return _unescaped(match.group())
+
+
+@lru_cache(maxsize=4096)
+def _unescaped(written: str) -> str:
+    return _character(int(written.lstrip("\\uUxX{").rstrip("}"), 16))
+
+
+def _character(point: int) -> str:
     return chr(point) if point < 0x110000 else ""
 
 
@@ -215,4 +244,5 @@ _ENTITY = re.compile(rf"&#(\d{{2,7}});?|&#[xX]([0-9A-Fa-f]{{2,6}});?|&({'|'.join
 _ESCAPE = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
 _HEX_PAIRS = re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}\b")
+_HEX_DIGITS = "0123456789abcdefABCDEF"
 _HEX_SEPARATOR = re.compile(r"[ :,]")

@@ -33,7 +33,7 @@ LENGTH_PENALTY = 0.35  # a long text has more windows, and so more chances to lo
 NUMBER = "0"  # all numbers count as one word
 _START = (0.0, 0, 0)
 _MAX_WINDOWS = 200  # windows whose pairs of words are looked at in one text
-_MAX_WORDS = 2000  # different words whose pieces are looked at in one text
+_MAX_WORDS = 1500  # different words whose pieces are looked at in one text
 _HEADER = struct.Struct("<4sBfff")  # magic, bits, value of one unit, bias, threshold
 _MAGIC = b"GMS1"
 
@@ -158,24 +158,23 @@ class Model:
         if len(known) > 50_000:  # a cache for a process that lives long
             known.clear()
         entries = dict.fromkeys(words, _START)
-        for number, word in enumerate(entries):
-            # A bound that ordinary texts never meet: looking at pieces is what costs time.
-            if number >= _MAX_WORDS:
-                entries[word] = self._entry(word, pieces=False)
-            else:
-                entry = known.get(word)
-                if entry is None:
-                    entry = known[word] = self._entry(word)
-                entries[word] = entry
+        different = list(entries)
+        for word in different[:_MAX_WORDS]:
+            spelled = NUMBER if word.isdigit() else word
+            entry = known.get(spelled)
+            if entry is None:
+                entry = known[spelled] = self._entry(spelled)
+            entries[word] = entry
+        weights = self.weights
+        # Beyond what ordinary texts have, without the pieces: looking at them is what costs time.
+        for word in different[_MAX_WORDS:]:
+            number = word_hash(NUMBER if word.isdigit() else word)
+            entries[word] = (weights[number & MASK], *pair_halves(number))
         return entries
 
-    def _entry(self, word: str, *, pieces: bool = True) -> tuple[float, int, int]:
-        if word.isdigit():
-            word = NUMBER
+    def _entry(self, word: str) -> tuple[float, int, int]:
         number = word_hash(word)
-        value: float = self.weights[number & MASK]
-        if pieces:
-            value += PIECES * sum(self.weights[piece] for piece in piece_hashes(word))
+        value = self.weights[number & MASK] + PIECES * sum(self.weights[each] for each in piece_hashes(word))
         return value, *pair_halves(number)
 
 

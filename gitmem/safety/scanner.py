@@ -132,6 +132,20 @@ class Scanner:
             reason = rule.reason if layer is None else f"{rule.reason} (read through {layer.name})"
             yield Finding(rule.id, rule.category, reason, _locate(text, hit, layer), severity)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name for these rules and weights: another one means that texts may be judged otherwise."""
+        from hashlib import sha256
+
+        digest = sha256()
+        for rule in self.rules:
+            told = (rule.id, rule.severity, rule.pattern, rule.anchors, rule.need, sorted(rule.scopes))
+            digest.update(repr((told, rule.quotable, rule.dense, rule.reach, rule.back, rule.note)).encode())
+        if self.model is not None:
+            digest.update(repr((self.model.unit, self.model.bias, self.model.threshold)).encode())
+            digest.update(self.model.weights)
+        return digest.hexdigest()
+
     def _index(self, scope: Scope, *, is_note: bool) -> _Index:
         """The rules that can say something about a text of that scope and length."""
         key = scope, is_note
@@ -163,6 +177,7 @@ class _Index:
         self._stems: dict[
             str, list[tuple[str, int, bool]]
         ] = {}  # beginnings of words, by their first letters
+        self._heads: set[str] = set()  # the first letters of all of these
         self._uses: dict[str, _Uses] = {}  # what words were found to be good for
         for number, rule in enumerate(self.rules):
             self.known.update(word for word in (*rule.anchors, *rule.need) if len(word) > 3)
@@ -179,6 +194,7 @@ class _Index:
 
     def _add(self, word: str, number: int, *, is_anchor: bool) -> None:
         literal = word.rstrip("*")
+        self._heads.add(literal[:KEY])
         if literal != word:
             self._stems.setdefault(literal[:KEY], []).append((literal, number, is_anchor))
             return
@@ -187,26 +203,23 @@ class _Index:
 
     def _use(self, word: str) -> _Uses:
         """The rules that a word is an anchor of, and those that need it."""
-        found = self._uses.get(word)
-        if found is None:
-            anchors, needs = self._whole.get(word, _NO_USE)
-            stems = [each for each in self._stems.get(word[:KEY], ()) if word.startswith(each[0])]
-            if stems:
-                anchors = tuple(dict.fromkeys((*anchors, *(number for _, number, anchor in stems if anchor))))
-                needs = tuple(dict.fromkeys((*needs, *(number for _, number, anchor in stems if not anchor))))
-            found = (anchors, needs) if anchors or needs else _NO_USE
-            if len(self._uses) >= _REMEMBERED:
-                self._uses.clear()
-            self._uses[word] = found
-        return found
+        anchors, needs = self._whole.get(word, _NO_USE)
+        stems = [each for each in self._stems.get(word[:KEY], ()) if word.startswith(each[0])]
+        if stems:
+            anchors = tuple(dict.fromkeys((*anchors, *(number for _, number, anchor in stems if anchor))))
+            needs = tuple(dict.fromkeys((*needs, *(number for _, number, anchor in stems if not anchor))))
+        if len(self._uses) >= _REMEMBERED:
+            self._uses.clear()
+        self._uses[word] = anchors, needs
+        return anchors, needs
 
     def places(self, view: str, words: list[str]) -> Iterator[tuple[Rule, list[int]]]:
         """The rules whose words occur, each with the positions of its anchors that are worth a try."""
         anchored: dict[int, set[str]] = {}
         needed: dict[int, set[str]] = {}
-        use = self._use
-        for word in set(words):
-            anchors, needs = use(word)
+        heads = self._heads
+        for word in [word for word in set(words) if word[:KEY] in heads]:
+            anchors, needs = self._uses.get(word) or self._use(word)
             for number in anchors:
                 anchored.setdefault(number, set()).add(word)
             for number in needs:

@@ -22,7 +22,8 @@ from benchmarks.secrets import (
     ordinary_lines,
     password,
 )
-from gitmem.safety import secrets as module
+from gitmem.safety import _tokens
+from gitmem.safety._finds import Found, compiled
 from gitmem.safety._token_shapes import PREFIXES, SHAPES, VENDORS
 from gitmem.safety.secrets import Secret, find, redact, redact_value
 from hypothesis import given, settings
@@ -302,16 +303,16 @@ def test_every_rule_can_match() -> None:
     """No pattern in the tables is broken, none has a prefix of another kind twice."""
     prefixes = [prefix for _, all_of_them, _ in PREFIXES for prefix in all_of_them.split()]
     assert len(prefixes) == len(set(prefixes))
-    for prefix, (_, rest) in module._prefixes().items():
-        assert module._prefix_pattern(prefix, rest)
+    for prefix, (_, rest) in _tokens.prefixes_of_tokens().items():
+        assert _tokens.prefix_pattern(prefix, rest)
     for _, _, shape in SHAPES:
-        assert module._pattern(shape)
+        assert compiled(shape)
 
 
 def test_lower_case_keeps_every_place() -> None:
     """Spans are found in lower case and taken from the text."""
     text = "".join(map(chr, range(sys.maxunicode + 1)))
-    assert len(module._Found(text).low) == len(text)
+    assert len(Found(text).low) == len(text)
 
 
 def test_importing_compiles_nothing() -> None:

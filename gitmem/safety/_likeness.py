@@ -1,0 +1,113 @@
+"""What is random, what is made up, what is only a word: whether a text can be a secret at all."""
+
+from __future__ import annotations
+
+from gitmem.safety._finds import compiled
+
+
+def plausible(body: str) -> bool:
+    """Whether the body of a token that has the right shape may be real."""
+    low = body.lower()
+    if len(set(body)) < 6 or low.startswith(("your", "fake")) or compiled(_FAKE).search(low):
+        return False
+    pieces = compiled(r"[-_.:]").split(body)
+    if len(pieces) == 1:
+        return not (body.isalpha() and body.islower())
+    return any(map(noise, pieces)) or mixed("".join(pieces))
+
+
+# All begin with a plain character, which the engine can skip to.
+_FAKE = (
+    r"example|placeholder|xxxx|changeme|change-me|change_me|dummy|redacted|insert|sample|00000000|1234567|abcdefg"
+    r"|-your|_your|-fake|_fake|\*\*\*|\.\.\.|…|<|>|\{|\}|\$"
+)
+
+
+def noise(piece: str) -> bool:
+    """Whether letters and digits look like nothing that a person wrote: `x7Kp2mQe`, not `OAuth2Client`."""
+    if len(piece) < 8 or piece.isdigit() or (piece.isalpha() and (piece.islower() or piece.isupper())):
+        return False
+    if not compiled(rf"(?:{_PART})++[A-Z]?").fullmatch(piece):
+        return True
+    parts = len(compiled(_PART).findall(piece))  # of words there are fewer
+    return len(piece) >= 12 and len(piece) < parts * (4.5 if len(piece) >= 20 else 3)
+
+
+_PART = r"[A-Z]{0,4}[a-z]{2,}+|[A-Z]{2,}+|[0-9]{1,5}+(?![0-9])"
+
+
+def mixed(piece: str) -> bool:
+    return noise(piece) and not piece.islower() and not piece.isupper()
+
+
+def token_like(value: str) -> bool:
+    """Whether a value that is called a key is one: `x7Kp2mQe…`, not words with hyphens or a path."""
+    if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or placeholder(value):
+        return False
+    if not compiled(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or compiled(_REFERENCE).match(value):
+        return False
+    if value.startswith(("/", "~/", "./", "../")):  # base64, not a path
+        return len(value) >= 40 and any(map(mixed, value.split("/")))
+    if compiled(r"[a-f0-9]{32,}|[A-F0-9]{32,}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}").fullmatch(value):
+        return True
+    pieces = compiled(r"[^A-Za-z0-9]+").split(value)
+    return any(map(noise, pieces)) or (len(value) >= 24 and mixed("".join(pieces)))
+
+
+def password_like(value: str, weak: bool, quoted: bool) -> bool:
+    """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
+
+    `weak`: nothing stands between the word and the value, so the value must tell more by itself.
+    """
+    if not (8 if weak else 6) <= len(value) <= 200 or placeholder(value):
+        return False
+    if compiled(_REFERENCE).match(value) or compiled(_DOTTED).fullmatch(value):
+        return False
+    lower, upper = value.upper() != value, value.lower() != value
+    digit, special = bool(compiled(r"[0-9]").search(value)), False
+    if not value.isalnum():
+        if compiled(r"\s").search(value):
+            return quoted and not weak and bool(compiled(r"(?:[a-z]{3,9} ){3,9}[a-z]{3,9}").fullmatch(value))
+        if not quoted and compiled(r"\w[(\[]|[(\[{][^)\]}]*+[)\]}]").search(value):
+            return False  # code
+        special = bool(compiled(r"[!@#$%^&*?+~=]").search(value))
+    if digit and (lower or upper):
+        if weak and not (special or (lower and upper) or noise(value)):
+            return False
+        return not compiled(_TECHNICAL).match(value.lower())
+    if lower and upper:
+        return (special and not weak) or (value.isalpha() and len(value) >= 10 and noise(value))
+    return not weak and bool(compiled(r"(?:[a-z]{3,9}-){3,7}[a-z]{3,9}").fullmatch(value))
+
+
+def placeholder(value: str) -> bool:
+    """Whether a value only stands for one."""
+    low = value.lower()
+    return bool(compiled(_STANDS_FOR).match(low) or compiled(_SAYS_SO).search(low))
+
+
+_STANDS_FOR = (
+    r"\[redacted|[<\[{(]|\$[\w{(]+[})]?$|\$\{|%\w+%$|[*•x.…_#-]+$"
+    r"|(?:my|the|some|a|new|old|user|test|db|admin|root|default|super|strong|secure|temp)?[-_ ]?"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|key|api[-_]?key|credentials?|value|string"
+    r"|none|null|nil|undefined|true|false)[-_]?(?:here|goes|value|string|name)?[0-9]{0,3}$"
+)
+_SAYS_SO = (
+    r"example|placeholder|change[-_ ]?me|your|dummy|redacted|insert|sample|fake|mock|fixme|todo|foobar|lorem"
+    r"|replace|environ|getenv|process\.env|env[.\[(:]|secrets\.|config[.\[(]|settings\.|self\.|this\.|request\.|args\."
+    r"|\{\{|\}\}|xxxx|\*\*\*|•|…|\.\.\.|____|00000000|1234567|abcdefg"
+)
+# URLs, names in a secret store, hashes that say so, versions, dates, mail addresses.
+_REFERENCE = (
+    r"(?:[A-Za-z]:\\|[a-z][a-z0-9+]*+://|arn:|op:|vault:|ref:|file:|//|[A-Za-z_]\w*+::|secret/|projects/"
+    r"|keychain:|(?:sha[0-9]*+|md5|blake[0-9a-z]*+)[-:=]|ssh-|ecdsa-|v?[0-9]++(?:\.[0-9]++\w*+)++(?:[-+]\w++)*+$"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[\w.+-]++@[\w-]++\.[\w.]++$)"
+)
+_DOTTED = r"(?:~|\.{1,2})?/.*|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++(?:\(.*)?"
+_TECHNICAL = (
+    r"sha-?[0-9]|md[0-9]|base-?[0-9]{2}|utf-?[0-9]|oauth|bcrypt|argon|pbkdf|s?crypt|scram|rfc-?[0-9]|http|ipv[46]"
+    r"|win[36]|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|(?:tls|ssl|v)[0-9.]+$"
+    r"|(?:step|phase|part|level|section|option|item|version|python|node|java|field|input|user|test|admin)-?[0-9]{1,2}$"
+    r"|[0-9]+-?(?:char(?:acter)?|digit|letter|word|day|hour|minute|second|month|year|week|bit|byte|step|way|factor"
+    r"|fa)s?(?![a-z0-9])"
+)

@@ -1,0 +1,243 @@
+"""Secrets by what is said about them: headers, logins, `password is …`, `api_key = …`."""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+
+from gitmem.safety._finds import Found, compiled, matches
+from gitmem.safety._likeness import mixed, password_like, placeholder, token_like
+
+# --- Headers and logins: a scheme says what follows.
+
+
+def in_headers(text: str, found: Found) -> None:
+    low = found.low
+    if "bearer" in low or "authorization" in low or "ssws" in low:
+        for match in matches(low, compiled(_HEADER)):
+            value = text[slice(*match.span("token"))]
+            if found.judge(token_like, value):
+                found.add("auth-header", match.start(), *match.span("token"))
+    if "basic" in low:
+        for match in matches(low, compiled(_BASIC)):
+            if _is_login(text[slice(*match.span("token"))]):
+                found.add("basic-auth", match.start(), *match.span("token"))
+    if "-u" in low:
+        for match in matches(low, compiled(_LOGIN_OPTION)):
+            password = text[slice(*match.span("password"))]
+            if len(password) >= 6 and password != match["name"] and not found.judge(placeholder, password):
+                found.add("password", match.start(), *match.span("password"))
+    if "-p" in low or "-a " in low:
+        for match in matches(low, compiled(_COMMAND)):
+            end, quoted = _value(text, match.end(), match["quote"], found)
+            if found.judge(password_like, text[match.end() : end], False, quoted):
+                found.add("password", match.start(), match.end(), end)
+
+
+_HEADER = (
+    r"(?:bearer(?<![a-z]bearer)[\s:]{1,4}|ssws(?<![a-z]ssws)[\s:]{1,4}"
+    r"|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
+    r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
+)
+_BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
+# `mysql -uroot -px`, `sshpass -p x`
+_COMMAND = (
+    r"(?:mysql\w{0,8} [^\n|;]{0,60}?-p|sshpass -p ?|docker login [^\n|;]{0,60}?-p "
+    r"|redis-cli [^\n|;]{0,60}?-a )(?P<quote>[\"'])?(?=\S{6})"
+)
+_LOGIN_OPTION = (
+    r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
+)
+
+
+def _is_login(token: str) -> bool:
+    """Whether base64 stands for `name:password`."""
+    try:
+        login = a2b_base64(token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4))
+        _, colon, password = login.decode("ascii").partition(":")
+    except (Base64Error, UnicodeDecodeError):
+        return False
+    return bool(colon) and password.isprintable() and not placeholder(password)
+
+
+# --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
+
+# What each word speaks of is a password, or else by the word's first letters:
+_KINDS = {"sec": "secret", "cre": "secret", "tok": "token", "key": "api-key"}
+# The stems stand first, so that the engine can skip to them.
+_WORD = r"""
+    (?: pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))
+      | pw(?<![a-z]pw)d?+(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
+      | senha | пароль | 密[码碼] | パスワード | 비밀번호
+      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key)
+    )
+"""
+_STEMS = (
+    *("pass", "secret", "token", "key", "cred", "pw", "psk", "kennwort", "contrase", "senha", "пароль"),
+    *("密", "パスワード", "비밀번호"),
+)
+# A key of these is kept secret, and any `something_key` unless it is one of the others.
+_KEPT = (
+    *("api", "access", "private", "signing", "encryption", "master", "license", "account", "auth", "service"),
+    *("client", "admin", "app", "deploy", "session", "storage", "webhook", "subscription", "shared", "root"),
+    *("personal", "security", "integration"),
+)
+_OPEN = (
+    *(
+        "public",
+        "pub",
+        "primary",
+        "foreign",
+        "cache",
+        "sort",
+        "partition",
+        "idempotency",
+        "unique",
+        "natural",
+    ),
+    *("row", "object", "map", "dict"),
+)
+# `token_type`, `secret-name`: things about a secret, not the secret.
+_ABOUT = frozenset(
+    """
+    hash hashes hashed hasher type types name names id ids file files path dir url uri endpoint count counts
+    len length size limit min max policy field fields input inputs label param params ttl expiry expires arn
+    expiration ref version format prefix store manager provider env var regex pattern rule rules budget usage
+    hint reset salt strength rotation auth algorithm encryption encoding required enabled based free less
+    """.split()  # noqa: SIM905 - a list of ninety strings is no easier to read
+)
+# In `a=b,c=d`, `a=b;c=d` and `?a=b&c=d` the value is `b`.
+_RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"
+_STRONG = r"""
+    (?:
+        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))(?:\*\*)?\s{0,8}+
+      | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)[ ])?to)
+        (?:[ ](?:now|currently|still|just|simply|actually|only|always
+            |(?:(?:re)?set|changed|rotated|updated)[ ]to)(?![\w-])){0,2}+
+        :?\s{1,3}+
+      | \s?[是为は]\s?
+    )
+"""
+_OPENING = r"""
+    (?:\*\*|\\?(?P<quote>["'`“‘«])){0,2}+
+"""
+# The least a value must have to be looked at: a digit; for a password another sign, or some length, do too.
+_WORTH_A_LOOK = r"""
+    (?(key) (?=\S{10})(?=[^\s0-9]{0,60}+[0-9])
+      | (?=\S{10} | (?=\S{6})[^\s0-9!@$%^&*?+~]{0,9}+[0-9!@$%^&*?+~] | [a-z]{3,9}[ ][a-z]{3,9}[ ]) )
+"""
+_TOLD = rf"""(?x)
+    {_WORD}
+    (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
+    ["'`*\])]{{0,3}}+
+    (?:[ ]?\([^()\n]{{1,40}}+\))?+
+    (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
+      | (?>{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9]))
+        {_OPENING} {_WORTH_A_LOOK} (?=(?P<run>{_RUN})?) )
+"""
+_BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
+_NO_END = ".,;:!?)]}>*|\\"  # what ends a sentence, or closes something, is not of the value
+_QUOTES = {"“": "”", "‘": "’", "«": "»"}
+
+
+def told(text: str, found: Found) -> None:
+    low = found.low
+    if any(stem in low for stem in _STEMS):
+        position = 0
+        search = compiled(_TOLD).search
+        while match := search(low, position):
+            start, end = _told_by(match, text, found)
+            # Inside a long value nothing is said about another one.
+            position = end if end - start >= 32 else match.start() + 1
+        if " is " in low or " as " in low:
+            _told_backwards(text, found)
+    if "creds" in low or "credentials" in low or "login" in low:
+        for match in matches(low, compiled(_PAIR)):
+            end, _ = _value(text, match.end(), None, found)
+            if found.judge(password_like, text[match.end() : end], False, False):
+                found.add("password", match.start(), match.end(), end)
+    if "phrase" in low or "mnemonic" in low:
+        for match in matches(low, compiled(_SEED_PHRASE)):
+            found.add("seed-phrase", match.start(), *match.span("words"))
+
+
+def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
+    """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
+    key, suffix, gap, weak, quote, run = match.groups()
+    begin, start = match.span()
+    kind, kept = "password", True
+    if key:
+        kind = _KINDS[key[:3]]
+        before = found.low[max(0, begin - 16) : begin]
+        kept = kind != "api-key" or _is_kept(before)
+        if not kept and (weak or before.rstrip(" _-").endswith(_OPEN)):
+            return 0, 0
+    if suffix and not _ABOUT.isdisjoint(suffix.replace("-", "_").split("_")):
+        return 0, 0
+    if gap:  # `password for the staging server: …`
+        end_of_gap = compiled(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(found.low, start, start + 44)
+        opening = end_of_gap and compiled(_BEHIND_GAP).match(found.low, end_of_gap.start())
+        if not opening:
+            return 0, 0
+        start, quote = opening.end(), opening["quote"]
+    if run and not quote:
+        end, quoted = start + len(run[:256].rstrip(_NO_END)), False
+    else:
+        end, quoted = _value(text, start, quote, found)
+    if weak:  # but `--password x` and `with password x` are as good as `password: x`
+        weak = not found.low[max(0, begin - 9) : begin].endswith(("--", "with ", "using ", "with the "))
+    if not key:
+        good = found.judge(password_like, text[start:end], bool(weak), quoted)
+    else:
+        value = text[start:end]
+        good = len(value) >= (20 if weak else 10 if kept else 32) and found.judge(token_like, value)
+        if good and (weak or not kept):  # little says that it is secret, so it must be no hash and no id
+            good = any(map(mixed, compiled(r"[A-Za-z0-9]{12,}").findall(value)))
+    if good:
+        found.add(kind, begin, start, end)
+    return start, end
+
+
+def _is_kept(before: str) -> bool:
+    """Whether `key` behind these words is one that is kept secret."""
+    what = before[:-1] if before[-1:] in ("_", "-", " ") else before
+    return what.endswith(_KEPT) or (before[-1:] == "_" and what[-1:].isalnum() and not what.endswith(_OPEN))
+
+
+def _value(text: str, start: int, quote: str | None, found: Found) -> tuple[int, bool]:
+    """Where the value that begins at `start` ends, and whether quotes say so."""
+    if quote:
+        end = text.find(_QUOTES.get(quote, quote), start, start + 256)
+        if end > start and "\n" not in text[start:end] and found.is_free(start, end):
+            return end - (text[end - 1] == "\\"), True
+    run = compiled(_RUN).match(text, start, start + 256)
+    return start + (len(run[0].rstrip(_NO_END)) if run else 0), False
+
+
+# `login: maria / hunter22!`
+_PAIR = (
+    r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}"
+    r"[\w.@+-]{1,64}(?: / |:| \| )(?=\S{6})"
+)
+_SEED_PHRASE = (
+    r"(?:(?:seed|recovery|backup|secret) ?phrase|mnemonic)[^\n:]{0,30}?(?::| is| =)\s{1,3}[\"'`]?"
+    r"(?P<words>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})(?![\w-])"
+)
+
+
+def _told_backwards(text: str, found: Found) -> None:
+    """`hunter22! is the password`, `use hunter22! as the password`."""
+    for match in matches(found.low, compiled(_TOLD_BACKWARDS)):
+        before = text[max(0, match.start() - 100) : match.start()]
+        chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""
+        value = chunk.strip("\"'`“”‘’*(),")
+        start = match.start() - len(chunk) + chunk.find(value)
+        if 8 <= len(value) <= len(chunk) < 100 and found.judge(password_like, value, False, False):
+            found.add("password", start, start, start + len(value))
+
+
+_TOLD_BACKWARDS = (
+    r" (?:is|as) (?:(?:the|my|our|your|his|her|their|its|a) )?(?:[a-z0-9'-]{1,16} ){0,3}?"
+    r"(?:password|passphrase|passcode|api key|secret key|access key)(?![\w-])"
+)
