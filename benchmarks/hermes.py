@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
@@ -51,6 +51,8 @@ BUDGET = {
     "prefetch, a new question": 50.0,
     "on_memory_write": 5.0,
     "handle_tool_call, search": 10.0,
+    "handle_tool_call, a decision": 10.0,
+    "handle_tool_call, a fact": 10.0,
     "sync_turn": 5.0,
     "queue_prefetch": 5.0,
     "on_pre_compress, 500 messages": 500.0,
@@ -58,6 +60,7 @@ BUDGET = {
 }
 
 Taken = dict[str, dict[int, float]]
+Tool = tuple[str, dict[str, object]]
 
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
 
@@ -78,7 +81,12 @@ class Contender:
     """A provider in a home of its own, and how its hooks are called."""
 
     name = ""
-    search: tuple[str, str] = ("", "query")
+    search: ClassVar[Tool] = ("", {})
+    """The tool that looks something up, with what it is given."""
+    keeps: ClassVar[dict[str, Tool]] = {}
+    """Those that keep something, by what that is."""
+    every = 1
+    """A contender that takes seconds for a turn takes part in every so many-th."""
 
     def __init__(self, home: str, sizes: Sizes) -> None:
         self.home = home
@@ -115,10 +123,16 @@ class Contender:
 
 class GitMem(Contender):
     name = GITMEM
-    search = ("gitmem_search", "query")
+    search = ("gitmem_search", {"limit": 5})
+    keeps: ClassVar[dict[str, Tool]] = {
+        "a decision": ("gitmem_remember", {"kind": "decision"}),
+        "a fact": ("gitmem_remember", {"kind": "memory"}),
+    }
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         home = Home(self.home)
+        with open(home.config, "w", encoding="utf-8") as file:
+            file.write("memory:\n  memory_char_limit: 20000\n")
         install(home, dict(os.environ))
         bundle = open_bundle(home, dict(os.environ))
         publish(
@@ -135,13 +149,15 @@ class GitMem(Contender):
 
     def settle(self) -> None:
         provider = self.provider
-        provider._worker.submit(lambda: None).result(60)
+        for _ in range(3):  # a job may leave another behind it
+            provider._worker.submit(lambda: None).result(60)
         provider._recall._prefetch.settle(60)
 
 
 class Okf(Contender):
     name = OKF
-    search = ("search_memory", "query")
+    search = ("search_memory", {"top_k": 5})
+    every = 8
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         for path, data in texts.items():
@@ -161,7 +177,8 @@ class Okf(Contender):
 
 class Holographic(Contender):
     name = HOLOGRAPHIC
-    search = ("fact_store", "query")
+    search = ("fact_store", {"action": "search", "limit": 5})
+    keeps: ClassVar[dict[str, Tool]] = {"a fact": ("fact_store", {"action": "add"})}
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         store = importlib.import_module("plugins.memory.holographic.store").MemoryStore(
@@ -219,10 +236,16 @@ class Session:
         append_entry(os.path.join(contender.home, "memories"), fact)
         contender.call("on_memory_write", number, lambda: _write(provider, fact, session))
         contender.settle()
-        name, argument = contender.search
-        arguments = {"action": "search", argument: question, "limit": 5}
+        name, given = contender.search
+        arguments = {**given, "query": question}
         contender.call("handle_tool_call, search", number, lambda: provider.handle_tool_call(name, arguments))
         contender.settle()
+        for what, (keeper, given) in contender.keeps.items():
+            text = f"Of {what}: {question[22:]}"
+            kept = {**given, "text": text, "content": text}
+            hook = f"handle_tool_call, {what}"
+            contender.call(hook, number, partial(provider.handle_tool_call, keeper, kept))
+            contender.settle()
         messages += _spoken(number, question, name)
         answer = messages[-1]["content"]
         contender.call("sync_turn", number, lambda: _sync(provider, question, answer, session, messages))
@@ -262,7 +285,7 @@ def _sync(provider: Any, question: str, answer: str, session: str, messages: lis
 
 
 def append_entry(directory: str, text: str) -> None:
-    """What the memory tool of the host does before it tells anybody; not timed. The newest ten stay."""
+    """What the memory tool of the host does before it tells anybody; not timed."""
     path = os.path.join(directory, "MEMORY.md")
     os.makedirs(directory, exist_ok=True)
     entries: list[str] = []
@@ -270,7 +293,7 @@ def append_entry(directory: str, text: str) -> None:
         with open(path, encoding="utf-8") as file:
             entries = [entry for entry in file.read().split("\n§\n") if entry]
     with open(path + ".tmp", "w", encoding="utf-8") as file:
-        file.write("\n§\n".join([*entries[-9:], text]))
+        file.write("\n§\n".join([*entries, text]))
     os.replace(path + ".tmp", path)
 
 
@@ -295,7 +318,7 @@ def measure(contenders: list[Contender], words: Words, texts: Mapping[str, bytes
     """Starts, a session and its end, in turn."""
     chance = random.Random(3)
     for number in range(-1, sizes.starts):
-        for contender in chance.sample(contenders, len(contenders)):
+        for contender in _taking_part(chance, contenders, number):
             contender.provider = contender.make()
             known = {"hermes_home": contender.home, "platform": "cli", "agent_context": "primary"}
             begin = contender.provider.initialize
@@ -309,7 +332,7 @@ def measure(contenders: list[Contender], words: Words, texts: Mapping[str, bytes
     session = Session(words, texts, sizes)
     spoken: dict[str, list[dict[str, Any]]] = {contender.name: [] for contender in contenders}
     for number in range(sizes.turns):
-        for contender in chance.sample(contenders, len(contenders)):
+        for contender in _taking_part(chance, contenders, number):
             session.play(contender, number, spoken[contender.name])
     for number in range(3):
         for contender in contenders:
@@ -324,6 +347,12 @@ def measure(contenders: list[Contender], words: Words, texts: Mapping[str, bytes
         with contender.in_home():
             contender.provider.shutdown()
     background.wait(60)
+
+
+def _taking_part(chance: random.Random, contenders: list[Contender], number: int) -> list[Contender]:
+    """Who has a turn now, in an order that changes."""
+    present = [contender for contender in contenders if number < 0 or number % contender.every == 0]
+    return chance.sample(present, len(present))
 
 
 def _said(words: Words, place: int) -> str:
@@ -356,7 +385,9 @@ def rows(contenders: list[Contender]) -> list[Row]:
 def _shown(peer: Contender, hook: str) -> str:
     kind = hook.partition(",")[0]
     inherited = getattr(type(peer.provider), kind) is getattr(_base(), kind, None)
-    return "does nothing" if inherited else f"{milliseconds(peer.taken[hook]):.2f}"
+    if inherited or hook not in peer.taken:
+        return "has none"
+    return f"{milliseconds(peer.taken[hook]):.2f}"
 
 
 def _base() -> type:

@@ -84,8 +84,8 @@ def status(app: App, home: str | None, profile: str | None, as_json: bool) -> No
         if one.fix:
             app.out.line("    ", yellow(one.fix))
     if bad:
-        many = "1 step is" if len(bad) == 1 else f"{len(bad)} steps are"
-        raise FoundSomething(f"{many} not as it should be.")
+        many = "1 step is not as it" if len(bad) == 1 else f"{len(bad)} steps are not as they"
+        raise FoundSomething(f"{many} should be.")
 
 
 def _home(app: App, home: str | None, profile: str | None) -> Home:

@@ -112,7 +112,8 @@ def _import(bundle: Bundle, home: Home, env: Mapping[str, str], report: Report) 
     ).compare(importing=first)
     taken = done.taken + skills.taken
     if taken:
-        report.did(f"took in {home.memories} and {home.skills} ({taken} commits)")
+        commits = "1 commit" if taken == 1 else f"{taken} commits"
+        report.did(f"took in {home.memories} and {home.skills} ({commits})")
     else:
         report.already("the bundle has what is in MEMORY.md, USER.md and the agent's own skills")
     if done.written or skills.written:
@@ -167,7 +168,7 @@ def uninstall(home: Home) -> Report:
     with contextlib.suppress(OSError):
         os.unlink(home.trouble)
     if os.path.isdir(home.bundle):
-        report.steps.append(("kept", f"the bundle {home.bundle} with its whole history"))
+        report.steps.append(("kept", f"kept the bundle {home.bundle} with its whole history"))
     return report
 
 

@@ -364,6 +364,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return tools.refuse(tool_name, "this session is over")
         call = tools.Tools(keeper, session)
         done = worker.submit(lambda: call.run(tool_name, arguments))
+        if tool_name in tools.JOURNALING:
+            self._flush_soon("explicit")
         try:
             return done.result(_TOOL_WAIT)
         except StillRunning:

@@ -103,6 +103,8 @@ _SCHEMAS = {
     ),
 }
 _RECALLING = ("gitmem_search", "gitmem_recall")
+JOURNALING = ("gitmem_remember",)
+"""Tools that may leave something in the journal, which is to be committed then."""
 
 
 def names(config: Config) -> list[str]:
@@ -242,12 +244,7 @@ class Tools:
         text = _text(given, "text", needed=True)
         reason, source = _text(given, "reason"), _text(given, "source")
         if kind == "decision":
-            tags = given.get("tags")
-            listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
-            why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
-            self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
-            self._keeper.flush("explicit", compare=False)
-            return {"success": True, "kept": "decision", "commit": self._bundle.tip}
+            return self._decide(text, reason, source, given.get("tags"))
         if kind not in ("memory", "user"):
             raise UsageError("The kind is one of decision, memory, user.")
         origin = self._origin(reason=reason, source=source or "gitmem_remember")
@@ -260,6 +257,18 @@ class Tools:
             "usage": f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars",
             "commit": answer.commit or None,
         }
+
+    def _decide(self, text: str, reason: str, source: str, tags: object) -> dict[str, Any]:
+        """On disk when it answers, and committed right after: nobody waits for git."""
+        from gitmem.safety.verdict import Verdict
+
+        listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
+        why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
+        self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
+        verdict = self._bundle.gate.judge("\n".join((text, why)), "event")
+        if verdict.verdict is not Verdict.ALLOW:
+            return {"success": False, "message": f"Held back for the user to look at: {verdict.explain()}."}
+        return {"success": True, "kept": "decision", "message": "It is committed in a moment."}
 
     def _revert(self, given: Mapping[str, Any]) -> dict[str, Any]:
         commit = self._bundle.history.entry(_text(given, "commit", needed=True)).commit
