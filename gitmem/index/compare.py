@@ -21,6 +21,7 @@ _VIEWS = {
         "SELECT name, path, parent, started, ended, title, status, source, platform, model, agent, machine, "
         "from_seq, to_seq FROM session"
     ),
+    "sizes of sessions": "SELECT session, entries FROM session_size",
     "links": "SELECT p.name, l.target, l.from_seq, l.to_seq FROM link l JOIN path p ON p.id = l.source",
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (

@@ -6,7 +6,7 @@ large index the texts are chosen by the rare words of a query, and the frequent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from gitmem.index import grams, marking
 from gitmem.index.database import Database
 from gitmem.index.filters import Filters, marks
 from gitmem.index.lookup import tags_of
-from gitmem.index.marking import HIGHLIGHT, MARKED, WORD, fold
+from gitmem.index.marking import CLOSE, HIGHLIGHT, MARKED, OPEN, fold
 from gitmem.index.query import Query
 
 CANDIDATES = 200
@@ -53,6 +53,8 @@ class Candidate:
     text: str
     length: int
     counts: tuple[int, ...]
+    marked: str = ""
+    """The text with every match marked, where it came that way."""
     places: list[Place] = field(default_factory=list)
 
 
@@ -101,6 +103,8 @@ class _Finder:
         }
         for number, match in self._parts.items():
             self._frequency[number] = self._count("grams", match)
+        self._known = frozenset(number for number, count in enumerate(self._frequency) if count)
+        self._counters: dict[int, Callable[[str], int]] = {}
 
     def find(self) -> Candidates:
         narrow = self._filters.is_narrow
@@ -134,7 +138,7 @@ class _Finder:
     # Which texts
 
     def _search(self, narrow: bool) -> list[Candidate]:
-        known = [number for number in range(len(self._terms)) if self._frequency[number]]
+        known = sorted(self._known)
         needed = [number for number, term in enumerate(self._terms) if term in self._query.required]
         if any(not self._frequency[number] for number in needed):
             return []  # something that must stand there stands nowhere
@@ -226,6 +230,8 @@ class _Finder:
         return inside, values
 
     def _passes(self, candidate: Candidate) -> bool:
+        if not self._query.required and not self._query.excluded:
+            return True
         for term, count in zip(self._terms, candidate.counts, strict=True):
             if not count and term in self._query.required:
                 return False
@@ -235,23 +241,29 @@ class _Finder:
 
     def _candidate(self, entry: int, marked: str, asked: frozenset[int]) -> Candidate:
         counts = [0] * len(self._terms)
-        pieces = MARKED.findall(marked) if asked else []
-        for piece in pieces:
-            number = self._term_of(fold(piece), asked)
-            if number >= 0:
-                counts[number] += 1
-        text = MARKED.sub(r"\1", marked) if pieces else marked
-        words = WORD.findall(text)
-        folded: list[str] = []
-        for number, term in enumerate(self._terms):
-            if number in asked or not self._frequency[number]:
-                continue
-            folded = folded or [fold(word) for word in words]
-            if number in self._parts:
-                counts[number] = " ".join(folded).count(fold(term.text))
-            else:
-                counts[number] = marking.count(folded, term, text)
-        return Candidate(entry, text, len(words) or 1, tuple(counts))
+        text = marked
+        if asked:
+            pieces = MARKED.findall(marked)
+            text = marked.replace(OPEN, "").replace(CLOSE, "") if pieces else marked
+            for piece in pieces:
+                number = self._term_of(fold(piece), asked)
+                if number >= 0:
+                    counts[number] += 1
+        for number in self._known - asked:
+            counts[number] = self._counter(number)(text)
+        length = text.count(" ") + text.count("\n") + 1
+        return Candidate(entry, text, length, tuple(counts), marked if self._known <= asked else "")
+
+    def _counter(self, number: int) -> Callable[[str], int]:
+        """How often a term stands in a text: for those that the full text table was not asked for."""
+        found = self._counters.get(number)
+        if found is None:
+            found = self._counters[number] = (
+                marking.part_counter(self._terms[number])
+                if number in self._parts
+                else marking.counter(self._terms[number])
+            )
+        return found
 
     def _term_of(self, piece: str, asked: frozenset[int]) -> int:
         """The term that a marked piece is a match of: the one it shares the longest beginning with."""

@@ -243,12 +243,12 @@ class Lookup:
         return current
 
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """How much each of the sessions wrote, in entries."""
+        """How many entries each of the sessions ever wrote."""
         listed = list(names)
         marks = ", ".join("?" for _ in listed)
         return dict(
             self._database.rows(
-                f"SELECT session, count(*) FROM span WHERE session IN ({marks}) GROUP BY session",
+                f"SELECT session, entries FROM session_size WHERE session IN ({marks})",
                 listed,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 
 from gitmem.index.database import Database
 from gitmem.index.query import Query, Term
@@ -38,7 +38,7 @@ def _parts_marked(query: Query, text: str) -> str:
 
 def holds(term: Term, text: str) -> bool:
     """Whether a term stands in a text."""
-    return count([fold(word) for word in WORD.findall(text)], term, text) > 0
+    return counter(term)(text) > 0
 
 
 def holds_exactly(term: Term, text: str) -> bool:
@@ -50,17 +50,37 @@ def holds_exactly(term: Term, text: str) -> bool:
     return any(f" {fold(form)}{end}" in words + " " for form in term.forms)
 
 
-def count(words: Sequence[str], term: Term, text: str) -> int:
-    """How often a term stands among the folded words of a text."""
+def counter(term: Term) -> Callable[[str], int]:
+    """A function that tells how often the term stands in a text; made once for a query, asked for many texts."""
     if term.kind == "run":
-        return text.count(term.text)
-    if term.kind == "phrase":
-        joined = f" {' '.join(words)} "
-        return sum(joined.count(f" {fold(form)} ") for form in term.forms)
-    if term.kind == "prefix":
-        return sum(1 for word in words if word.startswith(term.forms))
-    roots = tuple(_root(fold(form)) for form in term.forms)
-    return sum(1 for word in words if word.startswith(roots) and any(_close(word, root) for root in roots))
+        return lambda text: text.count(term.text)
+    if term.kind == "word":
+        starts = tuple(dict.fromkeys(_root(fold(form)) for form in term.forms))
+        pattern = re.compile(rf"(?<![^\W_])(?:{_any(starts)})[^\W_]{{0,4}}(?![^\W_])")
+    else:
+        end = "" if term.kind == "prefix" else r"(?![^\W_])"
+        forms = (r"[\W_]+".join(map(re.escape, fold(form).split())) for form in term.forms)
+        starts = tuple(fold(form).split()[0] for form in term.forms)
+        pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(forms)}){end}")
+
+    def count(text: str) -> int:
+        folded = fold(text)
+        # Most texts do not have it, and looking for a plain piece is many times as fast.
+        if not any(start in folded for start in starts):
+            return 0
+        return len(pattern.findall(folded))
+
+    return count
+
+
+def part_counter(term: Term) -> Callable[[str], int]:
+    """As `counter`, for a word that is looked for inside of others."""
+    part = fold(term.text)
+    return lambda text: fold(text).count(part)
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(map(re.escape, words))
 
 
 def fold(text: str) -> str:
@@ -89,7 +109,3 @@ def _root(word: str) -> str:
     """About the stem of a word; good enough to weigh a frequent one."""
     root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
     return root if len(root) >= 3 else word
-
-
-def _close(word: str, root: str) -> bool:
-    return word.startswith(root) and len(word) - len(root) <= 4

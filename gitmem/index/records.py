@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.okf.identity import EntryKey
 
@@ -32,8 +33,7 @@ class SessionFacts:
     machine: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One text that can be found, and what its file says about it.
 
     `type` is the OKF type, or the kind for an event. An empty `at` or `session` is for the commit to tell.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -83,6 +83,9 @@ CREATE TABLE session (
 CREATE INDEX session_name ON session (name);
 CREATE INDEX session_parent ON session (parent);
 CREATE INDEX session_started ON session (started);
+
+-- How many entries each session ever wrote: ranking asks for hundreds at a time.
+CREATE TABLE session_size (session TEXT PRIMARY KEY, entries INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE link (
     source INTEGER NOT NULL, target TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from gitmem.index.records import Document, SessionFacts
 from gitmem.okf.identity import EntryKey
 
 _BATCH = 4_000
+_SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq
 _LISTINGS = 16
 _BATCH_CHARACTERS = 8_000_000
 # Trailers that commits are looked up by.
@@ -220,6 +222,8 @@ class Writer:
             sql.execute(f"UPDATE {table} SET to_seq = NULL WHERE to_seq > ?", (seq,))
         for (entry,) in gone:
             self._drop_if_nowhere(entry)
+        sql.execute("DELETE FROM session_size")
+        sql.execute("INSERT INTO session_size SELECT session, count(*) FROM span GROUP BY session")
         self._last_entry = self._next("entry") - 1
         self._next_commit = self._next("commits")
 
@@ -260,6 +264,12 @@ class Writer:
             self._closed,
         )
         self._insert_texts()
+        sizes = Counter(row[_SESSION] for row in (*self._done_spans, *self._spans.values()) if row[_FROM] > 0)
+        many(
+            "INSERT INTO session_size VALUES (?, ?) "
+            "ON CONFLICT (session) DO UPDATE SET entries = entries + excluded.entries",
+            sizes.items(),
+        )
         many(
             "INSERT INTO span VALUES (NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*self._done_spans, *self._spans.values()],

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.index.dates import Mention
 from gitmem.index.find import Candidate, Candidates, Place
@@ -22,8 +23,7 @@ from gitmem.okf import timestamps
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
 _K1, _B = 1.2, 0.75
 _B_SESSION = 0.6
-_NEIGHBOUR = 0.5
-_REACH = 2
+_NEIGHBOURS = ((1, 0.5), (2, 0.25))  # how far away, and the share of its own score that counts
 _SESSION = 0.8
 _SHARE = 0.4  # of its session's weight that a single entry of it gets
 _PHRASE = 0.25
@@ -37,14 +37,26 @@ _TYPES = {"tool_call": 0.85, "curatedmemory": 1.1, "decision": 1.05, "tool": 0.9
 _DAY = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A text at its best place: the score, and the parts it is the outcome of."""
+_PARTS = ("words", "phrase", "title", "tags", "neighbours", "session", "date")
+_FACTORS = ("x recent", "x trust", "x type")
+
+
+class Ranked(NamedTuple):
+    """A text at one of its places, and its score: the sum of the parts, times the factors, and a link's share."""
 
     candidate: Candidate
     place: Place
     score: float
-    parts: Mapping[str, float]
+    sums: tuple[float, ...]
+    factors: tuple[float, ...]
+    link: float = 0.0
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the score is made of, by name; what adds and changes nothing is left out."""
+        told = {name: value for name, value in zip(_PARTS, self.sums, strict=True) if value}
+        told |= {name: value for name, value in zip(_FACTORS, self.factors, strict=True) if value != 1.0}
+        return {**told, "link": self.link} if self.link else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,45 +99,39 @@ class Ranking:
         self._own = {candidate.id: self._bm25(candidate) for candidate in found.texts}
         self._best = max(self._own.values(), default=0.0)
         self._by_session = self._weigh_sessions()
+        self._phrases = self._phrase(found)
+        self._recency: dict[str, float] = {}
         self._positions = self._place_events()
 
     # Entries
 
     def entries(self) -> list[Ranked]:
-        """Every candidate at its best place, the best first."""
-        ranked = [self._at_best_place(candidate) for candidate in self._found.texts]
-        ranked = self._with_links(ranked)
-        return sorted(ranked, key=lambda one: (-one.score, _reversed(one.place.at), one.candidate.id))
+        """Every candidate at its best place, the best first; of two as good, the newer one."""
+        ranked = self._with_links([self._at_best_place(candidate) for candidate in self._found.texts])
+        ranked.sort(key=lambda one: one.candidate.id)
+        ranked.sort(key=lambda one: one.place.at, reverse=True)
+        ranked.sort(key=lambda one: -one.score)
+        return ranked
 
     def _at_best_place(self, candidate: Candidate) -> Ranked:
-        best: Ranked | None = None
-        for place in candidate.places[:20]:  # a text that stands in hundreds of places says little anyway
-            ranked = self._ranked(candidate, place)
-            if best is None or ranked.score > best.score:
-                best = ranked
-        assert best is not None
-        return replace(best, place=_to_open(candidate, best.place))
+        # A text that stands in hundreds of places says little anyway.
+        ranked = [self._ranked(candidate, place) for place in candidate.places[:20]]
+        best = ranked[0] if len(ranked) == 1 else max(ranked, key=lambda one: one.score)
+        return best if len(ranked) == 1 else best._replace(place=_to_open(candidate, best.place))
 
     def _ranked(self, candidate: Candidate, place: Place) -> Ranked:
-        own = self._own[candidate.id]
-        parts = {
-            "words": own,
-            "phrase": self._phrase(candidate),
-            "title": self._title(candidate, place),
-            "tags": self._tags(place),
-            "neighbours": self._neighbours(place),
-            "session": _SHARE * self._by_session.get(place.session, 0.0) if place.session else 0.0,
-            "date": _DATE * self._best * self._date(place.at),
-        }
-        factors = {
-            "recent": self._recent(place.at),
-            "trust": _TRUST.get(place.trust, 1.0),
-            "type": _TYPES.get(place.type.lower(), 1.0),
-        }
-        score = sum(parts.values()) * math.prod(factors.values())
-        told = {name: value for name, value in parts.items() if value}
-        told |= {f"x {name}": value for name, value in factors.items() if value != 1.0}
-        return Ranked(candidate, place, score, told)
+        sums = (
+            self._own[candidate.id],
+            self._phrases[candidate.id],
+            self._title(candidate, place) if place.space == "concept" else 0.0,
+            self._tags(place) if place.tags else 0.0,
+            self._neighbours(place) if place.space == "event" else 0.0,
+            _SHARE * self._by_session[place.session] if place.session else 0.0,
+            _DATE * self._best * self._date(place.at) if self._settings.mentions else 0.0,
+        )
+        recent = self._recent(place.at) if self._settings.half_life else 1.0
+        factors = (recent, _TRUST.get(place.trust, 1.0), _TYPES.get(place.type.lower(), 1.0))
+        return Ranked(candidate, place, sum(sums) * factors[0] * factors[1] * factors[2], sums, factors)
 
     def _bm25(self, candidate: Candidate) -> float:
         norm = _K1 * (1 - _B + _B * candidate.length / self._length)
@@ -135,15 +141,21 @@ class Ranking:
             if count
         )
 
-    def _phrase(self, candidate: Candidate) -> float:
-        words = self._found.query.words
-        if len(self._found.query.terms) < 2 or len(words) > 200:
-            return 0.0
-        plain = " ".join(self._found.query.text.split())
-        text = fold(candidate.text)
-        if fold(plain).strip("\"'?!. ") in text or f" {fold(words)} " in f" {' '.join(text.split())} ":
-            return _PHRASE * sum(self._weights)
-        return 0.0
+    def _phrase(self, found: Candidates) -> dict[int, float]:
+        """What each candidate gains by having the query as it was typed."""
+        gain = dict.fromkeys((candidate.id for candidate in found.texts), 0.0)
+        words = found.query.words
+        if len(found.query.terms) < 2 or len(words) > 200:
+            return gain
+        typed = fold(" ".join(found.query.text.split())).strip("\"'?!. ")
+        terms = f" {fold(words)} "
+        known = [number for number, count in enumerate(found.frequency) if count]
+        for candidate in found.texts:
+            if all(candidate.counts[number] for number in known):
+                text = " ".join(fold(candidate.text).split())
+                if typed in text or terms in f" {text} ":
+                    gain[candidate.id] = _PHRASE * sum(self._weights)
+        return gain
 
     def _title(self, candidate: Candidate, place: Place) -> float:
         if (place.space, place.key) != CONCEPT:
@@ -156,8 +168,6 @@ class Ranking:
         )
 
     def _tags(self, place: Place) -> float:
-        if not place.tags:
-            return 0.0
         tags = {fold(tag) for tag in place.tags}
         return _TAG * sum(
             weight
@@ -166,8 +176,6 @@ class Ranking:
         )
 
     def _date(self, at: str) -> float:
-        if not self._settings.mentions:
-            return 0.0
         moment = timestamps.parse(at)
         return (
             max((mention.nearness(moment) for mention in self._settings.mentions), default=0.0)
@@ -176,23 +184,23 @@ class Ranking:
         )
 
     def _recent(self, at: str) -> float:
-        if not self._settings.half_life:
-            return 1.0
-        moment = timestamps.parse(at)
-        if moment is None:
-            return 1.0
-        days = max(0.0, (self._settings.now - moment).total_seconds() / _DAY)
-        return 1 + _RECENT * math.exp2(-days / self._settings.half_life)
+        day = at[:10]  # the hour changes nothing that counts
+        known = self._recency.get(day)
+        if known is None:
+            moment = timestamps.parse(at)
+            days = max(0.0, (self._settings.now - moment).total_seconds() / _DAY) if moment else math.inf
+            known = self._recency[day] = 1 + _RECENT * math.exp2(-days / self._settings.half_life)
+        return known
 
     # Neighbours: a turn's context counts
 
     def _place_events(self) -> dict[tuple[str, str, int], float]:
         found: dict[tuple[str, str, int], float] = {}
         for candidate in self._found.texts:
+            own = self._own[candidate.id]
             for place in candidate.places:
-                position = _position(place)
-                if position is not None:
-                    found[position] = self._own[candidate.id]
+                if place.space == "event" and (position := _position(place)) is not None:
+                    found[position] = own
         return found
 
     def _neighbours(self, place: Place) -> float:
@@ -200,10 +208,11 @@ class Ranking:
         if position is None:
             return 0.0
         session, writer, number = position
+        known = self._positions
         total = 0.0
-        for distance in range(1, _REACH + 1):
-            for other in (number - distance, number + distance):
-                total += _NEIGHBOUR**distance * self._positions.get((session, writer, other), 0.0)
+        for distance, share in _NEIGHBOURS:
+            total += share * known.get((session, writer, number - distance), 0.0)
+            total += share * known.get((session, writer, number + distance), 0.0)
         return total
 
     # Sessions
@@ -244,8 +253,7 @@ class Ranking:
             ordered = sorted(found, key=lambda one: (-one.score, one.place.at, one.place.id))
             # A share of the session's weight is in each hit's score already.
             best = ordered[0]
-            factor = math.prod(value for name, value in best.parts.items() if name.startswith("x "))
-            score = best.score + factor * (_SESSION - _SHARE) * whole[root]
+            score = best.score + math.prod(best.factors) * (_SESSION - _SHARE) * whole[root]
             ranked.append(RankedSession(root, score, tuple(_once(ordered))))
         return sorted(ranked, key=lambda one: (-one.score, one.session))
 
@@ -262,13 +270,8 @@ class Ranking:
         for source, target in self._links:
             bonus[target] = max(bonus[target], by_path.get(source, 0.0))
         return [
-            Ranked(
-                one.candidate,
-                one.place,
-                one.score + _LINK * bonus[one.place.path],
-                {**one.parts, "link": _LINK * bonus[one.place.path]},
-            )
-            if bonus.get(one.place.path)
+            one._replace(score=one.score + _LINK * gain, link=_LINK * gain)
+            if (gain := bonus.get(one.place.path, 0.0))
             else one
             for one in ranked
         ]
@@ -288,8 +291,6 @@ def _idf(count: int, total: int) -> float:
 
 def _position(place: Place) -> tuple[str, str, int] | None:
     """Where an event stands in its session: its writer and its number there."""
-    if place.space != "event":
-        return None
     writer, _, digits = place.key.rpartition("-")
     return (place.session, writer, int(digits)) if digits.isdecimal() else None
 
@@ -300,8 +301,3 @@ def _once(ranked: Iterable[Ranked]) -> Iterable[Ranked]:
         if one.candidate.id not in seen:
             seen.add(one.candidate.id)
             yield one
-
-
-def _reversed(at: str) -> tuple[int, ...]:
-    """A key that puts the later timestamp first."""
-    return tuple(-ord(char) for char in at)

@@ -186,7 +186,9 @@ class Search:
             place.trust,
             place.commit,
             EntryKey(place.space, place.key),
-            sanitize(snippet(marked(index.database, query, candidate.id, candidate.text))),
+            sanitize(
+                snippet(candidate.marked or marked(index.database, query, candidate.id, candidate.text))
+            ),
             {name: round(value, 4) for name, value in ranked.parts.items()},
             len(candidate.places) - 1,
             gone.oid if gone else "",

@@ -193,21 +193,19 @@ def _scan(concept: Concept) -> list[tuple[Event, int, int]]:
 def _fields(body: str, start: int, limit: int) -> tuple[dict[str, str], int]:
     """The fields that begin at `start`, and where the last of them ends."""
     fields: dict[str, list[str]] = {}
-    name: str | None = None
+    lines: list[str] | None = None
     end = position = start
-    while position < limit:
-        stop = body.find("\n", position, limit)
-        following = limit if stop < 0 else stop + 1
-        line = body[position : limit if stop < 0 else stop]
-        heading = _NAME.fullmatch(line) if line.startswith("**") else None
-        if heading is not None:
-            name = unquote(heading.group(1))
-            fields.setdefault(name, [])
-        elif name is not None and (line == ">" or line.startswith("> ")):
-            fields[name].append(line[2:])
-        elif line.strip():
+    for line in body[start:limit].split("\n"):
+        position += len(line) + 1
+        if line.startswith("> ") and lines is not None:
+            lines.append(line[2:])
+        elif not line or line.isspace():
+            continue
+        elif line == ">" and lines is not None:
+            lines.append("")
+        elif line.startswith("**") and (heading := _NAME.fullmatch(line)) is not None:
+            lines = fields.setdefault(unquote(heading.group(1)), [])
+        else:
             break  # something that is not ours: what follows is not a field of this event
-        position = following
-        if line.strip():
-            end = position
-    return {key: "\n".join(lines) for key, lines in fields.items()}, end
+        end = position
+    return {key: "\n".join(lines) for key, lines in fields.items()}, min(end, limit)

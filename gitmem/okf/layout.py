@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from datetime import date as calendar_date
+from functools import lru_cache
 
 from gitmem.okf import timestamps
 from gitmem.okf.paths import safe_name, slug
@@ -136,6 +137,7 @@ def is_session(path: str) -> bool:
     return path.startswith("sessions/")
 
 
+@lru_cache(maxsize=1024)
 def default_type(path: str) -> str:
     """The OKF type that belongs to a path; empty for a path that the layout does not name."""
     if is_generated(path):

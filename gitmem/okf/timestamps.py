@@ -45,12 +45,14 @@ def is_timestamp(text: object) -> bool:
 
 def canonical(text: object) -> str:
     """The same moment in the bundle's own form; empty when the text names none."""
-    moment = parse(text)
-    if moment is None:
-        return ""
     if isinstance(text, str) and _CANONICAL.fullmatch(text):
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:  # 30 February, 25 o'clock
+            return ""
         return text
-    return stamp(moment)
+    moment = parse(text)
+    return "" if moment is None else stamp(moment)
 
 
 def later(at: str, millis: int) -> str:
