@@ -187,6 +187,11 @@ class ObjectStore:
 
     def with_prefix(self, prefix: str) -> list[Oid]:
         """Ids that begin with these hexadecimal digits."""
+        if (
+            self._packs is not None
+        ):  # packs may have been joined since it was opened, and dulwich stumbles over that
+            self._packs.close()
+            self._packs = None
         return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
 
     def write(self, objects: Sequence[GitObject]) -> None:
