@@ -240,7 +240,7 @@ class _Lay:
         self._origin = origin
         self._at = at
         self._done = done
-        self._files = {path: _file(edits.read(path), path) for path in _paths(bundle, target)}
+        self._files = {path: _file(edits.read(path), path) for path in paths_of(bundle, target)}
         self._shared = next(iter(self._files))
         self._start = dict(self._files)
 
@@ -420,7 +420,8 @@ def keys_of(bundle: Bundle, texts: Iterable[str]) -> frozenset[str]:
     return frozenset(_key(bundle, text) for text in texts)
 
 
-def _paths(bundle: Bundle, target: Target) -> list[str]:
+def paths_of(bundle: Bundle, target: Target) -> list[str]:
+    """The § files whose entries a host file shows; the one that all machines share first."""
     machine = bundle.config.machine
     if target == "user":
         return [layout.USER]

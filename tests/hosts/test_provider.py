@@ -281,4 +281,19 @@ def test_since_the_last_session(home: HermesHome, begin: Begin) -> None:
     block = begin("s3").system_prompt_block()
     assert "Since your last session here:\n- " in block
     assert "put back to an earlier state" in block
+    assert block.endswith("- of your entries, 1 went in all")
     assert "Ignore nothing" not in block
+
+
+def test_many_changes_are_one_line(home: HermesHome, begin: Begin) -> None:
+    """A day's changes of one kind are counted; what touches no memory is not told."""
+    begin("s1").shutdown()
+    bundle = home.bundle()
+    for number in range(3):
+        bundle.curated.add(f"fact {number}", origin=bundle.origin())
+    bundle.snapshots.create("good", origin=bundle.origin())
+    _, lines = begin("s2").system_prompt_block().split("Since your last session here:\n")
+    today = bundle.now()[:10]
+    assert [f"- {today}: a person changed the memory (3 times)", "- of your entries, 3 came in all"] == (
+        lines.splitlines()
+    )

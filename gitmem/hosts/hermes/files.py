@@ -18,6 +18,7 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.memory import hostfiles
 from gitmem.memory.curated import TARGETS, Target
 from gitmem.memory.hostfiles import NAMES, HostChange, Notice, Taken
+from gitmem.okf import layout
 
 if sys.platform != "win32":
     import fcntl
@@ -80,6 +81,7 @@ class HostFiles:
         self._moment = moment
         self._directory = os.path.join(bundle.state_dir, "host")
         self._first_seen: dict[tuple[Target, str], float] = {}
+        self._settled: dict[Target, tuple[object, ...]] = {}
 
     @classmethod
     def of(cls, bundle: Bundle, home: Home, env: Mapping[str, str], tell: Tell = lambda _: None) -> HostFiles:
@@ -107,8 +109,12 @@ class HostFiles:
             for target in TARGETS:
                 if not self._bundle.curated.is_enabled(target):
                     continue
+                sight = self._sight(target, notices())
+                if sight == self._settled.get(target):
+                    continue  # nothing happened on either side since nothing was to be done
                 try:
-                    self._compare(target, notices, patience, importing, done)
+                    if self._compare(target, notices, patience, importing, done):
+                        self._settled[target] = sight
                 except InvalidContent as error:
                     self._tell(f"{error} Until then gitmem leaves that file alone.")
         return done
@@ -132,6 +138,18 @@ class HostFiles:
 
     # One file
 
+    def _sight(self, target: Target, told: Sequence[Notice]) -> tuple[object, ...]:
+        """All that a compare of this file depends on, at a glance."""
+        state = self._bundle.state_dir
+        tree = self._bundle.tree()
+        looked_at = (*hostfiles.paths_of(self._bundle, target), "retractions", layout.CONFIG_SCANNER)
+        own = (self._path(target), os.path.join(state, "releases"), os.path.join(state, "rules-accepted"))
+        return (
+            *(tree.entry(path) for path in looked_at),
+            *map(_stamp, own),
+            *((one.journal, one.number) for one in told),
+        )
+
     def _compare(
         self,
         target: Target,
@@ -139,7 +157,8 @@ class HostFiles:
         patience: float,
         importing: bool,
         done: Compared,
-    ) -> None:
+    ) -> bool:
+        """Whether there was nothing to do."""
         for _ in range(_TRIES):
             # The host writes the file before it tells: with this order every notice that is read here has
             # its change in the file, and each is used by one compare and no other.
@@ -147,7 +166,7 @@ class HostFiles:
             data = self._read(target)
             agreed = self._agreed(target)
             present = hostfiles.parse(data or b"", NAMES[target])
-            base = hostfiles.parse(agreed.data or b"", NAMES[target])
+            base = agreed_entries = hostfiles.parse(agreed.data or b"", NAMES[target])
             waiting: list[HostChange] = []
             if present != base:
                 redact = self._bundle.redact
@@ -182,7 +201,7 @@ class HostFiles:
             used = {one.journal: one.number for one in sorted(told, key=lambda one: one.number)}
             self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
             done.waiting = done.waiting or bool(waiting)
-            return
+            return present == agreed_entries and not wanted.differs
         raise BundleBusy(f"{NAMES[target]} keeps changing under our hands: it is compared again later.")
 
     def _too_young(self, target: Target, found: Sequence[HostChange], patience: float) -> list[HostChange]:
@@ -332,6 +351,15 @@ class HostFiles:
             yield
         finally:
             lock.release()
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """What changes when a file is written, replaced or removed."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 @contextlib.contextmanager
