@@ -129,7 +129,12 @@ STORY: tuple[Step, ...] = (
             "gitmem session start tuesday --model demo-model",
             "gitmem memory add 'Staging has a new certificate'",
             "gitmem session end",
+            "gitmem diff --session tuesday",
         ),
+    ),
+    Step(
+        "Which database was it, and what did we believe before the night?",
+        ("gitmem recall which database did we choose", "gitmem search deploys --as-of good"),
     ),
     Step("Who told the agent about mallory?", ("gitmem trace mallory",)),
     Step(
@@ -150,6 +155,11 @@ STORY: tuple[Step, ...] = (
             "gitmem sync second",
             "gitmem memory list --target memory",
         ),
+    ),
+    Step(
+        "The second one hears of it too: the same commit on both.",
+        ("gitmem sync", "gitmem memory list --target memory", "gitmem status"),
+        cwd="laptop2",
     ),
     Step(
         "It is an ordinary repository: plain git reads the same story.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +27,6 @@ _LONGEST = 400
 _MOST = 12
 _WORTH = 0.3  # of the best score: what is below has little to do with the turn
 _ALIKE = 0.8
-_LOG = "recall.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,9 @@ def context(
     except IndexTrouble as trouble:
         found = _Builder(bundle, bundle.index.trusted(trouble), asked, session, block).build(room)
     if found and bundle.config.recall_log:
-        _note(bundle, found, session)
+        from gitmem.memory.recalllog import RecallLog
+
+        RecallLog(bundle).note(session, query, [(one.path, one.key) for one in found.shown])
     return found
 
 
@@ -172,18 +171,3 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _key(ranked: Ranked) -> EntryKey:
     return EntryKey(ranked.place.space, ranked.place.key)
-
-
-def _note(bundle: Bundle, found: Context, session: str) -> None:
-    """Note what a recall showed, for whoever asks later what reached which session."""
-    line = {
-        "at": bundle.now(),
-        "session": session,
-        "commit": bundle.tip,
-        "shown": [{"path": one.path, "space": one.key.space, "key": one.key.id} for one in found.shown],
-    }
-    try:
-        with open(os.path.join(bundle.state_dir, _LOG), "a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    except OSError as error:
-        bundle.warnings.append(f"What was recalled could not be noted ({error.strerror}).")

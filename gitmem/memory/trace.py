@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.memory.history import LogEntry
+from gitmem.memory.recalllog import RecallLog
 from gitmem.memory.sessions import SessionState
 from gitmem.okf import entries as okf
 from gitmem.okf.entries import EntryKey
@@ -29,12 +30,20 @@ class Life:
 
 @dataclass(slots=True)
 class Exposed:
-    """A session whose prompt held the text, and what that session wrote."""
+    """A session that the text reached, by its prompt or by a recall, and what that session wrote."""
 
     session: str
+    in_prompt: bool
     certain: bool
     """The prompt block it used is on record; else it only began while the text was there."""
+    recalled_for: list[str] = field(default_factory=list)
+    """The questions that brought it up, as far as the recall log has them."""
     wrote: list[str] = field(default_factory=list)
+
+    @property
+    def how(self) -> str:
+        ways = ["" if self.certain else "began while it was there"] if self.in_prompt else ["by recall only"]
+        return "".join(f" ({way})" for way in ways if way)
 
 
 @dataclass(slots=True)
@@ -62,9 +71,11 @@ class Traced:
                 yield f"  left  {_told(life.left)}"
         if self.exposed:
             yield ""
-            yield "Sessions that had it in their prompt:"
+            yield "Sessions that it reached:"
             for one in self.exposed:
-                yield f"  {one.session}{'' if one.certain else ' (began while it was there)'}"
+                yield f"  {one.session}{one.how}"
+                for question in one.recalled_for:
+                    yield f"    recalled for: {_short(question)}"
                 for sentence in one.wrote:
                     yield f"    {sentence}"
         yield ""
@@ -85,7 +96,14 @@ class Traced:
                 for life in self.lives
             ],
             "sessions": [
-                {"session": one.session, "certain": one.certain, "wrote": one.wrote} for one in self.exposed
+                {
+                    "session": one.session,
+                    "in_prompt": one.in_prompt,
+                    "certain": one.certain,
+                    "recalled_for": one.recalled_for,
+                    "wrote": one.wrote,
+                }
+                for one in self.exposed
             ],
             "command": self.command,
         }
@@ -160,8 +178,9 @@ def _holding(path: str, data: bytes, needle: str) -> dict[EntryKey, str]:
 
 
 def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
-    """Sessions whose prompt carried the text: by the block on record, else by when they began."""
+    """Sessions that the text reached, oldest first; by the block on record, else by when they began."""
     in_prompt = [life for life in lives if life.path.startswith("memories/")]
+    recalled = _recalled(bundle, lives)
     found = []
     for state in reversed(bundle.sessions.all()):
         blocks = _blocks(state)
@@ -173,8 +192,24 @@ def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
                 life.came.at <= started and (life.left is None or started < life.left.at)
                 for life in in_prompt
             )
-        if exposed:
-            found.append(Exposed(state.id, bool(blocks), _wrote(bundle, state.id)))
+        questions = recalled.get(state.id, [])
+        if exposed or questions:
+            found.append(
+                Exposed(state.id, exposed, exposed and bool(blocks), questions, _wrote(bundle, state.id))
+            )
+    return found
+
+
+def _recalled(bundle: Bundle, lives: list[Life]) -> dict[str, list[str]]:
+    """The questions for which each session was shown the text."""
+    entries = {life.key for life in lives if life.key.space in ("§", "event")}
+    files = {life.path for life in lives if life.key.space not in ("§", "event")}
+    found: dict[str, list[str]] = {}
+    for one in RecallLog(bundle).read():
+        if any(key in entries or path in files for path, key in one.shown):
+            questions = found.setdefault(one.session, [])
+            if one.question not in questions:
+                questions.append(one.question)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,9 @@ from gitmem.memory.creation import create
 from gitmem.memory.links import Links
 from gitmem.memory.prefetch import Prefetch
 from gitmem.memory.recall import Recalled
+from gitmem.memory.recalllog import RecallLog
 from gitmem.memory.summarizer import ExtractiveSummarizer, Passage
+from gitmem.memory.trace import trace
 from gitmem.safety.fence import sanitize
 
 from tests.memory.support_index import Clock, bare_bundle, concept, curated, graft, part
@@ -209,15 +210,24 @@ def test_poison_does_not_reach_a_prompt(tmp_path: Path) -> None:
 
 
 def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
-    """One line for each recall: which session was shown what."""
+    """One line for each recall, which `trace` reads; a line that is no good is passed over."""
     made, _ = create(str(tmp_path / "b"), config=Config(machine="laptop", recall_log=True), clock=Clock())
     made.record_observation("The gateway port is 8080", session="s1")
-    assert context(made, "gateway port", session="s2")
-    (line,) = (Path(made.state_dir) / "recall.log").read_text().splitlines()
-    noted = json.loads(line)
-    assert ("s2", made.tip) == (noted["session"], noted["commit"])
-    assert "event" == noted["shown"][0]["space"]
+    with made.session("s2"):
+        assert context(made, "what is the gateway port", session="s2")
+    log = Path(made.state_dir) / "recall.log"
+    log.write_text("no JSON\n[1]\n" + log.read_text())
+    (noted,) = RecallLog(made).read()
+    assert ("s2", "what is the gateway port") == (noted.session, noted.question)
+    (exposed,) = [one for one in trace(made, "gateway port").exposed if one.session == "s2"]
+    assert (["what is the gateway port"], False) == (exposed.recalled_for, exposed.in_prompt)
     made.index.close()
+
+
+def test_without_the_setting_nothing_is_noted(bundle: Bundle) -> None:
+    """A log of questions is nobody's business unless somebody asked for it."""
+    assert context(bundle, "disk of the server")
+    assert [] == list(RecallLog(bundle).read())
 
 
 # --- prefetch ---------------------------------------------------------------------------------------------
