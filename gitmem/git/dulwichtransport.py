@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import socket
 import subprocess
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.git.objects import Oid
+from gitmem.git.patience import in_time
 from gitmem.git.refs import BRANCH
 from gitmem.git.transport import (
     INCOMING,
@@ -62,8 +62,8 @@ class DulwichTransport:
                 return int(write.write(data))
 
             try:
-                with self._patience(client):
-                    client.fetch_pack(path, wants, _Walker(store, haves), take)
+                walker = _Walker(store, haves)
+                in_time(client, self._timeout, lambda: client.fetch_pack(path, wants, walker, take))
             except BaseException:
                 abort()
                 raise
@@ -122,13 +122,18 @@ class DulwichTransport:
             return {update.ref.encode(): (update.new or _ZERO.decode()).encode() for update in updates}
 
         try:
-            with self._patience(client):
-                result = client.send_pack(path, update_refs, store.generate_pack_data)
+            result = in_time(
+                client,
+                self._timeout,
+                lambda: client.send_pack(path, update_refs, store.generate_pack_data),
+            )
         except Exception as error:
             raise self._error(url, error) from error
         finally:
             store.close()
-        failed = {ref: status for ref, status in (getattr(result, "ref_status", None) or {}).items() if status}
+        failed = {
+            ref: status for ref, status in (getattr(result, "ref_status", None) or {}).items() if status
+        }
         for status in failed.values():
             if "declined" in str(status):
                 raise RemoteError(f"{shown_url(url)} refused the push: {_printable(str(status))}")
@@ -146,35 +151,11 @@ class DulwichTransport:
                 client, path = get_transport_and_path(url, username=login[0], password=login[1])
         return client, path
 
-    @contextlib.contextmanager
-    def _patience(self, client: Any) -> Iterator[None]:
-        """Sockets that are opened in here wait so long for an answer, and are closed whatever happens.
-
-        dulwich has no setting for the one, and forgets the other where it fails.
-        """
-        opened: list[Any] = []
-        pool = getattr(client, "pool_manager", None)
-        if pool is not None:
-            pool.request = _noting(pool.request, opened.append)
-        elif hasattr(client, "_connect"):
-            client._connect = _noting(client._connect, lambda made: opened.append(made[0]))
-        before = socket.getdefaulttimeout()
-        socket.setdefaulttimeout(self._timeout)
-        try:
-            yield
-        finally:
-            socket.setdefaulttimeout(before)
-            for one in opened:
-                with contextlib.suppress(Exception):  # it may be closed already, or broken
-                    one.close()
-            if pool is not None:
-                pool.clear()
-
     def _error(self, url: str, error: BaseException) -> RemoteError:
         for cause in _causes(error):
             if isinstance(cause, TimeoutError) or "timed out" in str(cause):
                 return RemoteError(
-                    f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
+                    f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
                 )
             for kind, told in _KNOWN:
                 if isinstance(cause, kind):
@@ -194,15 +175,6 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
 
 def _printable(text: str) -> str:
     return "".join(char for char in text if char.isprintable())[:300]
-
-
-def _noting(call: Callable[..., Any], note: Callable[[Any], object]) -> Callable[..., Any]:
-    def noted(*arguments: Any, **options: Any) -> Any:
-        made = call(*arguments, **options)
-        note(made)
-        return made
-
-    return noted
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -109,7 +109,7 @@ class GitTransport:
                 if not isinstance(error, subprocess.TimeoutExpired):
                     raise
                 raise RemoteError(
-                    f"{shown_url(url)} did not answer in {self._timeout:.0f} seconds: try again later."
+                    f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
                 ) from None
         return process.returncode, out, complaint
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,15 @@ from gitmem.memory.sync import Sync
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git
 from tests.memory.conftest import Clock
-from tests.servers.local import HOST, Link, free_port, git_daemon, http_backend, silent_server
+from tests.servers.local import (
+    HOST,
+    Link,
+    dripping_server,
+    free_port,
+    git_daemon,
+    http_backend,
+    silent_server,
+)
 
 _POINTS = 50
 
@@ -169,7 +178,34 @@ def test_a_silent_server_is_not_waited_for(daemon: Ground, scheme: str, transpor
     with silent_server() as port:
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match="did not answer"):
-            Sync(bundle, dict(os.environ), timeout=1, prefer=transport).run()
+            Sync(bundle, dict(os.environ), timeout=0.3, prefer=transport).run()
+    assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+    bundle.repository.store.close()
+
+
+_DRIPS = {
+    "refs": ("git", b"ff00"),
+    "headers": ("http", b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "body": (
+        "http",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\r\nff00",
+    ),
+}
+
+
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+@pytest.mark.parametrize("where", _DRIPS)
+def test_a_dripping_server_is_not_waited_for(daemon: Ground, where: str, transport: str) -> None:
+    """A server that sends a byte now and then is given up when the time is over, and nothing is left open."""
+    scheme, first = _DRIPS[where]
+    bundle = daemon.bundle()
+    before = threading.active_count()
+    with dripping_server(first) as port:
+        Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
+        with pytest.raises(RemoteError, match=r"did not answer in 0\.3 seconds"):
+            Sync(bundle, dict(os.environ), timeout=0.3, prefer=transport).run()
+        assert "gitmem-transport" not in {thread.name for thread in threading.enumerate()}
+    assert before == threading.active_count()
     assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
     bundle.repository.store.close()
 

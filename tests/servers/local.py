@@ -132,6 +132,38 @@ def silent_server() -> Iterator[int]:
 
 
 @contextlib.contextmanager
+def dripping_server(first: bytes) -> Iterator[int]:
+    """A server that answers with `first` and then a byte now and then, for ever; gives its port."""
+    stop = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.recv(4096)
+            connection.sendall(first)
+            while not stop.wait(0.05):
+                connection.sendall(b"0")
+
+    def serve(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threads.append(threading.Thread(target=drip, args=(listener.accept()[0],)))
+                threads[-1].start()
+
+    threads: list[threading.Thread] = []
+    with socket.create_server((HOST, 0)) as listener:
+        serving = threading.Thread(target=serve, args=(listener,))
+        serving.start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            stop.set()
+            listener.shutdown(socket.SHUT_RDWR)
+            serving.join()
+            for thread in threads:
+                thread.join()
+
+
+@contextlib.contextmanager
 def http_backend(root: Path, *, login: tuple[str, str] | None = None) -> Iterator[int]:
     """`git http-backend` behind the standard library's web server; gives its port."""
     expected = "Basic " + base64.b64encode(":".join(login).encode()).decode() if login else ""
