@@ -131,8 +131,6 @@ class GitMem(Contender):
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         home = Home(self.home)
-        with open(home.config, "w", encoding="utf-8") as file:
-            file.write("memory:\n  memory_char_limit: 20000\n")
         install(home, dict(os.environ))
         bundle = open_bundle(home, dict(os.environ))
         publish(
@@ -232,7 +230,7 @@ class Session:
         contender.call("system_prompt_block", number, provider.system_prompt_block)
         contender.call("on_turn_start", number, lambda: provider.on_turn_start(number, question))
         contender.call("prefetch, a new question", number, lambda: provider.prefetch(question))
-        fact = f"Fact {number}: {question[:60]}"
+        fact = f"{number}: {question[22:36]}"  # MEMORY.md of Hermes has room for 2,200 characters
         append_entry(os.path.join(contender.home, "memories"), fact)
         contender.call("on_memory_write", number, lambda: _write(provider, fact, session))
         contender.settle()
@@ -241,7 +239,7 @@ class Session:
         contender.call("handle_tool_call, search", number, lambda: provider.handle_tool_call(name, arguments))
         contender.settle()
         for what, (keeper, given) in contender.keeps.items():
-            text = f"Of {what}: {question[22:]}"
+            text = f"{what} {number}: {question[22:36]}"
             kept = {**given, "text": text, "content": text}
             hook = f"handle_tool_call, {what}"
             contender.call(hook, number, partial(provider.handle_tool_call, keeper, kept))

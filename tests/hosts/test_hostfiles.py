@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -368,6 +369,18 @@ def test_a_file_that_is_not_utf8_is_left_alone(home: HermesHome, begin: Begin) -
     assert ["Likes tea"] == home.curated("user")
     provider.system_prompt_block()
     assert 1 == sum("not UTF-8" in line for line in provider.warned)
+
+
+def test_a_damaged_note_of_what_was_agreed_removes_nothing(home: HermesHome, begin: Begin) -> None:
+    """It is made anew: entries of both sides stay."""
+    home.write("alpha", "beta")
+    begin("s1").shutdown()
+    Path(home.home.git_dir, "gitmem/host/MEMORY.md").write_bytes(b"\xff\xfe")
+    bundle = home.bundle()
+    bundle.curated.add("gamma", origin=bundle.origin())
+    provider = begin("s2")
+    assert {"alpha", "beta", "gamma"} == set(home.entries()) == set(home.curated())
+    assert [] == provider.warned
 
 
 def test_a_link_stays_a_link(home: HermesHome, begin: Begin) -> None:

@@ -113,6 +113,42 @@ def test_a_failed_start_leaves_hooks_that_do_nothing(
     assert provider.error in Path(bare_home.home.trouble).read_text()
 
 
+def _with_broken_packs(home: HermesHome) -> None:
+    for pack in Path(home.home.git_dir, "objects/pack").glob("*.pack"):
+        pack.chmod(0o644)
+        pack.write_bytes(b"garbage")
+
+
+def _on_a_missing_commit(home: HermesHome) -> None:
+    Path(home.home.git_dir, "refs/heads/main").write_text("1" * 40 + "\n")
+
+
+def _in_a_merge(home: HermesHome) -> None:
+    Path(home.home.git_dir, "MERGE_HEAD").write_text("1" * 40 + "\n")
+
+
+@pytest.mark.parametrize("harm", [_with_broken_packs, _on_a_missing_commit, _in_a_merge])
+def test_a_store_that_takes_nothing_is_told_once(
+    bare_home: HermesHome, harm: Callable[[HermesHome], None]
+) -> None:
+    """It opens, and fails later: one line all the same, and the journal has what was said."""
+    bare_home.install()
+    harm(bare_home)
+    provider = Driver()
+    provider.initialize("s1", hermes_home=str(bare_home.path), warning_callback=provider.warned.append)
+    for number in range(2):
+        turn(provider, [], f"turn {number}", "ok")
+        provider.prefetch("hello")
+        provider.handle_tool_call("gitmem_history", {"action": "log"})
+        provider.on_pre_compress([user("I prefer tabs.")] * 10)
+        provider.on_session_end([])
+        provider.settle()
+    provider.shutdown()
+    assert 1 == len(provider.warned), provider.warned
+    assert "bug" not in provider.warned[0]
+    assert 2 <= pending_count(os.path.join(bare_home.home.git_dir, "gitmem/journal"))
+
+
 def test_a_bundle_that_is_in_use_blocks_no_hook(
     home: HermesHome, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -301,6 +301,10 @@ class HostFiles:
 
     def _agreed(self, target: Target) -> _Agreed:
         data = read_file(os.path.join(self._directory, NAMES[target]))
+        if data is not None and not _is_text(
+            data
+        ):  # damaged: as if the two had never agreed, nothing is removed
+            data = None
         state = self._state().get(target)
         known = state if isinstance(state, dict) else {}
         omitted, used = known.get("omitted"), known.get("used")
@@ -351,6 +355,14 @@ class HostFiles:
             yield
         finally:
             lock.release()
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _stamp(path: str) -> tuple[int, ...]:

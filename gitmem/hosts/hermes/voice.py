@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections import deque
 
 from gitmem.errors import GitMemError
 
 _LOG = logging.getLogger("gitmem")
+# What waits grows from turn to turn; that it grew is no news.
+_COUNTED = re.compile(r"\d+ events? waits?\b")
 
 
 class Voice:
@@ -23,8 +26,9 @@ class Voice:
     def tell(self, text: str) -> None:
         """Say this at the next hook on the agent's thread, unless it was said before."""
         line = " ".join(text.split())
-        if line and line not in self._told:
-            self._told.add(line)
+        heard = _COUNTED.sub("", line)
+        if line and heard not in self._told:
+            self._told.add(heard)
             self._waiting.append(line)
             _LOG.info("%s", line)
 
