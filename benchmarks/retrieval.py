@@ -170,13 +170,11 @@ def plain_fts(conversation: Conversation, *, by_turn: bool = False) -> Ask:
 def hermes_okf(conversation: Conversation, root: str) -> Ask:
     """hermes-okf's SearchIndex over one concept a session."""
     from hermes_okf.bundle import OKFBundle
-    from hermes_okf.concept import Concept
     from hermes_okf.search import SearchIndex
 
     bundle = OKFBundle(root)
     for talk in conversation.talks:
-        concept = Concept(type="Session", title=f"Session {talk.number}", description="", body=talk.text)
-        bundle.write_concept(f"sessions/s{talk.number}", concept)
+        bundle.write_concept(f"sessions/s{talk.number}", talk.text, type="Session")
     index = SearchIndex(bundle)
 
     def ask(question: str) -> tuple[list[int], list[set[str]]]:

@@ -12,6 +12,7 @@ from gitmem import __version__
 from gitmem.errors import InvalidContent
 from gitmem.memory.edits import Edits
 from gitmem.memory.retractions import Retracted
+from gitmem.memory.templates import fill
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile
@@ -271,9 +272,10 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
 
     path = layout.decision(text, event.at, taken, event.id)
     rationale = event.fields.get("rationale", "").strip()
-    concept = Concept.new(
-        layout.DECISION,
-        f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
+    concept = fill(
+        "concept",
+        type=layout.DECISION,
+        body=f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
         title=cut(text.partition("\n")[0], 120),
         tags=_tags(event.fields.get("tags", "")),
         session=event.session or info.id,
@@ -293,7 +295,7 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
         return path
     data = edits.read(path)
     if data is None:
-        concept = Concept.new(layout.TOOL, "", title=name, name=name, generated=_generated(at))
+        concept = fill("concept", type=layout.TOOL, title=name, name=name, generated=_generated(at))
     else:
         concept = Concept.parse(data, path)
     if description and concept.meta.get("description") != description:
