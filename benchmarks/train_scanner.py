@@ -52,7 +52,7 @@ EPOCHS = 24
 RATE = 0.5
 DECAY = 2e-5
 TEMPLATE_WEIGHT = 0.25  # a template's attack beside a real one
-THRESHOLD = 3.75
+THRESHOLD = 4.0
 
 Row = dict[str, Any]
 Vector = list[tuple[int, float]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -28,7 +29,20 @@ def guard(event, arguments):
 sys.addaudithook(guard)
 """
 
-CLI = GUARD + "from gitmem.cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
+# Commands one after the other in one process: a list of [arguments, what is fed to them] in JSON.
+CLI = (
+    GUARD
+    + """
+import io, json, types
+from gitmem.cli.main import main
+
+for arguments, feed in json.loads(sys.argv[1]):
+    sys.stdin = types.SimpleNamespace(buffer=io.BytesIO(feed.encode()), isatty=lambda: False)
+    code = main(arguments)
+    if code:
+        sys.exit(f"{arguments} ended with {code}")
+"""
+)
 
 PYTHON = (
     GUARD
@@ -54,11 +68,10 @@ print("fine")
 )
 
 
-def run(script: str, tmp_path: Path, *arguments: str, feed: str = "") -> subprocess.CompletedProcess[str]:
+def run(script: str, tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        input=feed,
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -106,14 +119,13 @@ def test_a_whole_session_on_the_command_line_opens_no_socket(tmp_path: Path) -> 
         (("-C", "mem", "status", "--config"), ""),
         (("-C", "mem", "verify"), ""),
     ]
-    for command, feed in commands:
-        done = run(CLI, tmp_path, *command, feed=feed)
-        assert (done.returncode, done.stderr) == (0, ""), (command, done)
+    done = run(CLI, tmp_path, json.dumps(commands))
+    assert (done.returncode, done.stderr) == (0, "")
     assert "from outside" in (tmp_path / "mem/log.md").read_text()
 
 
 def test_a_python_session_opens_no_socket(tmp_path: Path) -> None:
     """With compression and the distiller at the end, by the rules."""
-    assert run(CLI, tmp_path, "init", "mem").returncode == 0
+    assert run(CLI, tmp_path, json.dumps([[["init", "mem"], ""]])).returncode == 0
     done = run(PYTHON, tmp_path, "mem")
     assert (done.stdout, done.stderr, done.returncode) == ("fine\n", "", 0)

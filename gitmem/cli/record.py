@@ -83,13 +83,15 @@ def tool_call(app: App, name: str, given: str, result: str, session: str, as_jso
 
 
 @record.command()
-@click.option("--user", required=True, help="What the person said.")
-@click.option("--assistant", required=True, help="What the agent answered.")
+@click.option("--user", default="", help="What the person said.")
+@click.option("--assistant", default="", help="What the agent answered.")
 @_session
 @json_option
 @pass_app
 def turn(app: App, user: str, assistant: str, session: str, as_json: bool) -> None:
-    """Record one turn of a conversation."""
+    """Record one turn of a conversation, or one side of it."""
+    if not user.strip() and not assistant.strip():
+        raise UsageError("A turn needs --user, --assistant, or both.")
     _one(app, as_json, session, "turn", user=user, assistant=assistant)
 
 
@@ -103,9 +105,8 @@ def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     from gitmem.memory.sessions import add_user_profile
 
     bundle = app.writing_bundle
-    done = add_user_profile(
-        bundle, text, origin=bundle.origin(session=session or app.session), by_person=True
-    )
+    origin = bundle.origin(session=session or app.session)
+    done = add_user_profile(bundle, text, origin=origin, by_person=sys.stdin.isatty())
     commit = done.published.commit.oid if done.published else bundle.tip
     if as_json:
         app.out.json({"commit": commit, "changed": done.published is not None, "held": list(done.held)})

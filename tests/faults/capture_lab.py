@@ -182,10 +182,10 @@ def kill_randomly(root: Path, kills: str, seed: str) -> None:
     print(len(ledger.read()), "acknowledged")
 
 
-def kill_each(root: Path, every: str) -> None:
-    """A flush dies at its n-th change of the disk, for every n, the journal's own included."""
+def kill_each(root: Path, every: str, step: str = "1") -> None:
+    """A flush dies at its n-th change of the disk, the journal's own included, for every n, or every third."""
     ledger = Ledger(root.parent / "ledger")
-    for number in range(1, 500):
+    for number in range(1, 500, int(step)):
         prepare(root)
         ledger.path.write_bytes(b"")
 
@@ -210,10 +210,10 @@ def kill_each(root: Path, every: str) -> None:
     raise AssertionError("the flush never came to an end")
 
 
-def kill_recovery(root: Path, every: str) -> None:
+def kill_recovery(root: Path, every: str, step: str = "1") -> None:
     """The start that recovers a journal dies at every moment; the next one finds each event, once."""
     ledger = Ledger(root.parent / "ledger")
-    for number in range(1, 500):
+    for number in range(1, 500, int(step)):
         prepare(root)
         ledger.path.write_bytes(b"")
 
@@ -245,10 +245,10 @@ def kill_recovery(root: Path, every: str) -> None:
             return
 
 
-def full_disk(root: Path, how: str, every: str) -> None:
-    """The n-th change of the disk during a flush fails with ENOSPC, for every n."""
+def full_disk(root: Path, how: str, every: str, step: str = "1") -> None:
+    """The n-th change of the disk during a flush fails with ENOSPC, for every n, or every third."""
     ledger = Ledger(root.parent / "ledger")
-    for number in range(1, 500):
+    for number in range(1, 500, int(step)):
         prepare(root)
         ledger.path.write_bytes(b"")
 

@@ -389,7 +389,7 @@ EVENTS = st.lists(
 MAIN_FIELD = {"observation": "content", "decision": "decision", "tool_call": "tool_name", "turn": "user"}
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=EVENTS, session=WORDS)
 def test_no_event_that_is_taken_in_stops_a_flush(
     bundle: Bundle, events: list[tuple[str, str, dict[str, Any]]], session: str

@@ -191,6 +191,14 @@ def test_a_profile_fact_passes_the_door(bundle: Bundle) -> None:
     assert key.encode() not in data
 
 
+def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[..., Bundle]) -> None:
+    """`user_profile_enabled: false` holds for the daily profile too."""
+    bundle = make_bundle(user_profile_enabled=False)
+    with pytest.raises(UsageError, match="switched off"):
+        add_user_profile(bundle, "likes oolong", origin=bundle.origin())
+    assert [] == bundle.list_concepts("hermes")
+
+
 def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Bundle) -> None:
     """A revert retracts it: an agent can not bring it back, a person can."""
     add_user_profile(bundle, "likes oolong", origin=bundle.origin(session="s1"))

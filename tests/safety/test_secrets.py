@@ -261,7 +261,7 @@ TANGLES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=4)), max_size=20).map("
 
 
 @given(TANGLES)
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_redaction_is_idempotent(text: str) -> None:
     """Redacting the result changes nothing; no text raises; spans are apart and inside."""
     found = find(text)
@@ -324,5 +324,5 @@ def test_importing_compiles_nothing() -> None:
 
 def test_no_shape_takes_more_than_linear_time() -> None:
     """Twenty times the text takes about twenty times the time; a square would be four hundred."""
-    for text in adversarial()[::11]:
+    for text in adversarial()[::31]:
         assert growth(find, text) < 100, text[:24]
