@@ -78,6 +78,18 @@ def set_merge_driver(repository: Repository, command: str) -> None:
     config.write_to_path(path)
 
 
+def has_merge_driver(repository: Repository) -> bool:
+    """Whether the repository says how plain git merges files of a bundle."""
+    from dulwich.config import ConfigFile
+
+    path = os.path.join(repository.git_dir, "config")
+    try:
+        driver: bytes = ConfigFile.from_path(path).get((b"merge", b"gitmem"), b"driver")
+    except (KeyError, OSError, ValueError):
+        return False
+    return bool(driver)
+
+
 def _differs(value: str, wanted: str) -> bool:
     if wanted == "false":
         return value.lower() not in _FALSE

@@ -111,6 +111,24 @@ _CONFIG = """[core]
 # outrank whatever a `.gitattributes` that came from elsewhere might say.
 _ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n"
 
+
+def has_attributes(repository: Repository) -> bool:
+    """Whether `info/attributes` ends with ours, so that nothing outranks them."""
+    path = os.path.join(repository.git_dir, "info", "attributes")
+    return (read_file(path) or b"").decode("utf-8", "replace").endswith(_ATTRIBUTES)
+
+
+def write_attributes(repository: Repository) -> None:
+    """Put our attributes at the end of `info/attributes`: there they outrank what stands before."""
+    path = os.path.join(repository.git_dir, "info", "attributes")
+    before = (read_file(path) or b"").decode("utf-8", "surrogateescape")
+    between = "" if not before or before.endswith("\n") else "\n"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.makedirs(repository.scratch, exist_ok=True)
+    data = (before + between + _ATTRIBUTES).encode("utf-8", "surrogateescape")
+    replace_file(path, data, scratch=repository.scratch)
+
+
 _EXCLUDE = f"{TEMPORARY}*\n"
 
 

@@ -15,6 +15,7 @@ from gitmem.git.files import read_file
 from gitmem.git.message import Message
 from gitmem.git.objects import FILE
 from gitmem.git.refs import BRANCH
+from gitmem.git.setup import has_attributes, write_attributes
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, pages
 
@@ -47,11 +48,13 @@ class Diagnosis:
 
     def run(self) -> Iterator[Problem]:
         """Every problem found; one that stops a check is told and does not stop the next."""
+        told: set[str] = set()
         for check in (
             self._disk,
             self._interrupted,
             self._locks,
             self._head,
+            self._conflicts,
             self._format,
             self._index,
             self._hand_edits,
@@ -64,9 +67,12 @@ class Diagnosis:
             self._flagged,
         ):
             try:
-                yield from check()
+                for problem in check():
+                    told.add(problem.what)
+                    yield problem
             except GitMemError as error:
-                yield Problem("unreadable", str(error), error.hint or "Run `gitmem verify`.")
+                if str(error) not in told:  # a merge under way stops more than one check
+                    yield Problem("unreadable", str(error), error.hint or "Run `gitmem verify`.")
 
     # The disk and its locks
 
@@ -129,12 +135,36 @@ class Diagnosis:
         try:
             self._repository.refuse_if_busy()
         except GitMemError as error:
-            yield Problem("head", str(error), "Until then gitmem reads, and commits nothing.")
+            if self._repository.refs.read("MERGE_HEAD") is not None and shutil.which("git"):
+                remedy = "`gitmem doctor --fix` takes git's merge back and merges entry by entry instead."
+                yield Problem("head", str(error), remedy, fix=self._finish_merge)
+            else:
+                yield Problem("head", str(error), "Until then gitmem reads, and commits nothing.")
         if self._repository.tip() is None:
             yield Problem(
                 "branch",
                 "The branch main is gone.",
                 "Find its last commit with `git reflog`, then `git branch main COMMIT`.",
+            )
+
+    def _finish_merge(self) -> str:
+        from gitmem.memory.conflicts import finish_merge
+
+        finish_merge(self._bundle)
+        return "Both sides are merged, entry by entry."
+
+    def _conflicts(self) -> Iterator[Problem]:
+        from gitmem.memory.conflicts import broken_files, mend_files
+
+        if self._repository.tip() is None:
+            return
+        broken = broken_files(self._bundle)
+        if broken:
+            yield Problem(
+                "conflict",
+                f"A merge by plain git left conflict markers or a broken file: {_few(sorted(broken))}.",
+                "`gitmem doctor --fix` merges both sides again, entry by entry.",
+                fix=lambda: mend_files(self._bundle, broken),
             )
 
     def _format(self) -> Iterator[Problem]:
@@ -302,6 +332,20 @@ class Diagnosis:
                 'Add a line `gitmem hook NAME "$@" || exit` to each, for gitmem to check commits.',
                 serious=False,
             )
+
+        if not has_attributes(self._repository) or not localconfig.has_merge_driver(self._repository):
+            yield Problem(
+                "merge driver",
+                "Plain `git pull` does not know how to merge a bundle: attributes or merge driver are missing.",
+                "`gitmem doctor --fix` puts them in place; `gitmem sync` needs neither.",
+                serious=False,
+                fix=self._put_merge_driver,
+            )
+
+    def _put_merge_driver(self) -> str:
+        write_attributes(self._repository)
+        self._install_hooks()
+        return "Plain git merges entry by entry from now on."
 
     def _put_hooks(self) -> str:
         self._install_hooks()

@@ -19,6 +19,8 @@ from gitmem.okf.merge import Retracted, beside, merge_file
 if TYPE_CHECKING:
     from gitmem.git.tree import TreeChange
 
+MERGE_EMAIL = "merge@gitmem"
+"""Of the author of every merge that gitmem makes, on whatever machine."""
 _RETRACTIONS = "retractions/"
 _DEEPEST = 8
 
@@ -45,6 +47,11 @@ def merge_commits(
         )
     base = _folded(repository, bases, depth=0)
     return merge_trees(base, repository.tree(ours), repository.tree(theirs))
+
+
+def base_of(repository: Repository, ours: Oid, theirs: Oid) -> Tree:
+    """What two commits came from, as one tree."""
+    return _folded(repository, merge_bases(repository, ours, theirs), depth=0)
 
 
 def _folded(repository: Repository, bases: list[Oid], depth: int) -> Tree:
@@ -135,4 +142,4 @@ def merge_message(ours: Oid, theirs: Oid) -> Message:
 def merge_author(repository: Repository, ours: Oid, theirs: Oid) -> Person:
     """A fixed name and the later parent's moment: nothing of the machine enters a merge."""
     moment = max(repository.store.commit(oid).committer.time for oid in (ours, theirs))
-    return Person("gitmem", "merge@gitmem", moment)
+    return Person("gitmem", MERGE_EMAIL, moment)

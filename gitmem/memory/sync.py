@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, InvalidContent, UsageError
-from gitmem.git.ancestry import is_ancestor, merge_bases, only_in
+from gitmem.git.ancestry import is_ancestor, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.remotes import Remote, Remotes
@@ -31,7 +31,6 @@ from gitmem.okf import paths
 # Most syncs find nothing new: what only others need is imported where it is used.
 
 if TYPE_CHECKING:
-    from gitmem.git.transaction import Draft
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
@@ -165,6 +164,7 @@ class Sync:
         allow_unrelated: bool,
     ) -> None:
         from gitmem.memory.incoming import Checked, check_incoming, check_snapshots
+        from gitmem.memory.joining import join
         from gitmem.memory.merging import merge_commits
 
         main = fetched.main
@@ -198,7 +198,7 @@ class Sync:
         self._repository.store.remember_commits_of(room.store)
         if fresh:
             before = self._repository.tree(tip)
-            self._merge(main, allow_unrelated=allow_unrelated)
+            join(self._bundle, main, allow_unrelated=allow_unrelated)
             self._keep_what_was_taken(before)
             self._hold(checked.flagged, done)
             done.came += self._bundle.history.between_trees(before, self._bundle.tree())
@@ -214,35 +214,6 @@ class Sync:
             f"`gitmem remote forget {remote.name}` and `gitmem sync {remote.name}`; to leave it alone run "
             f"`gitmem remote remove {remote.name}`."
         )
-
-    def _merge(self, theirs: Oid, *, allow_unrelated: bool) -> None:
-        """Join their commit with the present tip, as a fast-forward or as the merge commit."""
-        from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
-        from gitmem.memory.merging import merge_author, merge_commits, merge_message
-
-        repository = self._repository
-
-        def plan(ours_tree: Tree) -> Draft | None:
-            ours = self._bundle.tip
-            bases = merge_bases(repository, ours, theirs)
-            if bases == [theirs]:
-                return None
-            who = merge_author(repository, ours, theirs)
-            if bases == [ours]:
-                wanted = repository.tree(theirs)
-                forward = {change.path: change.new for change in ours_tree.changes(wanted)}
-                return Draft(forward, merge_message(ours, theirs), who, who, adopts=theirs)
-            edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
-            return Draft(edits.finished(), merge_message(ours, theirs), who, who, merges=theirs)
-
-        for _ in range(20):
-            try:
-                publish(repository, plan, purpose="sync")
-            except HandEditsInTheWay as stop:
-                self._bundle.take_in(stop.edits)
-            else:
-                return
-        raise InvalidContent("A file keeps changing under our hands: close the program that edits it.")
 
     # After the merge
 
