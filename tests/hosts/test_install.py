@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
 import json
 import os
 import re
@@ -216,6 +218,57 @@ def test_status_names_each_pitfall(
     link.unlink()
     git_dir.rename(link)
     assert "hermes backup" in problems(shell)["backup"]
+
+
+# --- hermes gitmem ---------------------------------------------------------------------------------------
+
+
+def through_hermes(home: HermesHome, *words: str) -> int:
+    """What Hermes does with `hermes gitmem ...`; the exit code."""
+    spec = importlib.util.spec_from_file_location("shim_cli", os.path.join(home.home.shim, "cli.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    shim = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shim)
+    parser = argparse.ArgumentParser()
+    shim.register_cli(parser)
+    given = parser.parse_args(list(words))
+    with pytest.raises(SystemExit) as ended:
+        given.func(given)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_every_command_through_hermes(
+    home: HermesHome,
+    begin: Begin,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On the bundle of the home that Hermes runs for, wherever one stands; the exit code is the command's own."""
+    monkeypatch.chdir(tmp_path)
+    home.write("Deploys run with make")
+    provider = begin("s1")
+    provider.sync_turn("how do we deploy?", "with make", session_id="s1", messages=[])
+    provider.shutdown()
+    for words, told in (
+        (["log"], "1 turn"),
+        (["diff", "--session", "s1"], "how do we deploy?"),
+        (["blame", "memories/MEMORY.md"], "Deploys run with make"),
+        (["search", "deploy"], "with make"),
+        (["status"], home.home.bundle),
+        (["snapshot", "good"], "good"),
+        (["revert", "--session", "s1"], "how do we deploy?"),
+        (["restore", "good"], ""),
+        (["verify"], "Whole."),
+        (["sync", "status"], ""),
+    ):
+        capsys.readouterr()
+        assert 0 == through_hermes(home, *words), words
+        assert told in capsys.readouterr().out
+    assert 2 == through_hermes(home, "no-such-command")
+    assert 1 == through_hermes(home, "show", "no-such-commit")
 
 
 # --- commands reach the host -----------------------------------------------------------------------------

@@ -124,3 +124,33 @@ def test_a_provider_that_is_dropped_leaves_no_thread(recalls: Recalls) -> None:
     while thread in threading.enumerate() and time.monotonic() < end:
         time.sleep(0.01)
     assert thread not in threading.enumerate()
+
+
+def test_a_lookup_that_takes_long_is_waited_for_once(
+    recalls: Recalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn begins without it; the next one does not wait for the same again, and a later one has it."""
+    monkeypatch.setattr("gitmem.hosts.hermes.recall._PATIENCE", 0.1)
+    recall = recalls()
+    hold = threading.Event()
+    lookup = recall._lookup
+
+    def slow(query: str) -> str:
+        hold.wait(20)
+        return lookup(query)
+
+    monkeypatch.setattr(recall._prefetch, "_recall", slow)
+    assert "" == recall.prefetch("which database for billing?")
+    waited: list[float] = []
+    settle = recall._prefetch.settle
+
+    def watched(seconds: float) -> bool:
+        waited.append(seconds)
+        return settle(seconds)
+
+    monkeypatch.setattr(recall._prefetch, "settle", watched)
+    assert "" == recall.prefetch("which port has the staging server?")
+    assert [0.01] == waited
+    hold.set()
+    assert settle(10)
+    assert "8443" in recall.prefetch("staging server port?")

@@ -23,13 +23,14 @@ def use(provider: Driver, name: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 def test_remember_a_decision_and_a_fact(home: HermesHome, begin: Begin) -> None:
-    """With reason and source in the commit; a fact is in the agent's own file at once."""
+    """With reason and source in the commit; a fact is in the agent's own file right after."""
     provider = begin("s1")
     assert use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL", reason="joins")["success"]
     kept = use(
         provider, "gitmem_remember", kind="memory", text="CI runs on Fridays", reason="told so", source="ada"
     )
     assert kept["success"]
+    provider.settle()
     assert ["CI runs on Fridays"] == home.entries()
     entry = next(one for one in home.log() if one.kind == "memory")
     assert ("s1", "told so", "ada") == (entry.session, entry.first("Reason"), entry.first("Source"))

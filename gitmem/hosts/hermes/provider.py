@@ -364,7 +364,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return tools.refuse(tool_name, "this session is over")
         call = tools.Tools(keeper, session)
         done = worker.submit(lambda: call.run(tool_name, arguments))
-        if tool_name in tools.JOURNALING:
+        if tool_name in tools.KEEPING:
             self._flush_soon("explicit")
         try:
             return done.result(_TOOL_WAIT)

@@ -45,8 +45,11 @@ class Recall:
             return ""
         words = _words(query)
         if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
+            # Behind a lookup that takes this long (the index of a large memory is being made) nobody waits again.
+            idle = self._prefetch.settle(_PATIENCE / 10)
             self._prepare(words, query)
-            self._prefetch.settle(_PATIENCE)
+            if idle:
+                self._prefetch.settle(_PATIENCE)
         return self._prefetch.ready(self._turn) or ""
 
     def after_turn(self, query: str) -> None:

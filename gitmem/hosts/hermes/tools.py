@@ -103,8 +103,8 @@ _SCHEMAS = {
     ),
 }
 _RECALLING = ("gitmem_search", "gitmem_recall")
-JOURNALING = ("gitmem_remember",)
-"""Tools that may leave something in the journal, which is to be committed then."""
+KEEPING = ("gitmem_remember",)
+"""Tools after which there is something to commit, or to bring to the host's files."""
 
 
 def names(config: Config) -> list[str]:
@@ -249,8 +249,7 @@ class Tools:
             raise UsageError("The kind is one of decision, memory, user.")
         origin = self._origin(reason=reason, source=source or "gitmem_remember")
         target: Any = kind
-        answer = self._bundle.curated.add(text, target=target, origin=origin)
-        self._keeper.compare()
+        answer = self._bundle.curated.add(text, target=target, origin=origin)  # the host's file follows
         return {
             "success": not answer.held,
             "message": answer.message,
