@@ -45,6 +45,7 @@ GITMEM, OKF, HOLOGRAPHIC = "gitmem", "hermes-okf", "holographic"
 # Milliseconds that each hook may take of the agent's time.
 BUDGET = {
     "initialize": 300.0,
+    "initialize, a fresh process": 300.0,
     "system_prompt_block": 5.0,
     "on_turn_start": 5.0,
     "prefetch, warm": 5.0,
@@ -347,6 +348,25 @@ def measure(contenders: list[Contender], words: Words, texts: Mapping[str, bytes
     background.wait(60)
 
 
+_FRESH = """
+import sys, time
+from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
+provider = GitMemProvider(shim=SHIM_VERSION)
+start = time.perf_counter()
+provider.initialize("fresh", hermes_home=sys.argv[1], platform="cli", agent_context="primary")
+print(time.perf_counter() - start)
+provider.shutdown()
+"""
+
+
+def measure_fresh(contender: Contender, sizes: Sizes) -> None:
+    """The first start in a process: its own imports count. Peers import much of the host, and are left out."""
+    taken = contender.taken.setdefault("initialize, a fresh process", {})
+    for number in range(sizes.starts):
+        command = [sys.executable, "-c", _FRESH, contender.home]
+        taken[number] = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 def _taking_part(chance: random.Random, contenders: list[Contender], number: int) -> list[Contender]:
     """Who has a turn now, in an order that changes."""
     present = [contender for contender in contenders if number < 0 or number % contender.every == 0]
@@ -384,7 +404,7 @@ def _shown(peer: Contender, hook: str) -> str:
     kind = hook.partition(",")[0]
     inherited = getattr(type(peer.provider), kind) is getattr(_base(), kind, None)
     if inherited or hook not in peer.taken:
-        return "has none"
+        return "not measured" if hook == "initialize, a fresh process" else "has none"
     return f"{milliseconds(peer.taken[hook]):.2f}"
 
 
@@ -438,6 +458,7 @@ def main() -> None:
             with contender.in_home():
                 contender.fill(texts)
         measure(contenders, words, texts, sizes)
+        measure_fresh(contenders[0], sizes)
         title = f"Milliseconds of the agent's thread, {sizes.files:,} texts in memory: median and middle half"
         report.section(title, rows(contenders))
     report.finish()
