@@ -15,6 +15,7 @@ from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
+    from gitmem.hosts.hermes.home import Home
     from gitmem.memory.archiving import Archived
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.sync import Sync, Synced
@@ -294,23 +295,33 @@ def _sync(app: App, *, timeout: float = 120.0, prefer: str = "") -> Sync:
 
 @click.command()
 @click.argument("url")
-@click.argument("directory")
+@click.argument("directory", required=False)
+@click.option(
+    "--hermes", is_flag=True, help="Clone into a Hermes home (DIRECTORY, else ~/.hermes) and install."
+)
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
 @json_option
 @pass_app
-def clone(app: App, url: str, directory: str, transport: str | None, as_json: bool) -> None:
+def clone(
+    app: App, url: str, directory: str | None, hermes: bool, transport: str | None, as_json: bool
+) -> None:
     """Make a bundle of what a remote holds, ready to sync with it.
 
     \b
     gitmem clone git@host:me/memory.git mem
+    gitmem clone git@host:me/memory.git --hermes
     """
-    import shlex
-
+    from gitmem.cli.start import hook_command
     from gitmem.memory.cloning import clone as make_clone
 
-    target = app.outside_path(directory)
+    if not directory and not hermes:
+        raise UsageError("Name the directory for the bundle, or give --hermes.")
+    home = _hermes_home(app, directory) if hermes else None
+    target = home.bundle if home else app.outside_path(directory or "")
     if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
+    if home:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
     done = make_clone(
         url,
         target,
@@ -318,13 +329,39 @@ def clone(app: App, url: str, directory: str, transport: str | None, as_json: bo
         clock=app.world.clock,
         person=app.world.person,
         environment=app.world.env,
-        command=f"{shlex.quote(sys.executable)} -m gitmem",
+        command=hook_command(),
+        separate_git_dir=home.git_dir if home else None,
         prefer=transport or "",
     )
+    done.index.current()
+    tip = done.tip
+    done.repository.store.close()
+    for warning in done.warnings:
+        app.warn(warning)
+    steps = _install(app, home) if home else []
     if as_json:
-        app.out.json({"bundle": done.root, "tip": done.tip})
-    else:
-        app.out.line(f"Made a bundle in {done.root}: {done.tip[:8]}")
+        app.out.json({"bundle": done.root, "tip": tip, "steps": steps})
+        return
+    app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
+    for step in steps:
+        app.out.line(green("✓ "), step)
+
+
+def _hermes_home(app: App, directory: str | None) -> Home:
+    from gitmem.hosts.hermes.home import choose_home
+
+    path = app.outside_path(directory) if directory else ""
+    return choose_home(app.world.env, app.world.home, path=path, profile="")
+
+
+def _install(app: App, home: Home) -> list[str]:
+    """Make the clone the memory of a Hermes home; gives what was done."""
+    from gitmem.hosts.hermes.install import install
+
+    report = install(home, app.world.env, person=app.world.person, clock=app.world.clock)
+    for warning in report.warnings:
+        app.warn(warning)
+    return [what for state, what in report.steps if state == "done"]
 
 
 # --- contested -------------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ from gitmem.memory.incoming import check_incoming, check_snapshots
 from gitmem.memory.pulled import note_pulled
 from gitmem.okf import layout
 
+_FEW = 10
+
 
 def clone(
     url: str,
@@ -43,7 +45,7 @@ def clone(
     existed = os.path.isdir(root)
     repository = make_repository(root, separate_git_dir=separate_git_dir)
     try:
-        fetched = _fetch(repository, url, environment, prefer)
+        fetched, secrets = _fetch(repository, url, environment, prefer)
         _check_out(repository, fetched, url)
     except BaseException:
         repository.store.close()
@@ -54,10 +56,14 @@ def clone(
     Remotes(repository).save(Remote("origin", url, consent=True))
     repository.refs.set(remote_ref("origin"), fetched.main or "", expected=None)
     install_hooks(repository, command=command)
-    return Bundle(repository, config, clock, person)
+    bundle = Bundle(repository, config, clock, person)
+    bundle.warnings += [f"{path} seems to hold a secret ({kind})." for path, kind in secrets[:_FEW]]
+    return bundle
 
 
-def _fetch(repository: Repository, url: str, environment: Mapping[str, str], prefer: str) -> Fetched:
+def _fetch(
+    repository: Repository, url: str, environment: Mapping[str, str], prefer: str
+) -> tuple[Fetched, list[tuple[str, str]]]:
     with throw_away(repository, []) as room_dir:
         fetched = choose(environment, timeout=600.0, prefer=prefer).fetch(room_dir, url)
         if fetched.main is None:
@@ -67,11 +73,11 @@ def _fetch(repository: Repository, url: str, environment: Mapping[str, str], pre
         with room_dir.opened() as room:
             if layout.CONFIG_AGENT not in room.tree(fetched.main):
                 raise BundleUnusable(f"{shown_url(url)} is a repository of something else, not a bundle.")
-            check_incoming(room, fetched.main, only_in(room, fetched.main, None), None)
+            checked = check_incoming(room, fetched.main, only_in(room, fetched.main, None), None)
             check_snapshots(room, fetched.main, fetched.snapshots)
         note_pulled(repository, fetched.main, None)
         take_over(room_dir, repository)
-    return fetched
+    return fetched, checked.secrets
 
 
 def _check_out(repository: Repository, fetched: Fetched, url: str) -> None:

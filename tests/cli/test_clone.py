@@ -1,0 +1,50 @@
+"""`gitmem clone`, also straight into a Hermes home."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.cli.conftest import Cli
+
+
+def hub(gitmem: Cli, tmp_path: Path) -> str:
+    path = str(tmp_path / "hub.git")
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", path], check=True)
+    gitmem("init", "mem")
+    gitmem("-C", "mem", "memory", "add", "a fact from the other machine")
+    gitmem("-C", "mem", "remote", "add", "origin", path, "--yes")
+    gitmem("-C", "mem", "sync")
+    return path
+
+
+def test_a_clone_is_ready(gitmem: Cli, tmp_path: Path) -> None:
+    """Hooks, merge driver, search index and consent are in place; a second clone there is refused."""
+    url = hub(gitmem, tmp_path)
+    gitmem("clone", url, "copy")
+    git_dir = tmp_path / "copy" / ".git"
+    assert (git_dir / "hooks" / "pre-commit").exists()
+    assert (git_dir / "gitmem" / "index.db").exists()
+    assert "merge-driver" in (git_dir / "config").read_text()
+    assert "0 commits came, 0 went" in gitmem("-C", "copy", "sync").out
+    assert "not empty" in gitmem.fails("clone", url, "copy")
+    assert "Name the directory" in gitmem.fails("clone", url, code=2)
+
+
+def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
+    """With --hermes the agent has the memory at once: its files, its provider, and the remote."""
+    url = hub(gitmem, tmp_path)
+    home = tmp_path / "hermes"
+    (home / "memories").mkdir(parents=True)
+    (home / "memories" / "MEMORY.md").write_text("a fact of this machine")
+    told = gitmem("clone", url, "hermes", "--hermes").out
+    assert "memory.provider" in told
+    store = (home / "memories" / "MEMORY.md").read_text()
+    assert "a fact from the other machine" in store
+    assert "a fact of this machine" in store
+    assert "provider: gitmem" in (home / "config.yaml").read_text()
+    bundle = str(home / "gitmem" / "bundle")
+    assert "1 commit" not in gitmem("-C", bundle, "sync", "status").err
+    assert "went" in gitmem("-C", bundle, "sync").out
+    gitmem("-C", "mem", "sync")
+    assert "a fact of this machine" in gitmem("-C", "mem", "memory", "list").out
