@@ -2,11 +2,12 @@
 
 BM25 over the words comes first. What is added to it, as a share of it: the neighbours of a turn in its session,
 the session as a whole, the exact phrase, title and tags, a date that the query names, a link from a better hit.
-What it is then multiplied by, mildly: age, trust, type.
+What it is then multiplied by, mildly: age, trust, type, and how many better entries its session has already.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,8 @@ _K1, _B = 1.2, 0.75
 _B_SESSION = 0.6
 _NEIGHBOURS = ((1, 0.5), (2, 0.25))  # how far away, and the share of its own score that counts
 _SESSION = 0.8
-_SHARE = 0.4  # of its session's weight that a single entry of it gets
+_SHARE = 0.6  # of its session's weight that a single entry of it gets
+_CROWD = 0.9  # what each further entry of one session counts, so that one session does not fill the answer
 _PHRASE = 0.25
 _TITLE = 0.5
 _TAG = 0.3
@@ -50,12 +52,14 @@ class Ranked(NamedTuple):
     sums: tuple[float, ...]
     factors: tuple[float, ...]
     link: float = 0.0
+    crowd: float = 1.0
 
     @property
     def parts(self) -> dict[str, float]:
         """What the score is made of, by name; what adds and changes nothing is left out."""
         told = {name: value for name, value in zip(_PARTS, self.sums, strict=True) if value}
         told |= {name: value for name, value in zip(_FACTORS, self.factors, strict=True) if value != 1.0}
+        told |= {"x crowd": self.crowd} if self.crowd != 1.0 else {}
         return {**told, "link": self.link} if self.link else told
 
 
@@ -111,7 +115,7 @@ class Ranking:
         ranked.sort(key=lambda one: one.candidate.id)
         ranked.sort(key=lambda one: one.place.at, reverse=True)
         ranked.sort(key=lambda one: -one.score)
-        return ranked
+        return _spread(ranked)
 
     def _at_best_place(self, candidate: Candidate) -> Ranked:
         # A text that stands in hundreds of places says little anyway.
@@ -275,6 +279,24 @@ class Ranking:
             else one
             for one in ranked
         ]
+
+
+def _spread(ranked: list[Ranked]) -> list[Ranked]:
+    """The order in which every further entry of a session counts a little less than the one before."""
+    taken: dict[str, int] = defaultdict(int)
+    heap = [(-one.score, number, 0) for number, one in enumerate(ranked)]
+    found: list[Ranked] = []
+    while heap:
+        score, number, before = heapq.heappop(heap)
+        one = ranked[number]
+        session = one.place.session
+        if session and taken[session] != before:
+            crowd = _CROWD ** taken[session]
+            heapq.heappush(heap, (-one.score * crowd, number, taken[session]))
+            continue
+        taken[session] += 1
+        found.append(one._replace(score=-score, crowd=_CROWD**before) if before else one)
+    return found
 
 
 def _to_open(candidate: Candidate, place: Place) -> Place:

@@ -187,3 +187,11 @@ def test_plans_on_the_command_line(mem: Cli) -> None:
     assert mem("plan", "list").out == ""
     assert "no plan 'other'" in mem.fails("plan", "step", "other", "1")
     assert mem.git("log", "-1", "--format=%(trailers:key=Trigger,valueonly)").strip() == "plan-complete"
+
+
+def test_one_side_of_a_turn_is_enough(gitmem: Cli) -> None:
+    """A question without an answer is a turn; neither of them is none."""
+    gitmem.init()
+    gitmem("record", "turn", "--user", "Are the tomatoes ripe?")
+    assert "[user] Are the tomatoes ripe?" in gitmem("search", "tomatoes", "--json").json["hits"][0]["text"]
+    assert "--assistant" in gitmem.fails("record", "turn", code=2)
