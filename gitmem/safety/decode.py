@@ -56,7 +56,9 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield Layer("underscores", folded)
     if "-\n" in folded and _BROKEN.search(folded):
         yield from _pieces("hyphenation", _BROKEN, lambda _: "", folded)
-    odd = {word for word in set(words) if not word.isalpha() and not word.isdigit()}
+    odd: set[str] = set()
+    if not folded.isascii() or _DIGIT.search(folded):
+        odd = {word for word in set(words) if not word.isalpha() and not word.isdigit()}
     if "$" in folded or "@" in folded:
         odd.update(token.strip(_PUNCTUATION) for token in folded.split() if "$" in token or "@" in token)
     if any(_unleet(token) in known for token in odd):
@@ -65,9 +67,9 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
     lengths = bytes(map(len, words)) if longest < 256 else bytes(min(len(word), 255) for word in words)
     if b"\1\1\1\1\1" in lengths:
         yield from _spaced_out(text)
-    if any(sign in folded for sign in _ROT13_SIGNS):
+    if _has(folded, _ROT13_SIGNS):
         yield Layer("rot13", codecs.encode(folded, "rot13"))
-    if any(sign in folded for sign in _REVERSED_SIGNS):
+    if _has(folded, _REVERSED_SIGNS):
         yield Layer("reversed", folded[::-1])
     if text.count("%") > 2:
         yield from _pieces("URL encoding", _PERCENT, _percent, text)
@@ -88,6 +90,13 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         for match in _HEX_PAIRS.finditer(text):
             if (decoded := _hex(match.group())) is not None:
                 yield Layer("hex", fold(decoded), match.span())
+
+
+def _has(text: str, signs: tuple[str, ...]) -> bool:
+    for sign in signs:  # noqa: SIM110 - a generator would take twice as long
+        if sign in text:
+            return True
+    return False
 
 
 def _pieces(
@@ -218,6 +227,7 @@ def _spaced_out(text: str) -> Iterator[Layer]:
     yield Layer("spacing", fold(" ".join(runs)), dense=True)
 
 
+_DIGIT = re.compile("[0-9]")
 _BROKEN = re.compile(r"-\n(?<=[^\W\d_]-\n)(?=[^\W\d_])")
 _LEET_TABLE = str.maketrans("0134578@$!|", "oieastbasil")
 _LEET_WORD = re.compile(r"(?<![a-z0-9@$!|./:#-])[a-z0-9@$!|]{2,24}(?![a-z0-9@$|/])")

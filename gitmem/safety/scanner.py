@@ -33,8 +33,8 @@ _OFTEN = 1500  # places of one rule that are looked at; a text with more of them
 _REMEMBERED = 50_000  # words of which is remembered which rules they matter to
 _TRIES = 800  # places where a pattern is tried, per text and per further 100,000 characters
 
-_Uses = tuple[tuple[int, ...], tuple[int, ...]]
-_NO_USE: _Uses = ((), ())
+_Uses = tuple[tuple[int, ...], frozenset[int]]
+_NO_USE: _Uses = ((), frozenset())
 _NOTHING: set[str] = set()
 
 __all__ = ["MAX_SCAN", "Scanner", "scan", "scan_rules_only"]
@@ -199,7 +199,7 @@ class _Index:
             self._stems.setdefault(literal[:KEY], []).append((literal, number, is_anchor))
             return
         anchors, needs = self._whole.get(word, _NO_USE)
-        self._whole[word] = ((*anchors, number), needs) if is_anchor else (anchors, (*needs, number))
+        self._whole[word] = ((*anchors, number), needs) if is_anchor else (anchors, needs | {number})
 
     def _use(self, word: str) -> _Uses:
         """The rules that a word is an anchor of, and those that need it."""
@@ -207,7 +207,7 @@ class _Index:
         stems = [each for each in self._stems.get(word[:KEY], ()) if word.startswith(each[0])]
         if stems:
             anchors = tuple(dict.fromkeys((*anchors, *(number for _, number, anchor in stems if anchor))))
-            needs = tuple(dict.fromkeys((*needs, *(number for _, number, anchor in stems if not anchor))))
+            needs |= {number for _, number, anchor in stems if not anchor}
         if len(self._uses) >= _REMEMBERED:
             self._uses.clear()
         self._uses[word] = anchors, needs
@@ -217,12 +217,16 @@ class _Index:
         """The rules whose words occur, each with the positions of its anchors that are worth a try."""
         anchored: dict[int, set[str]] = {}
         needed: dict[int, set[str]] = {}
-        heads = self._heads
+        heads, uses = self._heads, self._uses
+        followers_of: list[tuple[str, frozenset[int]]] = []
         for word in [word for word in set(words) if word[:KEY] in heads]:
-            anchors, needs = self._uses.get(word) or self._use(word)
+            anchors, needs = uses.get(word) or self._use(word)
             for number in anchors:
                 anchored.setdefault(number, set()).add(word)
-            for number in needs:
+            if needs:
+                followers_of.append((word, needs))
+        for word, needs in followers_of:
+            for number in needs & anchored.keys():
                 needed.setdefault(number, set()).add(word)
         wanted: set[str] = set()
         able: list[tuple[Rule, set[str], set[str]]] = []
