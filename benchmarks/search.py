@@ -336,7 +336,7 @@ def processor(work: Callable[[], object]) -> float:
 def peer(report: Report, directory: str, files: int) -> None:
     """hermes-okf's `recall()`, which makes its index again for every question."""
     try:
-        from hermes_okf import HermesOKFAgent
+        from hermes_okf import HermesMemory
     except ImportError:
         report.skip(
             "hermes-okf is not installed here: `pip install hermes-okf==0.5.9` beside gitmem adds it."
@@ -345,7 +345,7 @@ def peer(report: Report, directory: str, files: int) -> None:
     bundle = bundle_of_concepts(os.path.join(directory, "p"), files)
     bundle.index.current()
     asked = questions(bundle, 3)
-    agent = HermesOKFAgent(bundle.root)
+    agent = HermesMemory(bundle.root)
 
     def theirs(number: int) -> float:
         return timed(lambda: agent.recall(asked[number]))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UsageError
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH
 from gitmem.index.database import IndexTrouble
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
@@ -146,7 +148,22 @@ class Search:
             removed=wanted.removed,
             without_sessions=wanted.without_sessions,
         )
-        return self._as_of(index, filters, wanted.as_of) if wanted.as_of else filters
+        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._looked_at()
+        return self._as_of(index, filters, commit) if commit else filters
+
+    def _looked_at(self) -> Oid:
+        """The commit that a person has checked out, where that is not main: they look at that tree."""
+        refs = self._bundle.repository.refs
+        head = refs.head()
+        if head == BRANCH:
+            return ""
+        commit = refs.read(head) if head.startswith("refs/") else head
+        if not commit or commit == self._bundle.tip:
+            return ""
+        told = f"HEAD is at {commit[:8]} and not on main: searched as of that commit."
+        if told not in self._bundle.warnings:
+            self._bundle.warnings.append(told)
+        return commit
 
     def _moment(self, text: str, *, start: bool) -> str:
         return timestamps.stamp(self._bundle.moment(text, start=start)) if text else ""
@@ -158,8 +175,7 @@ class Search:
             return shared_scopes("")
         return shared_scopes(scope)[1:] if scope else shared_scopes(self._bundle.config.machine)
 
-    def _as_of(self, index: Index, filters: Filters, revision: str) -> Filters:
-        commit = self._bundle.resolve(revision)
+    def _as_of(self, index: Index, filters: Filters, commit: Oid) -> Filters:
         known = index.commit(commit)
         if known is not None and known.main:
             return replace(filters, seq=known.seq)

@@ -199,6 +199,24 @@ def test_a_search_after_plain_git_sees_the_new_tree(memory: Cli) -> None:
     assert "Nothing found" in memory("search", "sailing").out
 
 
+def test_a_search_after_a_checkout_sees_what_is_checked_out(memory: Cli) -> None:
+    """A person who looks at an older tree, or at another branch, searches that one, and is told so."""
+    memory("memory", "replace", "dark mode", "The user prefers light mode")
+    memory.git("checkout", "-q", "HEAD~1")
+    result = memory.run("search", "prefers")
+    assert "dark" in result.out
+    assert "light" not in result.out
+    assert "not on main" in result.err
+    memory.git("checkout", "-q", "-b", "side")
+    memory.write("notes/side.md", NOTE + "Only on this side\n")
+    memory.git("add", "-A")
+    memory.git("commit", "-qm", "side", "--no-verify")
+    assert "notes/side.md" in memory.run("search", "side").out
+    memory.git("checkout", "-q", "main")
+    assert "light" in memory("search", "prefers").out
+    assert "notes/side.md" not in memory("search", "side").out
+
+
 def test_search_outside_a_bundle_says_how_to_make_one(gitmem: Cli) -> None:
     """As every command does."""
     assert "gitmem init" in gitmem.fails("search", "x")
