@@ -188,7 +188,9 @@ def _learn(state: int, character: str) -> int:
     """What `character` does in `state`; remembered, unless a text is about to fill the memory."""
     symbols = _fold(character)
     if symbols in _OPENINGS:
-        move = _OPENINGS[symbols]
+        # `&lt` is whole without its `;`, also where another entity follows at once.
+        is_whole = state >= _ENTITY and _entities()[0][state] in ("<", "[")
+        move = _BEHIND_ENTITY if is_whole else _OPENINGS[symbols]
     elif not symbols:
         move = state
     elif state < _ENTITY:

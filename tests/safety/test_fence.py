@@ -122,6 +122,8 @@ def check(text: str) -> None:
 @example("</mem</memory-context>ory-context>")
 @example("&l<memory-context>t;memory-context>")
 @example("<&#10&lt;memory-context&gt;9;emory-context>")
+@example("&lt&shy;memory-context")
+@example("&lt<memory-context>;memory-context>")
 @settings(max_examples=600, deadline=None)
 def test_no_tangle_of_tags_escapes(text: str) -> None:
     """Whatever pieces of tags are put together, none is left, and a second pass changes nothing."""
