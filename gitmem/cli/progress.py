@@ -1,10 +1,10 @@
-"""A bar on the terminal while the search index is made; nothing where nobody watches, or it takes no time."""
+"""What goes on, on the terminal, while the search index is made or a remote is asked; nothing where nobody watches."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,24 @@ def shown_while_building(app: App) -> Iterator[Bundle]:
         if bar is not None:
             bar.clear()
         bundle.index.close()
+
+
+@contextmanager
+def shown_stages() -> Iterator[Callable[[str], None] | None]:
+    """Takes a few words for what is under way, which are gone at the end; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    def show(stage: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{stage} …")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 class _Bar:

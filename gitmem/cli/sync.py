@@ -11,9 +11,12 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, dim, green, yellow
+from gitmem.cli.progress import shown_stages
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gitmem.git.remotes import Remote
     from gitmem.hosts.hermes.home import Home
     from gitmem.memory.archiving import Archived
@@ -185,7 +188,6 @@ def run(
         )
         return
     bundle = app.bundle if dry_run else app.whole_bundle
-    syncing = _sync(app, timeout=timeout, prefer=transport or "")
     if to_file:
         from gitmem.memory.offline import write_file
 
@@ -194,11 +196,13 @@ def run(
             f"{to_file}: {commits} commits"
         )
         return
-    done = (
-        syncing.from_file(app.outside_path(from_file), dry_run=dry_run, allow_unrelated=allow_unrelated)
-        if from_file
-        else syncing.run(name, dry_run=dry_run, allow_unrelated=allow_unrelated)
-    )
+    with shown_stages() as progress:
+        syncing = _sync(app, timeout=timeout, prefer=transport or "", progress=progress)
+        done = (
+            syncing.from_file(app.outside_path(from_file), dry_run=dry_run, allow_unrelated=allow_unrelated)
+            if from_file
+            else syncing.run(name, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        )
     archived = _archive(bundle) if done.received and not dry_run else []
     _tell(app, done, archived, as_json)
     if done.held:
@@ -235,10 +239,11 @@ def _tell(app: App, done: Synced, archived: list[Archived], as_json: bool) -> No
         return
     if came:
         told.tell(app.out, came)
-    app.out.line(
-        green("would sync " if done.dry_run else "synced "),
-        f"with {done.remote}: {count(done.received, 'commit')} came, {done.sent} went",
-    )
+    commits = count(done.received, "commit")
+    if done.dry_run:
+        app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
+    else:
+        app.out.line(green("synced "), f"with {done.remote}: {commits} came, {done.sent} went")
     for store in archived:
         moved = count(len(store.texts), "entry", "entries")
         app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
@@ -284,10 +289,16 @@ def status(app: App, as_json: bool) -> None:
         app.out.line("There is no remote: add one with `gitmem remote add NAME URL`.")
 
 
-def _sync(app: App, *, timeout: float = 120.0, prefer: str = "") -> Sync:
+def _sync(
+    app: App,
+    *,
+    timeout: float = 120.0,
+    prefer: str = "",
+    progress: Callable[[str], None] | None = None,
+) -> Sync:
     from gitmem.memory.sync import Sync
 
-    return Sync(app.bundle, app.world.env, timeout=timeout, prefer=prefer)
+    return Sync(app.bundle, app.world.env, timeout=timeout, prefer=prefer, progress=progress)
 
 
 # --- clone -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The mark of a sync that found nothing: how all stood here and there, so that the next one sees it at a glance.
+"""The mark of a sync: how all stood here and there when both agreed, so that the next sees if anything moved.
 
 Only `os` is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
 """
@@ -15,8 +15,11 @@ _BRANCH = "refs/heads/main"
 _SNAPSHOTS = "refs/tags/snapshot/"
 PATTERNS = (_BRANCH, _SNAPSHOTS + "*")
 """What `git ls-remote` is asked for."""
-_YOUNG = 2_000_000_000
-"""Nanoseconds in which a file may change again and look the same: the coarsest clock of a file system."""
+_SECOND = 1_000_000_000
+_YOUNG = 50_000_000
+"""Nanoseconds in which a file may change again and look the same: some ticks of the system's clock."""
+_YOUNG_IN_SECONDS = 2 * _SECOND
+"""The same on a file system that counts in whole seconds, or two."""
 SETTLED = b"settled "
 """How a note of a commit begins that is finished."""
 _FIRST = "gitmem sync mark 1"
@@ -73,7 +76,9 @@ def state(root: str, git_dir: str, *, now: int | None = None) -> str:
     digest.update(repr(_names(git_dir)).encode())  # a merge or rebase under way shows there
     try:
         for path, found in _looked_at(root, git_dir):
-            if now is not None and now - max(found.st_mtime_ns, found.st_ctime_ns) < _YOUNG:
+            if now is not None and now - found.st_ctime_ns < (
+                _YOUNG if found.st_ctime_ns % _SECOND else _YOUNG_IN_SECONDS
+            ):
                 return ""
             marks = (found.st_mode, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
             digest.update(f"{path}\0{marks}\n".encode("utf-8", "surrogateescape"))

@@ -354,6 +354,7 @@ class Bundle:
         from gitmem.memory.edits import Edits
 
         who = self._agent(origin)
+        origin = origin.told(self.redact)
 
         def plan(tip: Tree) -> Draft | None:
             self._refuse_newer(tip)
@@ -429,6 +430,9 @@ class Bundle:
         self._take_in(edits, strict=True, reason="")
 
     def _take_in(self, edits: Iterable[HandEdit], *, strict: bool, reason: str) -> list[Published]:
+        edits = list(edits)
+        if not edits:
+            return []
         from gitmem.memory.handedits import acceptable
 
         usable, problems = acceptable(self, edits)

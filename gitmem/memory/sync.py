@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from gitmem.git.transport import (
     Transport,
     Update,
     choose,
+    is_travelling,
     remote_ref,
     take_over,
     throw_away,
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 _TRIES = 8
 
 
+def _silent(_stage: str) -> None:
+    return
+
+
 class RewrittenRemote(GitMemError):
     """The remote's history is not a continuation of what we saw there."""
 
@@ -58,7 +63,7 @@ class Synced:
     there: dict[str, Oid] = field(default_factory=dict)
     """The named snapshots that the remote has now."""
     main: Oid | None = None
-    """Where its `main` stood."""
+    """Where its `main` stands now."""
     checked: int = 0
     tip: Oid = ""
     dry_run: bool = False
@@ -68,12 +73,19 @@ class Sync:
     """Syncing one bundle with its remotes."""
 
     def __init__(
-        self, bundle: Bundle, environment: Mapping[str, str], *, timeout: float = 120.0, prefer: str = ""
+        self,
+        bundle: Bundle,
+        environment: Mapping[str, str],
+        *,
+        timeout: float = 120.0,
+        prefer: str = "",
+        progress: Callable[[str], None] | None = None,
     ) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
         self._remotes = Remotes(self._repository)
         self._state = SyncState(bundle)
+        self._tell = progress or _silent
         self._transport: Transport = choose(environment, timeout=timeout, prefer=prefer)
 
     # One round after the other
@@ -94,7 +106,7 @@ class Sync:
             raise
         if not dry_run:
             self._state.succeeded(remote.name, synced.there)
-            if not synced.received and not synced.sent and not self._bundle.warnings:
+            if not self._bundle.warnings:
                 refs = {SNAPSHOTS + tag: oid for tag, oid in synced.there.items()}
                 refs |= {BRANCH: synced.main} if synced.main else {}
                 self._state.mark(remote, refs, is_default=self._default() == remote.name)
@@ -133,10 +145,14 @@ class Sync:
         last = repository.refs.read(remote_ref(remote.name))
         haves = [oid for oid in (repository.tip(), last) if oid]
         with throw_away(repository, haves) as room_dir:
+            self._tell(f"asking {remote.name}")
             fetched = self._transport.fetch(room_dir, remote.url)
-            if not remote.pulls:
-                return fetched
             with room_dir.opened() as room:
+                if dry_run and remote.pushes:
+                    done.sent = len(only_in(room, self._bundle.tip, fetched.main))
+                if not remote.pulls:
+                    self._refuse_foreign(remote, room, fetched.main)
+                    return fetched
                 self._refuse_rewritten(remote, room, last, fetched.main)
                 if fetched.main is not None and not self._knows(fetched):
                     self._take(
@@ -171,6 +187,8 @@ class Sync:
         assert main is not None
         tip = self._bundle.tip
         fresh = only_in(room, main, tip) if main != tip else []
+        if fresh:
+            self._tell(f"checking {len(fresh):,} commits")
         checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
         new_snapshots = {
             name: oid
@@ -197,12 +215,23 @@ class Sync:
         self._repository.store.close()
         self._repository.store.remember_commits_of(room.store)
         if fresh:
+            self._tell("merging")
             before = self._repository.tree(tip)
             join(self._bundle, main, allow_unrelated=allow_unrelated)
             self._keep_what_was_taken(before)
             self._hold(checked.flagged, done)
             done.came += self._bundle.history.between_trees(before, self._bundle.tree())
         self._take_snapshots(new_snapshots, done)
+
+    def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
+        """What a backup holds and we do not have is never pushed over."""
+        if main is None or is_ancestor(room, main, self._bundle.tip):
+            return
+        raise RewrittenRemote(
+            f"The remote {remote.name} holds commits that this memory does not have, and it is push-only. Nothing "
+            f"was sent. To take them in, run `gitmem remote add {remote.name} URL` without --push-only and "
+            "`gitmem sync`; else choose an empty repository for the backup."
+        )
 
     def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
         """A remote that was emptied or rewritten never deletes local memory."""
@@ -344,18 +373,20 @@ class Sync:
         tip = self._bundle.tip
         updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []
         seen = self._seen_snapshots(remote.name)
-        for snapshot in self._bundle.snapshots.all(automatic=False):
-            oid = self._repository.refs.read(SNAPSHOTS + snapshot.name)
+        for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
+            name = ref.removeprefix(SNAPSHOTS)
             # One that was there and is gone was deleted there on purpose.
-            if snapshot.name not in fetched.snapshots and seen.get(snapshot.name) != oid:
-                updates.append(Update(SNAPSHOTS + snapshot.name, oid, None))
+            if is_travelling(ref) and name not in fetched.snapshots and seen.get(name) != oid:
+                updates.append(Update(ref, oid, None))
         if not updates:
             return True
         fresh = only_in(self._repository, tip, fetched.main)
         self._refuse_secrets(remote, fresh)
+        self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         if self._transport.push(self._repository.git_dir, remote.url, updates):
             return False
         done.sent += len(fresh)
+        done.main = tip
         done.there |= {
             update.ref.removeprefix(SNAPSHOTS): update.new
             for update in updates

@@ -60,7 +60,7 @@ class SyncState:
         self._write(name, self.of(name) | told)
 
     def mark(self, remote: Remote, there: Mapping[str, Oid], *, is_default: bool) -> None:
-        """Nothing was to be done: note how all stands, so that the next sync can see that nothing moved."""
+        """Both sides agree: note how all stands, so that the next sync can see that nothing moved."""
         root, git_dir = self._repository.root, self._repository.git_dir
         if shown_url(remote.url) != remote.url:
             return  # a login in an address is kept in git's settings and nowhere else

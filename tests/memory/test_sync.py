@@ -477,3 +477,36 @@ def test_snapshot_delete_remote_on_the_command_line(
     assert main(["-C", a.root, "snapshot", "delete", "one", "--remote"]) == 0
     assert "here and on origin" in capsys.readouterr().out
     assert run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags") == ""
+
+
+def test_a_backup_is_never_pushed_over(machines: Machines) -> None:
+    """A push-only remote that holds something else is left alone, with a sentence that says what to do."""
+    a = machines.first()
+    b = machines.another("b")
+    b.curated.add("only on b")
+    machines.sync(b)
+    there = run_git(machines.hub, "rev-parse", "main")
+    a.curated.add("only on a")
+    Remotes(a.repository).save(Remote("backup", machines.hub, "push-only", consent=True))
+    with pytest.raises(RewrittenRemote, match="push-only"):
+        machines.sync(a, "backup")
+    assert there == run_git(machines.hub, "rev-parse", "main")
+
+
+def test_a_dry_run_says_what_would_go(machines: Machines) -> None:
+    """Both directions are counted, nothing moves, and the stages are told to whoever watches."""
+    a = machines.first()
+    b = machines.another("b")
+    a.curated.add("from a")
+    machines.sync(a)
+    b.curated.add("one")
+    b.curated.add("two")
+    tip, stages = b.tip, list[str]()
+    syncing = Sync(b, dict(os.environ), prefer=machines.transport, progress=stages.append)
+    done = syncing.run(dry_run=True)
+    assert (1, 2, tip) == (done.received, done.sent, b.tip)
+    assert ["from a"] == [
+        change.new.text for change in done.came if change.new and change.new.key.space == "§"
+    ]
+    syncing.run()
+    assert ["asking origin", "checking 1 commits", "merging", "sending 3 commits to origin"] == stages[-4:]
