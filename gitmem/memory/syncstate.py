@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gitmem.errors import GitMemError
 from gitmem.git import syncmark
 from gitmem.git.files import read_file, replace_file
 from gitmem.git.objects import Oid
@@ -61,6 +62,12 @@ class SyncState:
 
     def mark(self, remote: Remote, there: Mapping[str, Oid], *, is_default: bool) -> None:
         """Both sides agree: note how all stands, so that the next sync can see that nothing moved."""
+        with contextlib.suppress(
+            GitMemError, OSError
+        ):  # the sync is done; without a mark the next takes longer
+            self._mark(remote, there, is_default=is_default)
+
+    def _mark(self, remote: Remote, there: Mapping[str, Oid], *, is_default: bool) -> None:
         root, git_dir = self._repository.root, self._repository.git_dir
         if shown_url(remote.url) != remote.url:
             return  # a login in an address is kept in git's settings and nowhere else

@@ -1,0 +1,59 @@
+"""docs/sync.md: every command in it runs, in the order in which it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+GUIDE = Path(__file__).parents[2] / "docs" / "sync.md"
+
+
+def commands() -> list[list[str]]:
+    lines = re.findall(r"^    (gitmem .*)$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+@pytest.mark.slow
+def test_every_command_of_the_guide(gitmem: Cli, tmp_path: Path) -> None:
+    """Two machines, a team, a backup, a file, a contest, a guarded server and the doctor."""
+    places = {
+        "git@host:me/memory.git": tmp_path / "memory.git",
+        "https://host/team.git": tmp_path / "team.git",
+        "/mnt/disk/memory.git": tmp_path / "backup.git",
+        "/srv/memory.git": tmp_path / "memory.git",
+    }
+    for place in {*places.values()}:
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(place)], check=True)
+    first = gitmem.init("first")
+    gitmem("memory", "add", "as it was")
+    told = []
+    for line in commands():
+        words = [str(places.get(word, word)) for word in line]
+        if words[0] == "clone":
+            gitmem.cwd = tmp_path
+        if words == ["undo"]:  # the first machine learned something too
+            gitmem("-C", str(first), "memory", "add", "learned on the first")
+            gitmem("-C", str(first), "sync")
+            gitmem("memory", "add", "and this")
+            gitmem("sync")
+        if words[:2] == ["contested", "list"]:  # both machines reword one entry
+            for where, text in ((first, "as one says"), (tmp_path / "mem", "as the other says")):
+                gitmem("-C", str(where), "memory", "replace", "as it was", text)
+            gitmem("-C", str(first), "sync", "origin")
+            gitmem("-C", str(tmp_path / "mem"), "sync", "origin")
+        if words[:2] == ["contested", "resolve"]:
+            found = gitmem("contested", "list", "--json").json["contested"]
+            words[2] = found[0]["was"][:8]
+        result = gitmem.run(*words, *(["--yes"] if words[:2] == ["remote", "add"] else []))
+        assert 0 == result.code, (words, result)
+        told.append(result.out)
+        if words[0] == "clone":
+            gitmem.cwd = tmp_path / words[-1]
+    assert any("as one says" in text and "as the other says" in text for text in told)
+    assert len(told) > 15
