@@ -10,6 +10,7 @@ from gitmem.errors import InvalidContent
 from gitmem.git.worktree import HandEdit
 from gitmem.okf import entries, layout, paths, validate
 from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import EntryKey, section_key
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -39,6 +40,7 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
     if entries.kind_of(edit.path, data) == "curated":
         data = _curated(bundle, edit.path, data)
     elif not layout.is_generated(edit.path):
+        _refuse_secrets(bundle, edit.path, data)
         _refuse_flagged(bundle, edit.path, data)
     for violation in validate.check_file(edit.path, data):
         raise InvalidContent(f"{edit.path} is not a valid OKF file: {violation.reason}")
@@ -46,13 +48,14 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
 
 
 def _curated(bundle: Bundle, path: str, data: bytes) -> bytes:
-    """A § file with its list brought up to date; new entries that the scanner flags go to quarantine."""
+    """A § file with its list brought up to date; new entries lose their secrets, flagged ones go to quarantine."""
     from gitmem.safety.verdict import Verdict
 
     old = bundle.read(path)
     known = CuratedFile.salvage(old, path) if old is not None else None
     file = CuratedFile.parse(data, path).taken_in(known, bundle.now())
     before = {entry.key for entry in known.entries} if known else set()
+    file = _redacted(bundle, path, file, before)
     for entry in file.entries:
         result = bundle.gate.judge(entry.text, "memory") if entry.key not in before else None
         if result is not None and result.verdict is not Verdict.ALLOW:
@@ -62,6 +65,35 @@ def _curated(bundle: Bundle, path: str, data: bytes) -> bytes:
             bundle.warnings.append(f"An entry in {path} is held back as {held}: {result.explain()}.")
             file = file.remove(entry.key.id)
     return file.render()
+
+
+def _redacted(bundle: Bundle, path: str, file: CuratedFile, before: set[EntryKey]) -> CuratedFile:
+    """The § file without the secrets in its new entries, as `memory add` would have stored them."""
+    for entry in file.entries:
+        text = bundle.redact(entry.text) if entry.key not in before else entry.text
+        if text != entry.text:
+            clean = replace(entry, key=section_key(text), text=text)
+            file = file.with_entries(clean if each == entry else each for each in file.entries)
+            bundle.warnings.append(f"A secret that was written into {path} is redacted: {text}")
+    return file
+
+
+def _refuse_secrets(bundle: Bundle, path: str, data: bytes) -> None:
+    """Raise where a person wrote a secret that was not there before."""
+    from gitmem.safety.secrets import find
+
+    text = data.decode("utf-8", "replace")
+    found = find(text)
+    if not found:
+        return
+    old = (bundle.read(path) or b"").decode("utf-8", "replace")
+    fresh = [secret for secret in found if text[secret.start : secret.end] not in old]
+    if fresh:
+        line = text.count("\n", 0, fresh[0].start) + 1
+        raise InvalidContent(
+            f"{path} holds a secret in line {line} ({fresh[0].kind}): take it out, and write down where it is "
+            "kept instead."
+        )
 
 
 def _refuse_flagged(bundle: Bundle, path: str, data: bytes) -> None:

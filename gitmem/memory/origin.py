@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -42,3 +43,9 @@ class Origin:
 
     def because(self, trigger: Trigger, reason: str = "") -> Origin:
         return replace(self, trigger=trigger, reason=reason or self.reason)
+
+    def told(self, redact: Callable[[str], str]) -> Origin:
+        """The same with what a person or a program said in it without secrets: a commit is for good."""
+        if not self.reason and not self.source:
+            return self
+        return replace(self, reason=redact(self.reason), source=redact(self.source))
