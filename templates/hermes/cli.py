@@ -7,6 +7,10 @@ def register_cli(subparser):
     """Everything behind `hermes gitmem` belongs to gitmem."""
     subparser.add_argument("gitmem_arguments", nargs=argparse.REMAINDER, metavar="COMMAND ...")
     subparser.set_defaults(func=gitmem_command)
+    subparser.epilog = (
+        "log, diff, blame, search, recall, snapshot, restore, revert, sync, status and all other commands: "
+        "`hermes gitmem` alone lists them, `hermes gitmem COMMAND --help` explains one."
+    )
 
 
 def gitmem_command(args):

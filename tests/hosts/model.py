@@ -35,7 +35,7 @@ class Model:
         self.rule: Callable[[str], list[dict[str, Any]]] | None = None
         """Instead of the script: the steps of a turn, by what the user says in it."""
         self.hang = threading.Event()
-        """Set: an agent that asks gets no answer."""
+        """While set, an agent that asks gets no answer."""
         self._closed = threading.Event()
         self._count = 0
         model = self
@@ -90,8 +90,8 @@ class Model:
         if not body.get("tools"):
             step = say("A short summary of what was said so far.")
         else:
-            if self.hang.is_set():
-                self._closed.wait(60)
+            while self.hang.is_set() and not self._closed.wait(0.02):
+                pass
             step = self._next(body["messages"])
         self._count += 1
         message: dict[str, Any] = {"role": "assistant", "content": step.get("text")}

@@ -11,6 +11,7 @@ from gitmem.hosts.hermes.transcript import Transcript
 from gitmem.memory.abandoned import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
+from tests.hosts.model import Model, call
 from tests.hosts.talk import answer, events, result, tool_call, turn, user
 
 Begin = Callable[..., Driver]
@@ -207,6 +208,24 @@ def test_a_compaction_in_place_is_no_fork(home: HermesHome, begin: Begin) -> Non
     assert "compress" in [entry.kind for entry in home.log()]
     assert "tabs over spaces" in text
     assert any("tabs over spaces" in entry for entry in home.entries() + home.entries("USER.md"))
+
+
+def test_an_endpoint_is_asked_when_the_host_has_its_answer(home: HermesHome, begin: Begin) -> None:
+    """A compaction waits for the rules and for no model; what the model finds is kept when it comes."""
+    with Model() as model:
+        (home.path / "gitmem.yaml").write_text(f"distiller:\n  base_url: {model.url}\n  model: scripted\n")
+        model.script.append(call("memory", action="add", target="user", content="User lives in Bern"))
+        model.hang.set()
+        provider = begin("s1")
+        text = provider.on_pre_compress([user("I prefer tabs over spaces.")] * 10)
+        assert "tabs" in text
+        assert "Bern" not in text
+        model.hang.clear()
+        provider.settle()
+        provider.compare()
+    assert "User lives in Bern" in home.curated("user")
+    assert "User lives in Bern" in home.entries("USER.md")
+    assert {"pre-compress"} == {one.first("Trigger") for one in home.log() if one.kind == "compress"}
 
 
 def test_undo_leaves_a_mark(home: HermesHome, begin: Begin) -> None:
