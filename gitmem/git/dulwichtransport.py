@@ -15,6 +15,7 @@ from gitmem.git.patience import in_time
 from gitmem.git.refs import BRANCH
 from gitmem.git.transport import (
     INCOMING,
+    MAX_FETCH,
     Fetched,
     RemoteError,
     ThrowAway,
@@ -22,6 +23,7 @@ from gitmem.git.transport import (
     check_url,
     is_travelling,
     shown_url,
+    too_much,
     without_credentials,
 )
 
@@ -34,9 +36,10 @@ class DulwichTransport:
 
     name = "dulwich"
 
-    def __init__(self, environment: Mapping[str, str], *, timeout: float) -> None:
+    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
         self._environment = environment
         self._timeout = timeout
+        self._max_fetch = max_fetch
 
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
         from dulwich.object_store import DiskObjectStore
@@ -59,6 +62,8 @@ class DulwichTransport:
             def take(data: bytes) -> int:
                 nonlocal written
                 written += len(data)
+                if written > self._max_fetch:
+                    raise too_much(url, self._max_fetch)
                 return int(write.write(data))
 
             try:
@@ -72,6 +77,8 @@ class DulwichTransport:
                 self._complete(store, write, abort)
             else:
                 abort()
+        except RemoteError:
+            raise
         except Exception as error:
             raise self._error(url, error) from error
         finally:

@@ -12,15 +12,18 @@ from gitmem.git import gitprogram
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
+    MAX_FETCH,
     Fetched,
     RemoteError,
     ThrowAway,
     Update,
     check_url,
     shown_url,
+    too_much,
     without_credentials,
 )
 
+_SHELL = "/bin/sh"
 _NO_MAIN = f"couldn't find remote ref {BRANCH}"
 # Not somebody who was faster: trying again would not help.
 _REFUSED = ("declined", "currently checked out", "prohibited", "denied")
@@ -39,9 +42,10 @@ class GitTransport:
 
     name = "git"
 
-    def __init__(self, environment: Mapping[str, str], *, timeout: float) -> None:
+    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
         self._environment = environment
         self._timeout = timeout
+        self._max_fetch = max_fetch
 
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
         check_url(url)
@@ -61,7 +65,17 @@ class GitTransport:
 
     def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
-        self._run(room.git_dir, "fetch", *options, "--", url, *refspecs, url=url)
+        try:
+            self._run(room.git_dir, "fetch", *options, "--", url, *refspecs, url=url, limited=True)
+        except RemoteError:
+            if self._is_full(room):
+                raise too_much(url, self._max_fetch) from None
+            raise
+
+    def _is_full(self, room: ThrowAway) -> bool:
+        """Whether a pack grew to the limit: whoever wrote it was ended without a word."""
+        with os.scandir(os.path.join(room.objects, "pack")) as found:
+            return any(entry.stat().st_size >= self._max_fetch // 512 * 512 for entry in found)
 
     def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
         check_url(url)
@@ -76,8 +90,10 @@ class GitTransport:
             raise
         return []
 
-    def _run(self, git_dir: str, *arguments: str, url: str) -> str:
+    def _run(self, git_dir: str, *arguments: str, url: str, limited: bool = False) -> str:
         command = gitprogram.command(*(("--git-dir", git_dir) if git_dir else ()), *arguments)
+        if limited and os.path.exists(_SHELL):  # a file can not grow larger than that, whoever sends it
+            command = [_SHELL, "-c", 'ulimit -f "$0" && exec "$@"', str(self._max_fetch // 512), *command]
         environment = gitprogram.environment(self._environment)
         returncode, out, complaint = self._started(command, environment, url)
         if returncode:

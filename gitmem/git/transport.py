@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 INCOMING = "refs/incoming/"
 DEFAULT_TIMEOUT = 120.0
+MAX_FETCH = 1024 * 1024 * 1024
+"""Bytes that one fetch may bring: years of a memory, and less than most disks have left."""
 _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
@@ -82,6 +84,12 @@ def choose(
     from gitmem.git.dulwichtransport import DulwichTransport
 
     return DulwichTransport(environment, timeout=timeout)
+
+
+def too_much(url: str, limit: int) -> RemoteError:
+    return RemoteError(
+        f"{shown_url(url)} sends more than {limit >> 20:,} MB at once: nothing of it was taken."
+    )
 
 
 def check_url(url: str) -> None:

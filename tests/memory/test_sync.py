@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.errors import GitMemError, UsageError
+from gitmem.git.dulwichtransport import DulwichTransport
+from gitmem.git.gittransport import GitTransport
 from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.transport import RemoteError, Transport, throw_away
 from gitmem.memory.bundle import Bundle
 from gitmem.memory.cloning import clone
 from gitmem.memory.contested import contested, resolve
@@ -510,3 +513,18 @@ def test_a_dry_run_says_what_would_go(machines: Machines) -> None:
     ]
     syncing.run()
     assert ["asking origin", "checking 1 commits", "merging", "sending 3 commits to origin"] == stages[-4:]
+
+
+def test_a_fetch_has_a_size(machines: Machines) -> None:
+    """More than a fetch may bring is refused while it comes, whoever talks, and nothing of it is left."""
+    a = machines.first()
+    noise = random.Random(1).randbytes(400_000).hex()
+    hub = run_git(machines.hub, "hash-object", "-w", "--stdin", stdin=noise.encode())
+    tree = run_git(machines.hub, "mktree", stdin=f"100644 blob {hub}\tx.md\n".encode())
+    commit = run_git(machines.hub, "commit-tree", "-p", "main", "-m", "x", tree)
+    run_git(machines.hub, "update-ref", "refs/heads/main", commit)
+    kind = GitTransport if machines.transport == "git" else DulwichTransport
+    transport: Transport = kind(dict(os.environ), timeout=60, max_fetch=100 * 1024)
+    with throw_away(a.repository, [a.tip]) as room, pytest.raises(RemoteError, match="at once"):
+        transport.fetch(room, machines.hub)
+    assert try_git(a.root, "cat-file", "-e", commit).returncode
