@@ -16,33 +16,13 @@ from gitmem.index.filters import Filters, marks
 from gitmem.index.lookup import tags_of
 from gitmem.index.marking import CLOSE, HIGHLIGHT, MARKED, OPEN, fold
 from gitmem.index.query import Query
+from gitmem.index.records import Place
 
 CANDIDATES = 200
 _SMALL = 20_000  # texts up to which every word is asked for at once
 _SAMPLE = 2_000
 _FREQUENT = 0.02  # the share of all texts from which a word's frequency is estimated and not counted
 _MOST_PLACES = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A span of a candidate."""
-
-    id: int
-    path: str
-    space: str
-    key: str
-    type: str
-    session: str
-    agent: str
-    machine: str
-    at: str
-    tags: tuple[str, ...]
-    trust: int
-    scope: str
-    commit: str
-    from_seq: int
-    to_seq: int | None
 
 
 @dataclass(slots=True)

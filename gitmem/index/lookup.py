@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from gitmem.index.database import Database
-from gitmem.index.records import SessionFacts
+from gitmem.index.records import Place, SessionFacts
 from gitmem.index.writer import text_hash
 
 
@@ -26,33 +26,18 @@ class CommitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where and when a text stood. `commit` brought it; `to_seq` is None while it stands."""
+class Span(Place):
+    """A text at one of its places."""
 
-    id: int
     text: str
-    path: str
-    space: str
-    key: str
-    type: str
-    session: str
-    agent: str
-    machine: str
-    at: str
-    tags: tuple[str, ...]
-    trust: int
-    scope: str
-    commit: str
-    from_seq: int
-    to_seq: int | None
 
 
 _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.machine FROM commits c "
 # Newest first; among what one merge brought, its own commit and then the later ones.
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
 SPAN_COLUMNS = (
-    "s.id, e.text, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
-    "c.oid, s.from_seq, s.to_seq"
+    "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
+    "c.oid, s.from_seq, s.to_seq, e.text"
 )
 _SPAN = (
     f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
@@ -328,5 +313,5 @@ def tags_of(stored: str) -> tuple[str, ...]:
 
 
 def _span(row: tuple[Any, ...]) -> Span:
-    (number, text, path, space, key, type_, session, agent, machine, at, tags, *rest) = row
-    return Span(number, text, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)
+    number, path, space, key, type_, session, agent, machine, at, tags, *rest = row
+    return Span(number, path, space, key, type_, session, agent, machine, at, tags_of(tags), *rest)

@@ -47,3 +47,24 @@ class Document(NamedTuple):
     tags: tuple[str, ...] = ()
     trust: int = UNVERIFIED
     scope: str = SHARED
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and when a text stood. `commit` brought it; `to_seq` is None while it stands."""
+
+    id: int
+    path: str
+    space: str
+    key: str
+    type: str
+    session: str
+    agent: str
+    machine: str
+    at: str
+    tags: tuple[str, ...]
+    trust: int
+    scope: str
+    commit: str
+    from_seq: int
+    to_seq: int | None

@@ -59,13 +59,13 @@ class Blamed:
             "space": self.entry.key.space,
             "text": self.entry.text,
             "at": self.entry.at or None,
-            "introduced": _json(self.introduced),
-            "changed": _json(self.changed),
+            "introduced": self.introduced.as_json(),
+            "changed": self.changed.as_json(),
             "times_changed": self.times,
             "replaced": self.replaced or None,
             "verified": self.verified or None,
             "verified_here": self.verified_here,
-            "left": _json(self.left) if self.left else None,
+            "left": self.left.as_json() if self.left else None,
         }
 
 
@@ -185,17 +185,3 @@ def _told(entry: LogEntry, verb: str) -> str:
     return f"{verb} {entry.at[:16].replace('T', ' ')} {who} ({entry.commit.oid[:8]})" + (
         f", {why}" if why else ""
     )
-
-
-def _json(entry: LogEntry) -> dict[str, Any]:
-    return {
-        "commit": entry.commit.oid,
-        "at": entry.at,
-        "kind": entry.kind,
-        "session": entry.session or None,
-        "agent": entry.first("Agent") or None,
-        "machine": entry.first("Machine") or None,
-        "author": entry.commit.author.name,
-        "reason": entry.first("Reason") or None,
-        "source": entry.first("Source") or None,
-    }

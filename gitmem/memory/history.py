@@ -46,6 +46,20 @@ class LogEntry:
     def first(self, trailer: str) -> str:
         return self.trailers.get(trailer, ("",))[0]
 
+    def as_json(self) -> dict[str, str | None]:
+        """Who, when and why, with stable keys."""
+        return {
+            "commit": self.commit.oid,
+            "at": self.at,
+            "kind": self.kind,
+            "session": self.session or None,
+            "agent": self.first("Agent") or None,
+            "machine": self.first("Machine") or None,
+            "author": self.commit.author.name,
+            "reason": self.first("Reason") or None,
+            "source": self.first("Source") or None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from gitmem.index.records import CONCEPT
+from gitmem.index.records import CONCEPT, Place
 from gitmem.okf import layout
 from gitmem.okf.identity import EntryKey, retraction_hash
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
-
-
-class Place(Protocol):
-    """Where a text stood; both a span and a candidate's place will do."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def space(self) -> str: ...
-    @property
-    def key(self) -> str: ...
-    @property
-    def commit(self) -> str: ...
-    @property
-    def to_seq(self) -> int | None: ...
 
 
 class Outlet:

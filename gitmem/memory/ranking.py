@@ -16,9 +16,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.index.dates import Mention
-from gitmem.index.find import Candidate, Candidates, Place
+from gitmem.index.find import Candidate, Candidates
 from gitmem.index.marking import fold
-from gitmem.index.records import CONCEPT
+from gitmem.index.records import CONCEPT, Place
 from gitmem.okf import timestamps
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import UnknownRevision
 from gitmem.index.database import IndexTrouble
-from gitmem.index.find import CANDIDATES, Place, find
+from gitmem.index.find import CANDIDATES, find
 from gitmem.index.query import Query, parse
 from gitmem.memory.outlet import Outlet
 from gitmem.memory.ranking import Ranked, RankedSession
@@ -19,7 +19,7 @@ from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
-    from gitmem.index.records import SessionFacts
+    from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
     from gitmem.memory.summarizer import Summarizer
@@ -288,7 +288,9 @@ def _about(facts: SessionFacts | None, session: str) -> About:
 
 def _in_session(hit: Ranked) -> Place:
     """The place of a hit among the events of its session, where it has one: a decision is a concept as well."""
-    events = (one for one in hit.candidate.places if one.space == "event" and one.session == hit.place.session)
+    events = (
+        one for one in hit.candidate.places if one.space == "event" and one.session == hit.place.session
+    )
     return next(events, hit.place)
 
 

@@ -90,8 +90,8 @@ class Traced:
                     "space": life.key.space,
                     "id": life.key.id,
                     "text": life.text,
-                    "came": _json(life.came),
-                    "left": _json(life.left) if life.left else None,
+                    "came": life.came.as_json(),
+                    "left": life.left.as_json() if life.left else None,
                 }
                 for life in self.lives
             ],
@@ -247,18 +247,6 @@ def _told(entry: LogEntry) -> str:
         if value:
             parts.append(f"{word} {value}")
     return "  ".join(parts)
-
-
-def _json(entry: LogEntry) -> dict[str, Any]:
-    return {
-        "commit": entry.commit.oid,
-        "at": entry.at,
-        "kind": entry.kind,
-        "session": entry.session or None,
-        "agent": entry.first("Agent") or None,
-        "machine": entry.first("Machine") or None,
-        "source": entry.first("Source") or None,
-    }
 
 
 def _short(text: str) -> str:
