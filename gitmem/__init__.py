@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from gitmem.hosts.plain import open_bundle
     from gitmem.memory.buffer import HotMemoryBuffer
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.context import context
     from gitmem.memory.decorators import memorize_decision, memorize_tool
+    from gitmem.memory.prefetch import Prefetch
+    from gitmem.memory.search import Wanted
     from gitmem.memory.sessions import Session
+    from gitmem.safety.fence import fence, sanitize
 
 __all__ = [
     "BrokenConcept",
@@ -46,25 +50,35 @@ __all__ = [
     "HotMemoryBuffer",
     "InvalidContent",
     "NewerFormat",
+    "Prefetch",
     "Session",
     "TooLarge",
     "UnknownRevision",
     "UnsafePath",
     "UsageError",
+    "Wanted",
     "__version__",
+    "context",
+    "fence",
     "memorize_decision",
     "memorize_tool",
     "open_bundle",
+    "sanitize",
 ]
 
 _HOMES = {
     "Bundle": "gitmem.memory.bundle",
     "Config": "gitmem.config",
     "HotMemoryBuffer": "gitmem.memory.buffer",
+    "Prefetch": "gitmem.memory.prefetch",
     "Session": "gitmem.memory.sessions",
+    "Wanted": "gitmem.memory.search",
+    "context": "gitmem.memory.context",
+    "fence": "gitmem.safety.fence",
     "memorize_decision": "gitmem.memory.decorators",
     "memorize_tool": "gitmem.memory.decorators",
     "open_bundle": "gitmem.hosts.plain",
+    "sanitize": "gitmem.safety.fence",
 }
 
 

@@ -25,15 +25,20 @@ def test_the_public_names() -> None:
         "HotMemoryBuffer",
         "InvalidContent",
         "NewerFormat",
+        "Prefetch",
         "Session",
         "TooLarge",
         "UnknownRevision",
         "UnsafePath",
         "UsageError",
+        "Wanted",
         "__version__",
+        "context",
+        "fence",
         "memorize_decision",
         "memorize_tool",
         "open_bundle",
+        "sanitize",
     ]
     assert dir(gitmem) == gitmem.__all__
 
