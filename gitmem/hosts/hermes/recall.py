@@ -32,7 +32,7 @@ class Recall:
         self._prepared_for: frozenset[str] = frozenset()
         self._turn = 0
         # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
-        weakref.finalize(self, self._prefetch.close)
+        weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
 
     def prefetch(self, query: str) -> str:
         """What is worth knowing for this turn, within the budget; nothing where only tools recall.
@@ -64,9 +64,7 @@ class Recall:
         self._prepared_for = frozenset()
 
     def close(self) -> None:
-        self._prefetch.close()
-        if self._prefetch.settle(0.1):
-            self._lookup.close()
+        _end(self._prefetch, self._lookup, 0.1)
 
     def _prepare(self, words: frozenset[str], query: str) -> None:
         self._prepared_for = words
@@ -106,11 +104,19 @@ class _Lookup:
             self._index.database.close()
         if self._bundle is not None:
             self._bundle.repository.store.close()
+        self._index = self._bundle = None
 
     def _host_file(self, name: str) -> str:
         with contextlib.suppress(GitMemError, OSError):
             return (read_file(f"{self._home.memories}/{name}") or b"").decode("utf-8", "replace")
         return ""
+
+
+def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
+    """Let the thread end, and give back the files that it reads, unless it is in the middle of a lookup."""
+    prefetch.close()
+    if prefetch.settle(patience):
+        lookup.close()
 
 
 def _words(query: str) -> frozenset[str]:
