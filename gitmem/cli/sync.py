@@ -205,9 +205,13 @@ def run(
         )
     archived = _archive(bundle) if done.received and not dry_run else []
     _tell(app, done, archived, as_json)
-    if done.held:
+    _tell_held(done.held)
+
+
+def _tell_held(held: list[str]) -> None:
+    if held:
         raise FoundSomething(
-            f"{count(len(done.held), 'entry', 'entries')} held back: see `gitmem quarantine list`."
+            f"{count(len(held), 'entry', 'entries')} held back: see `gitmem quarantine list`."
         )
 
 
@@ -345,17 +349,18 @@ def clone(
         prefer=transport or "",
     )
     done.index.current()
-    tip = done.tip
+    tip, held = done.tip, [one.id for one in done.quarantine.all()]
     done.repository.store.close()
     for warning in done.warnings:
         app.warn(warning)
     steps = _install(app, home) if home else []
     if as_json:
-        app.out.json({"bundle": done.root, "tip": tip, "steps": steps})
-        return
-    app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
-    for step in steps:
-        app.out.line(green("✓ "), step)
+        app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
+    else:
+        app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
+        for step in steps:
+            app.out.line(green("✓ "), step)
+    _tell_held(held)
 
 
 def _hermes_home(app: App, directory: str | None) -> Home:

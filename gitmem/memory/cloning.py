@@ -20,7 +20,8 @@ from gitmem.git.transport import Fetched, choose, remote_ref, shown_url, take_ov
 from gitmem.git.tree import Tree
 from gitmem.memory.bundle import Bundle, Clock
 from gitmem.memory.creation import install_hooks
-from gitmem.memory.incoming import check_incoming, check_snapshots
+from gitmem.memory.holding import hold_back
+from gitmem.memory.incoming import Checked, check_incoming, check_snapshots
 from gitmem.memory.pulled import note_pulled
 from gitmem.okf import layout
 
@@ -39,13 +40,16 @@ def clone(
     separate_git_dir: str | None = None,
     prefer: str = "",
 ) -> Bundle:
-    """A bundle at `root` with everything the remote has. Cloning is consent to sync with it later."""
+    """A bundle at `root` with everything the remote has; what the rules block is in its quarantine.
+
+    Cloning is consent to sync with the remote later.
+    """
     if os.path.isdir(url):
         url = os.path.abspath(url)
     existed = os.path.isdir(root)
     repository = make_repository(root, separate_git_dir=separate_git_dir)
     try:
-        fetched, secrets = _fetch(repository, url, environment, prefer)
+        fetched, checked = _fetch(repository, url, environment, prefer)
         _check_out(repository, fetched, url)
     except BaseException:
         repository.store.close()
@@ -57,13 +61,14 @@ def clone(
     repository.refs.set(remote_ref("origin"), fetched.main or "", expected=None)
     install_hooks(repository, command=command)
     bundle = Bundle(repository, config, clock, person)
-    bundle.warnings += [f"{path} seems to hold a secret ({kind})." for path, kind in secrets[:_FEW]]
+    bundle.warnings += [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets[:_FEW]]
+    hold_back(bundle, checked.flagged)
     return bundle
 
 
 def _fetch(
     repository: Repository, url: str, environment: Mapping[str, str], prefer: str
-) -> tuple[Fetched, list[tuple[str, str]]]:
+) -> tuple[Fetched, Checked]:
     with throw_away(repository, []) as room_dir:
         fetched = choose(environment, timeout=600.0, prefer=prefer).fetch(room_dir, url)
         if fetched.main is None:
@@ -77,7 +82,7 @@ def _fetch(
             check_snapshots(room, fetched.main, fetched.snapshots)
         note_pulled(repository, fetched.main, None)
         take_over(room_dir, repository)
-    return fetched, checked.secrets
+    return fetched, checked
 
 
 def _check_out(repository: Repository, fetched: Fetched, url: str) -> None:

@@ -34,8 +34,6 @@ from gitmem.okf import paths
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.edits import Edits
-    from gitmem.memory.incoming import Flagged
     from gitmem.okf.entries import Change
 
 _TRIES = 8
@@ -179,6 +177,7 @@ class Sync:
         dry_run: bool,
         allow_unrelated: bool,
     ) -> None:
+        from gitmem.memory.holding import hold_back
         from gitmem.memory.incoming import Checked, check_incoming, check_snapshots
         from gitmem.memory.joining import join
         from gitmem.memory.merging import merge_commits
@@ -219,7 +218,7 @@ class Sync:
             before = self._repository.tree(tip)
             join(self._bundle, main, allow_unrelated=allow_unrelated)
             self._keep_what_was_taken(before)
-            self._hold(checked.flagged, done)
+            done.held = hold_back(self._bundle, checked.flagged)
             done.came += self._bundle.history.between_trees(before, self._bundle.tree())
         self._take_snapshots(new_snapshots, done)
 
@@ -272,46 +271,6 @@ class Sync:
                         destination={"kind": "entry", "path": change.path},
                         origin=self._bundle.origin(source="sync"),
                     )
-
-    def _hold(self, flagged: list[Flagged], done: Synced) -> None:
-        """Entries that the shipped rules block are retracted by a commit of their own; their text is kept."""
-        if not flagged:
-            return
-        from gitmem.git.message import Message
-
-        origin = self._bundle.origin(source="sync", reason="the scanner blocks it")
-
-        def work(edits: Edits) -> Message | None:
-            held = [name for flag in flagged if (name := self._hold_one(edits, flag, origin))]
-            done.held = held
-            return Message("merge", f"hold back {len(held)} entries", {"Scan": tuple(held)}) if held else None
-
-        self._bundle.commit(work, purpose="hold", origin=origin)
-
-    def _hold_one(self, edits: Edits, flag: Flagged, origin: Any) -> str:
-        from gitmem.memory.retractions import retract
-        from gitmem.okf import entries as okf
-        from gitmem.okf.curated import CuratedFile
-        from gitmem.okf.events import EventsFile
-
-        data = edits.read(flag.path)
-        if data is None or flag.entry.key not in okf.parts_of(flag.path, data):
-            return ""
-        kind = okf.kind_of(flag.path, data)
-        if kind == "curated":
-            file = CuratedFile.salvage(data, flag.path)
-            edits.write(flag.path, file.remove(flag.entry.key.id).render())
-        elif kind == "events":
-            part = EventsFile.parse(data, flag.path).without({flag.entry.key.id})
-            if part.events:
-                edits.write(flag.path, part.render())
-            else:
-                edits.remove(flag.path)
-        else:
-            edits.remove(flag.path)
-        retract(edits, flag.entry, flag.path, state="held", at=self._bundle.now(), origin=origin)
-        where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
-        return self._bundle.quarantine.hold(flag.entry.text, flag.result, destination=where, origin=origin)
 
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
         """Named snapshots are add-only; the same name from two machines is kept under two names."""

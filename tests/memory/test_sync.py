@@ -29,6 +29,7 @@ from gitmem.memory.sync import RewrittenRemote, Sync
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 
+from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git, try_git
 from tests.memory.conftest import Clock
 
@@ -72,20 +73,20 @@ class Machines:
     def settle(self) -> None:
         """Sync everyone until nothing moves."""
         for _ in range(6):
-            before = {bundle.tip for bundle in self.all.values()}
             for bundle in self.all.values():
                 self.sync(bundle)
-            if len({bundle.tip for bundle in self.all.values()}) == 1 and len(before) == 1:
+            if len({bundle.tip for bundle in self.all.values()}) == 1:
                 return
 
 
 @pytest.fixture(params=["git", "dulwich"])
 def machines(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> Iterator[Machines]:
-    made = Machines(tmp_path, clock, request.param)
-    yield made
-    for bundle in made.all.values():
-        fsck_clean(bundle.repository)
-        bundle.repository.store.close()
+    with quick_directory(tmp_path) as root:
+        made = Machines(root, clock, request.param)
+        yield made
+        for bundle in made.all.values():
+            fsck_clean(bundle.repository)
+            bundle.repository.store.close()
 
 
 def texts(bundle: Bundle) -> list[str]:
@@ -170,12 +171,15 @@ def test_poison_from_a_remote_is_held(machines: Machines) -> None:
         out.write(file.render())
     run_git(a.root, "commit", "--no-verify", "-q", "-am", "poisoned by plain git")
     machines.sync(a)
+    c = machines.another("c")  # a clone holds it back too
     done = machines.sync(b)
     assert len(done.held) == 1
-    assert texts(b) == ["fine"]
-    assert "ignore previous" in b.quarantine.all()[0].text
+    for bundle in (b, c):
+        assert texts(bundle) == ["fine"]
+        assert "ignore previous" in bundle.quarantine.all()[0].text
     machines.settle()
     assert texts(a) == ["fine"]
+    assert a.tip == b.tip == c.tip
 
 
 def test_a_dry_run_says_what_would_change_and_changes_nothing(machines: Machines) -> None:
@@ -367,6 +371,8 @@ def test_three_clones_without_a_hub(tmp_path: Path, clock: Clock) -> None:
         rng.shuffle(pairs)
         for one, other in pairs:
             Sync(made[one], dict(os.environ)).run(other)
+        if len({bundle.tip for bundle in made.values()}) == 1:
+            break
     assert len({bundle.tip for bundle in made.values()}) == 1
     assert set(texts(made["a"])) == {"a knows", "b knows", "c knows"}
 
