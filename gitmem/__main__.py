@@ -12,8 +12,12 @@ def main() -> int:
 
         from gitmem.cli.unchanged import answered
 
-        if answered(sys.argv[1:], os.environ):
-            return 0
+        try:
+            if answered(sys.argv[1:], os.environ):
+                return 0
+        except KeyboardInterrupt:
+            sys.stderr.write("gitmem: interrupted.\n")
+            return 130
     from gitmem.cli.main import main as run
 
     return run()

@@ -21,8 +21,11 @@ def answered(argv: Sequence[str], env: Mapping[str, str]) -> bool:
     """Whether a plain `sync` had nothing to do and said so."""
     told = _nothing_to_sync(argv, env)
     if told:
-        sys.stdout.write(told + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(told + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read our output went away
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return bool(told)
 
 
