@@ -63,8 +63,11 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         odd.update(token.strip(_PUNCTUATION) for token in folded.split() if "$" in token or "@" in token)
     if any(_unleet(token) in known for token in odd):
         yield from _pieces("leet spelling", _LEET_WORD, lambda match: _unleet(match.group()), folded)
-    longest = max(map(len, words), default=0)
-    lengths = bytes(map(len, words)) if longest < 256 else bytes(min(len(word), 255) for word in words)
+    try:
+        lengths = bytes(map(len, words))
+    except ValueError:  # a word of more than 255 letters
+        lengths = bytes(min(len(word), 255) for word in words)
+    longest = max(lengths, default=0)
     if b"\1\1\1\1\1" in lengths:
         yield from _spaced_out(text)
     if _has(folded, _ROT13_SIGNS):

@@ -366,6 +366,8 @@ class _Tries:
 def _mentioned(view: str, hit: re.Match[str]) -> bool:
     """Whether a match is quoted by someone who speaks about it, as in `the phrase "…" was blocked`."""
     start = hit.start()
+    if "\\s" in hit.group():  # the source of a pattern that looks for it
+        return True
     if _MENTION.search(view, max(0, start - 40), start) and _CLOSED.match(view, hit.end()):
         return True
     return view[max(0, start - 2) : start].strip()[-1:] in _QUOTES and bool(
