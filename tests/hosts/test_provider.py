@@ -253,9 +253,12 @@ def test_a_delegation_is_an_observation(home: HermesHome, begin: Begin) -> None:
 
 
 def test_a_process_that_died_in_a_turn(home: HermesHome, begin: Begin) -> None:
-    """What the user said is taken up by the next start, with its session."""
+    """What the user said is taken up by the next start, with its session; also where the turn before is told late."""
     provider = begin("s1")
-    provider.on_turn_start(1, "do something that never ends")
+    provider.on_turn_start(1, "hello")
+    provider.on_turn_start(2, "do something that never ends")
+    provider.sync_turn("hello", "hi", session_id="s1", messages=[])
+    provider.settle()
     keeper = provider._keeper
     assert keeper is not None
     provider._closed = True  # nobody shuts it down
@@ -263,7 +266,26 @@ def test_a_process_that_died_in_a_turn(home: HermesHome, begin: Begin) -> None:
         journal.close()
     begin("s2")
     begin("s3")
-    assert ["do something that never ends"] == [fields["user"] for _, fields in events(home)]
+    assert ["hello", "do something that never ends"] == [fields["user"] for _, fields in events(home)]
+
+
+def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin) -> None:
+    """Also when the notices were shortened meanwhile; a turn that was told is not stored twice."""
+    provider = begin("s1")
+    keeper = provider._keeper
+    assert keeper is not None
+    for number in range(4):
+        provider.on_turn_start(number, f"turn {number}")
+        if number == 1:
+            provider.sync_turn("turn 1", "ok", session_id="s1", messages=[])
+    provider.settle()
+    keeper.notices._cleared = -1000
+    keeper.notices.clear(lambda _: keeper.notices._open[0].seq)
+    provider._closed = True
+    for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
+        journal.close()
+    begin("s2")
+    assert ["turn 1", "turn 2", "turn 3"] == [fields["user"] for _, fields in events(home)]
 
 
 # --- the prompt ------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ class Keeper:
             for buffer in buffers:
                 if buffer.is_open:
                     buffer.abandon()
-            self.notices.end_turn()
+            self.notices.end_all()
             self.notices.close()
             self._tell_warnings()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
@@ -51,7 +52,9 @@ class Notices:
         # Only provenance hangs on it, so nobody waits for the disk.
         self._journal = Journal.create(self._directory, clock=bundle.clock, fsync="off")
         self._dead: list[AbandonedJournal] = abandoned(self._directory)
-        self._turn: Record | None = None
+        self._lock = threading.Lock()
+        self._open: list[Record] = []
+        """Turns that began and were not told yet, oldest first."""
         self._cleared = 0
 
     # The agent's thread
@@ -65,12 +68,31 @@ class Notices:
 
     def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
         """A turn begins: should the process die in it, the user's words are not lost."""
-        self._turn = self._journal.append(_TURN, {"user": self._bundle.redact(user)}, session, context)
+        said = {"user": self._bundle.redact(user)}
+        with self._lock:
+            self._open.append(self._journal.append(_TURN, said, session, context))
 
-    def end_turn(self) -> None:
-        if self._turn is not None:
-            self._turn = None
-            self._journal.append(_DONE, {}, "")
+    def end_turn(self, user: str) -> None:
+        """A turn was told: it and those before it are kept elsewhere now.
+
+        The host tells on a thread of its own, so that the next turn may have begun already. A text that none
+        of them has (of a skill the host tells only a part) is that of the oldest.
+        """
+        said = self._bundle.redact(user)
+        with self._lock:
+            if self._open:
+                matching = [turn for turn in self._open if turn.fields.get("user") == said]
+                self._end((matching or self._open)[0])
+
+    def end_all(self) -> None:
+        """The session is over: no turn is open any more."""
+        with self._lock:
+            if self._open:
+                self._end(self._open[-1])
+
+    def _end(self, turn: Record) -> None:
+        self._open = [one for one in self._open if one.seq > turn.seq]
+        self._journal.append(_DONE, {"upto": turn.seq}, "")
 
     # The worker
 
@@ -78,9 +100,12 @@ class Notices:
         """The turns in which earlier processes died."""
         found = []
         for dead in self._dead:
-            last = next((one for one in reversed(dead.records) if one.kind in (_TURN, _DONE)), None)
-            if last is not None and last.kind == _TURN and last.fields.get("user"):
-                found.append(OpenTurn(last.session, last.at, str(last.fields["user"]), last.context))
+            ended = max((_upto(one) for one in dead.records if one.kind == _DONE), default=0)
+            found += [
+                OpenTurn(one.session, one.at, str(one.fields["user"]), one.context)
+                for one in dead.records
+                if one.kind == _TURN and one.seq > ended and one.fields.get("user")
+            ]
         return found
 
     def drop_dead(self) -> None:
@@ -93,9 +118,14 @@ class Notices:
         upto = used(self._journal.uuid)
         if upto - self._cleared < _KEPT:
             return
-        turn = self._turn
-        if turn is not None and turn.seq <= upto:
-            self._turn = self._journal.append(turn.kind, turn.fields, turn.session, turn.context)
+        with self._lock:
+            if any(turn.seq <= upto for turn in self._open):  # they are noted again, behind what goes
+                noted, self._open = self._open, []
+                for turn in noted:
+                    self._open.append(
+                        self._journal.append(turn.kind, turn.fields, turn.session, turn.context)
+                    )
+                self._journal.append(_DONE, {"upto": noted[-1].seq}, "")
         self._journal.forget(upto)
         self._cleared = upto
 
@@ -104,9 +134,14 @@ class Notices:
         while self._dead:
             self._dead.pop().release()
         records = self._journal.records()
-        if records and self._turn is None and not any(one.kind == _WRITE for one in records):
+        if records and not self._open and not any(one.kind == _WRITE for one in records):
             self._journal.forget(records[-1].seq)
         self._journal.close()
+
+
+def _upto(done: Record) -> int:
+    number = done.fields.get("upto")
+    return number if isinstance(number, int) else done.seq
 
 
 def everybody(bundle: Bundle) -> list[Notice]:

@@ -226,6 +226,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     ) -> None:
         """A turn is over: what is new of the conversation goes to the journal, and the worker commits it."""
         from gitmem.hosts.hermes.keeper import messages_copy
+        from gitmem.hosts.hermes.transcript import clean
 
         keeper, session, transcript = self._keeper, self._session, self._transcript
         if keeper is None or session is None or transcript is None:
@@ -238,7 +239,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
                 self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
             if turn.user or turn.answer:
                 self._take(session, "turn", user=turn.user, assistant=turn.answer)
-        self._safely(keeper.notices.end_turn)
+        self._safely(lambda: keeper.notices.end_turn(clean(user_content)))
         self._flush_soon("turn")
 
     def on_memory_write(
