@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import socket
@@ -56,7 +57,7 @@ class DulwichTransport:
             return [oid for oid in set(wanted.values()) if oid not in store]
 
         try:
-            write, _, abort = store.add_pack()
+            write, commit, abort = store.add_pack()
             written = 0
 
             def take(data: bytes) -> int:
@@ -73,8 +74,8 @@ class DulwichTransport:
                 abort()
                 raise
             if written > _EMPTY_PACK:
-                write.flush()
-                self._complete(store, write, abort)
+                _check_trailer(write)
+                commit()  # a server may leave out objects that we have: it is completed from those
             else:
                 abort()
         except RemoteError:
@@ -89,12 +90,6 @@ class DulwichTransport:
             found.get(BRANCH),
             {ref.removeprefix("refs/tags/snapshot/"): oid for ref, oid in found.items() if ref != BRANCH},
         )
-
-    def _complete(self, store: Any, pack: Any, abort: Any) -> None:
-        """A pack from a server may leave out objects that we have: complete it from those."""
-        pack.seek(0)
-        store.add_thin_pack(pack.read, None)
-        abort()
 
     def _haves(self, room: ThrowAway) -> list[bytes]:
         directory = os.path.join(room.git_dir, "refs", "have")
@@ -178,6 +173,19 @@ _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (ConnectionRefusedError, "nobody listens there"),
     (ConnectionError, "the connection broke"),
 )
+
+
+def _check_trailer(pack: Any) -> None:
+    """Refuse a pack whose checksum does not fit: dulwich takes each object as it came."""
+    pack.flush()
+    left = pack.tell() - 20
+    pack.seek(0)
+    digest = hashlib.sha1(usedforsecurity=False)
+    while left > 0 and (piece := pack.read(min(left, 1 << 20))):
+        digest.update(piece)
+        left -= len(piece)
+    if pack.read() != digest.digest():
+        raise ValueError("the pack was damaged on the way")
 
 
 def _printable(text: str) -> str:

@@ -54,7 +54,9 @@ def test_every_object_reads_as_git_reads_it(repository: Repository, git: Git, pa
     found = {oid: store.read(oid) for oid in objects_by_git(git)}
 
     assert objects_by_git(git) == {oid: (kind, len(content)) for oid, (kind, content) in found.items()}
-    assert store._packs is None, "dulwich was asked"
+    measured = open_repository(repository.root).store  # which has built none of them
+    assert objects_by_git(git) == {oid: measured.measure(oid) for oid in found}
+    assert store._packs is measured._packs is None, "dulwich was asked"
 
 
 def test_deltas_by_name_are_followed(repository: Repository, git: Git) -> None:
