@@ -124,7 +124,7 @@ def check(text: str) -> None:
 @example("<&#10&lt;memory-context&gt;9;emory-context>")
 @example("&lt&shy;memory-context")
 @example("&lt<memory-context>;memory-context>")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_tangle_of_tags_escapes(text: str) -> None:
     """Whatever pieces of tags are put together, none is left, and a second pass changes nothing."""
     check(text)

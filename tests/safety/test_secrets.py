@@ -325,4 +325,4 @@ def test_importing_compiles_nothing() -> None:
 def test_no_shape_takes_more_than_linear_time() -> None:
     """Twenty times the text takes about twenty times the time; a square would be four hundred."""
     for text in adversarial()[::31]:
-        assert growth(find, text) < 100, text[:24]
+        assert growth(find, text[:40_000]) < 100, text[:24]
