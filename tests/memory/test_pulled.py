@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,8 +62,13 @@ def test_a_pulled_human_is_a_machine(machines: Machines) -> None:
     assert [MACHINE] * 3 == [trust(c, word) for word in ("alpha", "beta", "gamma")]
 
 
-def test_a_forged_name_of_this_machine_is_a_machine(machines: Machines) -> None:
+def test_a_forged_name_of_this_machine_is_a_machine(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A commit that says it was made here by hand, and was not, is not believed; nor is one by `git pull`."""
+    monkeypatch.setenv(
+        "PATH", f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    )  # for the hooks
     a = machines.first()
     b = machines.another("b")
     forge = (
