@@ -49,9 +49,10 @@ def remote() -> None:
 def add(app: App, name: str, url: str, mode: Any, yes: bool, as_json: bool) -> None:
     """Add a remote. What leaves this machine is said, and asked about, once."""
     from gitmem.git.remotes import Remote, Remotes
-    from gitmem.git.transport import shown_url
+    from gitmem.git.transport import check_url, shown_url
 
     bundle = app.bundle
+    check_url(url)
     if os.path.isdir(app.outside_path(url)):  # a path counts from here, and later syncs start elsewhere
         url = app.outside_path(url)
     remotes = Remotes(bundle.repository)
