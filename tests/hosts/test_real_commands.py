@@ -261,8 +261,10 @@ def test_sigkill_in_the_middle_of_a_turn(make: Make, model: Model) -> None:
     model.hang.clear()
     with hermes.agent("K2") as agent:
         agent.settle()
-    said = [(kind, fields.get("user")) for kind, fields in events(hermes, "K1") if kind == "turn"]
-    assert [("turn", "remember tea"), ("turn", "now think for a long time")] == said
+    said = [fields["user"] for kind, fields in events(hermes, "K1") if kind == "turn"]
+    assert ["now think for a long time", "remember tea"] == sorted(
+        said
+    )  # the first may be told after the second began
     assert ["Likes tea"] == hermes.curated("user")
     assert ["K1"] == [entry.session for entry in hermes.log() if entry.kind == "host"]
     assert [] == list(Verification(hermes.bundle()).run())
