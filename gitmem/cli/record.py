@@ -102,7 +102,7 @@ def turn(app: App, user: str, assistant: str, session: str, as_json: bool) -> No
 @pass_app
 def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     """Record a fact about the user, in today's profile."""
-    from gitmem.memory.sessions import add_user_profile
+    from gitmem.memory.userprofile import add_user_profile
 
     bundle = app.writing_bundle
     origin = bundle.origin(session=session or app.session)

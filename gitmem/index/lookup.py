@@ -195,6 +195,11 @@ class Lookup:
         found = self._database.rows(f"{_SPAN} {where} ORDER BY s.from_seq, s.id", tuple(values))
         return [_span(row) for row in found]
 
+    def stood_in(self, entry: int, path: str) -> bool:
+        """Whether a text ever stood in a file."""
+        query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
+        return self._database.row(query, (entry, path)) is not None
+
     # Sessions
 
     def session(self, name: str) -> SessionFacts | None:

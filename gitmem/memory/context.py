@@ -133,11 +133,15 @@ class _Builder:
         return (one for one in ranked if one.score >= _WORTH * best and not self._in_block(one))
 
     def _in_block(self, ranked: Ranked) -> bool:
+        """Whether the agent has it before it anyway; or had, and it was taken out of there since."""
+        candidate = ranked.candidate
+        if ranked.place.type == layout.USER_PROFILE and self._index.stood_in(candidate.id, layout.USER):
+            return True
         if self._block is not None:
-            return ranked.candidate.text in self._block
+            return candidate.text in self._block
         machine = self._bundle.config.machine
         files = (layout.MEMORY, layout.USER, *((layout.machine_memory(machine),) if machine else ()))
-        return any(place.path in files for place in ranked.candidate.places)
+        return any(place.path in files for place in candidate.places)
 
     def _shortened(self, ranked: Ranked) -> str:
         """The entry on one line, without anything that could end the block it will stand in."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import InvalidContent, UsageError
 from gitmem.git.message import Message
+from gitmem.memory.door import Door
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate import BlockedContent
 from gitmem.memory.origin import Origin
-from gitmem.memory.retractions import is_retracted, retract
+from gitmem.memory.userprofile import add_to_profile
 from gitmem.okf import layout
-from gitmem.okf.curated import CuratedFile, check_text
-from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.pages import LogLine
 from gitmem.okf.timestamps import later
 
@@ -242,6 +242,10 @@ class CuratedStore:
         done.changed = file.entries != start.entries
         if done.changed:
             edits.write(path, file.render())
+            if target == "user":
+                add_to_profile(
+                    edits, [entry.text for entry in file.entries if entry not in start.entries], now
+                )
             edits.log(
                 LogLine(now, "HermesMemory", what, f"memory:{now}:{entry_hash(what)[:8]}")
                 for what in done.what
@@ -316,42 +320,6 @@ class CuratedStore:
             held=tuple(done.held),
             commit=published.commit.oid if published else "",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """What new texts for one file pass: redaction, the scanner, and what was retracted."""
-
-    bundle: Bundle
-    edits: Edits
-    path: str
-    origin: Origin
-    by_person: bool
-    held: list[str]
-
-    def admit(self, text: str) -> str | None:
-        """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
-        from gitmem.safety.verdict import Finding, Result, Verdict
-
-        text = self.bundle.redact(check_text(text))
-        result = self.bundle.gate.judge(text, "memory")
-        if result.verdict is Verdict.BLOCK:
-            raise BlockedContent(result)
-        if is_retracted(self.edits, section_key(text)):
-            if self.by_person:
-                entry = Entry(section_key(text), text)
-                retract(
-                    self.edits, entry, self.path, state="released", at=self.bundle.now(), origin=self.origin
-                )
-            else:
-                reason = "was taken back earlier, and must not come back by itself"
-                finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
-                result = Result(Verdict.HOLD, (*result.findings, finding))
-        if result.verdict is Verdict.HOLD:
-            where = {"kind": "entry", "path": self.path}
-            self.held.append(self.bundle.quarantine.hold(text, result, destination=where, origin=self.origin))
-            return None
-        return text
 
 
 def names_local_path(text: str) -> bool:

@@ -16,6 +16,7 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin
 from gitmem.memory.retractions import is_retracted
+from gitmem.memory.userprofile import add_to_profile
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
@@ -207,7 +208,7 @@ def _commit(
         what = [said for change in batch if (said := lay.lay(change))]
         if not what:
             return None
-        lay.write()
+        lay.write(learned=kind != "import")
         edits.log(
             LogLine(at, "HermesMemory", said, f"host:{target}:{at}:{number}")
             for number, said in enumerate(what)
@@ -262,10 +263,16 @@ class _Lay:
             return f"add {new}"
         return ""
 
-    def write(self) -> None:
+    def write(self, *, learned: bool) -> None:
+        """Lay the files; what was learned now about the user is noted in the profile too."""
         for path, file in self._files.items():
-            if file.entries != self._start[path].entries:
+            before = self._start[path].entries
+            if file.entries != before:
                 self._edits.write(path, file.render())
+                if learned and path == layout.USER:
+                    add_to_profile(
+                        self._edits, [entry.text for entry in file.entries if entry not in before], self._at
+                    )
 
     def _hash(self, text: str) -> str:
         return entry_hash(self._bundle.redact(text))

@@ -14,14 +14,12 @@ from gitmem.git.files import read_file, replace_file
 from gitmem.git.message import Message
 from gitmem.memory import recorder
 from gitmem.memory.buffer import HotMemoryBuffer, origin_of
-from gitmem.memory.curated import Door
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin, Trigger
 from gitmem.memory.promptblock import FrozenBlock, freeze
 from gitmem.memory.recorder import SessionInfo
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
-from gitmem.okf.curated import CuratedFile
 from gitmem.okf.events import Event, EventsFile
 from gitmem.okf.pages import LogLine
 
@@ -54,14 +52,6 @@ class SessionState:
     def info(self) -> SessionInfo:
         known = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
         return SessionInfo(self.id, **{name: self.get(name) for name in known})
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """What became of a fact about the user: its commit, or the ids under which it is held for a person."""
-
-    published: Published | None
-    held: tuple[str, ...] = ()
 
 
 class Sessions:
@@ -367,39 +357,3 @@ def open_session(bundle: Bundle, session: str = "", **known: str) -> Iterator[Se
             handle.end()
         finally:
             handle.buffer.close()
-
-
-def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bool = False) -> Profiled:
-    """A fact about the user, written at once: never buffered, never over an earlier one of that day.
-
-    It passes the same door as the curated store: blocked, held, or in.
-    """
-    if not bundle.curated.is_enabled("user"):
-        raise UsageError("The store 'user' is switched off in the settings.")
-    now = bundle.now()
-    path = layout.user_profile(now)
-    held: list[str] = []
-
-    def work(edits: Edits) -> Message | None:
-        held.clear()
-        admitted = Door(bundle, edits, path, origin, by_person, held).admit(text)
-        if admitted is None:
-            return None
-        data = edits.read(path)
-        file = (
-            CuratedFile.parse(data, path)
-            if data is not None
-            else CuratedFile.new(
-                layout.USER_PROFILE, f"User profile, {layout.day(now)}", tags=["user", "profile"]
-            )
-        )
-        added = file.add(admitted, file.next_at(now))
-        if added == file:
-            return None
-        edits.write(path, added.render())
-        edits.log([LogLine(now, "UserProfile", admitted, f"profile:{now}")])
-        edits.want_log()
-        return Message("memory", f"user profile: {admitted}")
-
-    published = bundle.commit(work, purpose="user profile", origin=origin)
-    return Profiled(published, tuple(held))

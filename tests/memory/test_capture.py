@@ -13,7 +13,7 @@ from gitmem.memory.bundle import Bundle
 from gitmem.memory.compression import Compressor
 from gitmem.memory.history import LogEntry
 from gitmem.memory.recorder import SessionInfo
-from gitmem.memory.sessions import add_user_profile
+from gitmem.memory.userprofile import add_user_profile
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile

@@ -194,6 +194,23 @@ def test_copies_of_one_fact_do_not_crowd_out_the_others(tmp_path: Path) -> None:
     made.index.close()
 
 
+def test_what_was_corrected_about_the_user_is_not_recalled(tmp_path: Path) -> None:
+    """The profile remembers what was learned when; a prompt gets what holds now, which stands in its block."""
+    made, _ = create(str(tmp_path / "b"), config=Config(machine="laptop"), clock=Clock())
+    made.curated.add("Lives in Paris since 2019", target="user")
+    made.curated.replace("Paris", "Lives in Berlin since 2026", target="user")
+    profile = made.read("hermes/observations/user_profile_2026-06-30.md")
+    assert profile is not None
+    assert b"Paris" in profile
+    assert b"Berlin" in profile
+    assert b"- user\n- profile" in profile
+    assert "" == context(made, "where does the user live, Paris or Berlin").fenced
+    assert ["hermes/observations/user_profile_2026-06-30.md"] == [
+        hit.path for hit in made.search("Paris").hits
+    ]
+    made.index.close()
+
+
 def test_poison_does_not_reach_a_prompt(tmp_path: Path) -> None:
     """What the scanner flags stays inside, however well it fits."""
     made = bare_bundle(tmp_path / "b")

@@ -9,7 +9,7 @@ from gitmem.errors import BundleUnusable, InvalidContent, UsageError
 from gitmem.memory.buffer import HotMemoryBuffer
 from gitmem.memory.bundle import Bundle
 from gitmem.memory.gate import BlockedContent
-from gitmem.memory.sessions import add_user_profile
+from gitmem.memory.userprofile import add_user_profile
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 
