@@ -74,9 +74,9 @@ class Undo:
             for path in edits.paths():
                 self._dig(edits, path)
             self._mend_log(edits, commits)
-            if not edits.differs():
-                return None
             done.changes = edits.changes()
+            if not done.changes:  # pages that gitmem makes are not worth a commit of their own
+                return None
             reverts = tuple(commit.oid for commit in commits)
             return Message("revert", what or _subject(commits), {"Reverts": reverts})
 
