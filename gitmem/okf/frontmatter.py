@@ -30,6 +30,7 @@ from yaml.events import (
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
+    StreamEndEvent,
 )
 from yaml.resolver import Resolver
 
@@ -190,8 +191,9 @@ def _events(yaml_text: str) -> Iterator[Event]:
     # A byte order mark inside the block would shift every offset; YAML allows it only as the first character.
     loader = _Loader(yaml_text)
     try:
-        while loader.check_event():
-            yield loader.get_event()
+        # The end of the stream is an event too, so there is no need to ask before each whether there is one.
+        while not isinstance(event := loader.get_event(), StreamEndEvent):
+            yield event
     finally:
         loader.dispose()
 
