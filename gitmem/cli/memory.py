@@ -9,7 +9,7 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
-from gitmem.cli.output import bold, dim, yellow
+from gitmem.cli.output import bold, count, dim, yellow
 
 if TYPE_CHECKING:
     from gitmem.memory.curated import Answer, Target
@@ -115,7 +115,9 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
         }
         if as_json:
             continue
-        app.out.line(bold(f"{one}: {len(entries)} entries, {usage:,} of {limit:,} characters"))
+        app.out.line(
+            bold(f"{one}: {count(len(entries), 'entry', 'entries')}, {usage:,} of {limit:,} characters")
+        )
         for e in entries:
             app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
             if e.key in blamed:
@@ -187,7 +189,7 @@ def _tell(app: App, answer: Answer, as_json: bool) -> None:
         return
     app.out.line(answer.message)
     usage = f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars"
-    app.out.line(dim(f"{answer.target}: {usage}, {answer.count} entries"))
+    app.out.line(dim(f"{answer.target}: {usage}, {count(answer.count, 'entry', 'entries')}"))
     if answer.note:
         app.out.line(yellow(answer.note))
     if answer.suggestion:

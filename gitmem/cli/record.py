@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
-from gitmem.cli.output import bold, cyan, dim, yellow
+from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _from_stdin(app: App, session: str, as_json: bool) -> None:
         )
     else:
         left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
-        app.out.line(yellow(bundle.tip[:8]), f" recorded {lines.recorded} events{left}")
+        app.out.line(yellow(bundle.tip[:8]), f" recorded {count(lines.recorded, 'event')}{left}")
     if lines.problems:
         total = lines.recorded + lines.skipped + len(lines.problems)
         raise GitMemError(f"{len(lines.problems)} of {total} lines were left out; the rest is recorded.")
@@ -286,12 +287,21 @@ def show(app: App, session_id: str, as_json: bool) -> None:
     app.out.line(bold(state.concept.title or state.id))
     for key, value in state.concept.meta.items():
         if key not in ("type", "title", "generated"):
-            app.out.line(dim(f"  {key}: "), str(value))
+            app.out.line(dim(f"  {key}: "), _plain(value))
     app.out.line()
     for entry in commits:
         app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
     app.out.line()
     told.tell(app.out, changes)
+
+
+def _plain(value: object) -> str:
+    """A value of front matter as people read it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(map(_plain, value))
+    return str(value)
 
 
 def _state_json(state: SessionState) -> dict[str, Any]:

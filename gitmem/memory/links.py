@@ -62,13 +62,12 @@ class Links:
         return [Edge(source, target, False) for source, target in edges if target in missing]
 
     def orphans(self) -> list[str]:
-        """Concepts that people write and that no link leads to or from."""
+        """Concepts that people write and that no link leads to or from; what is recorded stands by itself."""
         linked: set[str] = set()
         for source, target in self._bundle.index.current().edges():
             linked.update((source, target))
         return [
             path
             for path in self._bundle.list_concepts()
-            if path not in linked
-            and layout.default_type(path) in ("", layout.DECISION, layout.PLAN, layout.SKILL)
+            if path not in linked and layout.default_type(path) in ("", layout.SKILL)
         ]
