@@ -270,6 +270,32 @@ def test_a_process_that_died_in_a_turn(home: HermesHome, begin: Begin) -> None:
     assert ["do something that never ends", "hello"] == sorted(fields["user"] for _, fields in events(home))
 
 
+def test_a_turn_that_is_told_when_the_next_is_there_already(home: HermesHome, begin: Begin) -> None:
+    """The conversation has gone on while the host's thread told the turn before: each is stored once, as it was."""
+    provider = begin("s1")
+    messages: list[dict[str, Any]] = []
+    for number in range(4):
+        messages += [user(f"question {number}"), answer(f"answer {number}")]
+    for number in range(4):
+        provider.sync_turn(f"question {number}", f"answer {number}", session_id="s1", messages=messages)
+    provider.settle()
+    stored = [(fields["user"], fields["assistant"]) for _, fields in events(home, "s1")]
+    assert [(f"question {number}", f"answer {number}") for number in range(4)] == stored
+
+
+def test_a_turn_that_is_told_after_the_end_is_kept_once(home: HermesHome, begin: Begin) -> None:
+    """The host's own thread may be slower than its shutdown; the next start has what was said, and has it once."""
+    provider = begin("s1")
+    provider.on_turn_start(1, "again")
+    turn(provider, [], "again", "first")
+    provider.on_turn_start(2, "again")
+    provider.shutdown()
+    provider.sync_turn("again", "second", session_id="s1", messages=[])
+    begin("s2")
+    said = sorted((fields["user"], fields.get("assistant", "")) for _, fields in events(home, "s1"))
+    assert [("again", "first"), ("again", "second")] == said
+
+
 def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin) -> None:
     """Also when the notices were shortened meanwhile; a turn that was told is not stored twice."""
     provider = begin("s1")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.compression import Compressed, Compressor, Messages
     from gitmem.memory.origin import Origin, Trigger
+    from gitmem.okf.events import Event
 
 _LAST = "last-session"
 
@@ -93,7 +94,16 @@ class Keeper:
         self._begun = self.bundle.tip
 
     def _take_up_open_turns(self) -> None:
+        told: dict[str, list[Event]] = {}
         for turn in self.notices.left_open():
+            events = told.setdefault(turn.session, self._told_turns(turn.session))
+            # One that was told when its process had closed already is in the record, and was never noted as over.
+            late = next(
+                (one for one in events if one.fields.get("user") == turn.user and one.at >= turn.at), None
+            )
+            if late is not None:
+                events.remove(late)
+                continue
             known = {
                 name: value for name, value in turn.context.items() if name in ("agent", "platform", "parent")
             }
@@ -101,6 +111,12 @@ class Keeper:
             fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
             self._buffer(session).append("turn", timestamp=turn.at, **fields)
             self.tell("The last session ended in the middle of a turn: what the user said is kept.")
+
+    def _told_turns(self, session: str) -> list[Event]:
+        try:
+            return [event for event in self.bundle.sessions.events(session) if event.kind == "turn"]
+        except GitMemError:  # there is no such session yet, or it can not be read: better twice than never
+            return []
 
     def flush(self, trigger: Trigger, *, compare: bool = True) -> None:
         """Commit what waits, then bring the host's files in step."""

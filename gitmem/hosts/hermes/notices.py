@@ -68,7 +68,7 @@ class Notices:
 
     def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
         """A turn begins: should the process die in it, the user's words are not lost."""
-        said = {"user": self._bundle.redact(user)}
+        said = {"user": self._bundle.redact(user), "begun": self._bundle.now()}
         with self._lock:
             self._open.append(self._journal.append(_TURN, said, session, context))
 
@@ -102,7 +102,9 @@ class Notices:
         for dead in self._dead:
             ended = max((_upto(one) for one in dead.records if one.kind == _DONE), default=0)
             found += [
-                OpenTurn(one.session, one.at, str(one.fields["user"]), one.context)
+                OpenTurn(
+                    one.session, str(one.fields.get("begun") or one.at), str(one.fields["user"]), one.context
+                )
                 for one in dead.records
                 if one.kind == _TURN and one.seq > ended and one.fields.get("user")
             ]

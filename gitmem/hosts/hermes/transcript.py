@@ -58,11 +58,12 @@ class Transcript:
 
     def turn(self, user: str, assistant: str, messages: Sequence[Message] | None) -> list[Turn]:
         """The turns that are new, the last one in the host's own words for it."""
-        turns = self._turns(messages or ())
+        asked = clean(user)
+        turns = self._turns(messages or (), asked)
         if not turns:
             turns = [Turn()]
         last = turns[-1]
-        last.user = clean(user)
+        last.user = asked
         answer = clean(assistant)
         if answer and (not last.assistant or last.assistant[-1] != answer):
             last.assistant.append(answer)
@@ -70,12 +71,13 @@ class Transcript:
 
     def calls(self, messages: Sequence[Message]) -> list[Call]:
         """The tool calls that are new, in a turn that is not over."""
-        return [call for turn in self._turns(messages) for call in turn.calls]
+        return [call for turn in self._turns(messages, "") for call in turn.calls]
 
-    def _turns(self, messages: Sequence[Message]) -> list[Turn]:
-        fresh = self._fresh(messages)
-        if messages:
-            self._last, self._last_mark = messages[-1], _mark(messages[-1])
+    def _turns(self, messages: Sequence[Message], user: str) -> list[Turn]:
+        """What is new up to the end of the turn that began with the words of `user`, where they are known."""
+        fresh = _of_turn(self._fresh(messages, user), user)
+        if fresh:
+            self._last, self._last_mark = fresh[-1], _mark(fresh[-1])
         turns: list[Turn] = []
         asked: dict[str, tuple[Turn, str, str]] = {}
         for message in fresh:
@@ -110,7 +112,7 @@ class Transcript:
             self._calls.popitem(last=False)
         turn.calls.append(Call(name, cut(arguments, ARGUMENTS_LIMIT), cut(result, RESULT_LIMIT)))
 
-    def _fresh(self, messages: Sequence[Message]) -> Sequence[Message]:
+    def _fresh(self, messages: Sequence[Message], user: str) -> Sequence[Message]:
         """The messages behind the last one that is stored; else those of the present turn."""
         if self._last is not None:
             for index in range(len(messages) - 1, -1, -1):
@@ -119,10 +121,21 @@ class Transcript:
             for index in range(len(messages) - 1, -1, -1):
                 if _mark(messages[index]) == self._last_mark:
                     return messages[index + 1 :]
-        for index in range(len(messages) - 1, -1, -1):
-            if messages[index].get("role") == "user":
-                return messages[index:]
-        return messages
+        begins = [index for index, message in enumerate(messages) if message.get("role") == "user"]
+        known = [index for index in begins if user and said(messages[index]) == user]
+        begin = (known or begins or [0])[-1]
+        return messages[begin:]
+
+
+def _of_turn(messages: Sequence[Message], user: str) -> Sequence[Message]:
+    """The messages up to the end of a turn. The host tells on a thread of its own: the next may be there already."""
+    found = False
+    for index, message in enumerate(messages):
+        if message.get("role") == "user":
+            if found:
+                return messages[:index]
+            found = bool(user) and said(message) == user
+    return messages
 
 
 def said(message: Message) -> str:
