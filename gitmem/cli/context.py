@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cli.output import Output, complain
-from gitmem.errors import BundleNotFound, BundleUnusable, ConfigError, GitMemError, UnsafePath
+from gitmem.errors import BundleNotFound, BundleUnusable, GitMemError, UnsafePath
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -206,12 +206,15 @@ class App:
     def config_of(self, repository: Repository | None) -> Config:
         """The settings that hold for a repository, or without one."""
         from gitmem import config
+        from gitmem.git.files import read_settings
 
         home = self.world.hermes_home
         texts = [
-            _text(os.path.join(repository.state_dir, "config"), config.GIT_DIR_CONFIG) if repository else "",
-            _text(os.path.join(home, "gitmem.yaml"), config.HERMES_YAML),
-            _text(os.path.join(home, "config.yaml"), config.HERMES_CONFIG),
+            read_settings(os.path.join(repository.state_dir, "config"), config.GIT_DIR_CONFIG)
+            if repository
+            else "",
+            read_settings(os.path.join(home, "gitmem.yaml"), config.HERMES_YAML),
+            read_settings(os.path.join(home, "config.yaml"), config.HERMES_CONFIG),
         ]
         return config.resolve(self.world.env, config.sources(*texts), hostname=self.world.hostname)
 
@@ -327,15 +330,3 @@ def _no_repository(path: str) -> BundleNotFound:
         f"{path} holds the files of a bundle, but it is no git repository.",
         hint="Restore its git directory from a backup, or begin a new history with `gitmem init`.",
     )
-
-
-def _text(path: str, name: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except UnicodeDecodeError:
-        raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
-    except OSError as error:
-        raise ConfigError(f"{name} can not be read ({error.strerror}).") from error

@@ -11,7 +11,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
 
-from gitmem.errors import BundleUnusable
+from gitmem.errors import BundleUnusable, ConfigError
 
 # Files that a crash may leave in the work tree have this name, which the bundle's exclude file covers.
 TEMPORARY = ".gitmem-tmp-"
@@ -282,3 +282,16 @@ def read_file(path: str) -> bytes | None:
 
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
+
+
+def read_settings(path: str, name: str) -> str:
+    """A file of settings; empty where there is none."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
+    except OSError as error:
+        raise ConfigError(f"{name} can not be read ({error.strerror}).") from error

@@ -14,6 +14,7 @@ from gitmem.okf.entries import Entry, section_key
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Door:
 
     def admit(self, text: str) -> str | None:
         """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
-        from gitmem.safety.verdict import Finding, Result, Verdict
+        from gitmem.safety.verdict import Verdict
 
         text = self.bundle.redact(check_text(text))
         result = self.bundle.gate.judge(text, "memory")
@@ -42,11 +43,18 @@ class Door:
                     self.edits, entry, self.path, state="released", at=self.bundle.now(), origin=self.origin
                 )
             else:
-                reason = "was taken back earlier, and must not come back by itself"
-                finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
-                result = Result(Verdict.HOLD, (*result.findings, finding))
+                result = with_retraction(result, text)
         if result.verdict is Verdict.HOLD:
             where = {"kind": "entry", "path": self.path}
             self.held.append(self.bundle.quarantine.hold(text, result, destination=where, origin=self.origin))
             return None
         return text
+
+
+def with_retraction(result: Result, text: str) -> Result:
+    """A verdict on a text that was retracted: held at least, and it says why."""
+    from gitmem.safety.verdict import Finding, Result, Verdict
+
+    reason = "was taken back earlier, and must not come back by itself"
+    finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
+    return Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))

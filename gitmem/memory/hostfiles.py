@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
+from gitmem.memory.door import with_retraction
 from gitmem.memory.edits import Edits
 from gitmem.memory.origin import Origin
 from gitmem.memory.retractions import is_retracted
@@ -284,7 +285,7 @@ class _Lay:
 
     def _admitted(self, text: str) -> str:
         """The text as it may be stored; empty where it is held back or can not be an entry."""
-        from gitmem.safety.verdict import Finding, Result, Verdict
+        from gitmem.safety.verdict import Verdict
 
         try:
             text = self._bundle.redact(check_text(text))
@@ -293,9 +294,7 @@ class _Lay:
             return ""
         result = self._bundle.gate.judge(text, "memory")
         if is_retracted(self._edits, section_key(text)):
-            reason = "was taken back earlier, and must not come back by itself"
-            finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
-            result = Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
+            result = with_retraction(result, text)
         if result.verdict is Verdict.ALLOW:
             return text
         where = {"kind": "entry", "path": self._shared}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleNotFound, ConfigError, UsageError
-from gitmem.git.files import read_file
+from gitmem.errors import BundleNotFound, UsageError
+from gitmem.git.files import read_file, read_settings
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -116,9 +116,9 @@ def resolve_config(home: Home, env: Mapping[str, str], state_dir: str = "") -> C
     from gitmem import config
 
     texts = [
-        read_text(os.path.join(state_dir, "config"), config.GIT_DIR_CONFIG) if state_dir else "",
-        read_text(home.settings, config.HERMES_YAML),
-        read_text(home.config, config.HERMES_CONFIG),
+        read_settings(os.path.join(state_dir, "config"), config.GIT_DIR_CONFIG) if state_dir else "",
+        read_settings(home.settings, config.HERMES_YAML),
+        read_settings(home.config, config.HERMES_CONFIG),
     ]
     return config.resolve(env, config.sources(*texts), hostname=host_name(env))
 
@@ -142,16 +142,3 @@ def open_bundle(home: Home, env: Mapping[str, str], clock: Callable[[], datetime
     repository = open_repository(root)
     config = resolve_config(home, env, repository.state_dir)
     return Bundle.open(root, config=config, clock=clock, person=env.get("USER", ""))
-
-
-def read_text(path: str, name: str) -> str:
-    """A file of settings; empty where there is none."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except UnicodeDecodeError:
-        raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
-    except OSError as error:
-        raise ConfigError(f"{name} can not be read ({error.strerror}).") from error

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import GitMemError
-from gitmem.git.files import read_file, replace_file
+from gitmem.git.files import read_file, read_settings, replace_file
 from gitmem.hosts.hermes.configyaml import provider_of, set_provider, take_out
-from gitmem.hosts.hermes.home import PROVIDER, Home, now, read_text, resolve_config
+from gitmem.hosts.hermes.home import PROVIDER, Home, now, resolve_config
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -183,7 +183,7 @@ def read_text_exact(path: str) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        read_text(path, path)  # says so
+        read_settings(path, path)  # says so
         raise
     except OSError as error:
         raise GitMemError(f"{path} can not be read ({error.strerror}).") from error

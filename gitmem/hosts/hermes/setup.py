@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import Home, bundle_root, read_text
+from gitmem.git.files import read_settings
+from gitmem.hosts.hermes.home import Home, bundle_root
 
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 
@@ -33,7 +34,7 @@ def save_settings(home: Home, values: Mapping[str, Any]) -> None:
     from gitmem.config import HERMES_YAML, parse_file, resolve
     from gitmem.hosts.hermes.install import replace_text
 
-    lines = read_text(home.settings, HERMES_YAML).splitlines()
+    lines = read_settings(home.settings, HERMES_YAML).splitlines()
     for key, value in values.items():
         if key == "provider":
             continue
