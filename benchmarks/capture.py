@@ -29,11 +29,11 @@ from datetime import UTC, datetime
 
 from gitmem.config import Config
 from gitmem.git.message import Message
-from gitmem.memory.buffer import HotMemoryBuffer
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
+from gitmem.memory.capture.buffer import HotMemoryBuffer
+from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
-from gitmem.memory.recorder import SessionInfo
+from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile

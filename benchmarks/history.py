@@ -16,11 +16,11 @@ import shutil
 from datetime import UTC, datetime
 
 from gitmem.config import Config
-from gitmem.memory.blame import blame_of
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
-from gitmem.memory.restore import restore
-from gitmem.memory.trace import trace
+from gitmem.memory.history.blame import blame_of
+from gitmem.memory.history.restore import restore
+from gitmem.memory.history.trace import trace
+from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
 from gitmem.memory.edits import Edits
-from gitmem.memory.restore import restore
-from gitmem.memory.selection import Selection, select
+from gitmem.memory.history.restore import restore
+from gitmem.memory.history.select import Selection, select
+from gitmem.memory.upkeep.create import create
 from gitmem.okf.concept import Concept
 
 AGENTS = ("hermes", "scout", "clerk")

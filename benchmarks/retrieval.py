@@ -25,8 +25,8 @@ from datetime import UTC, datetime, timedelta
 from gitmem.config import Config
 from gitmem.index import english
 from gitmem.index.query import parse
-from gitmem.memory.creation import create
-from gitmem.memory.search import Wanted
+from gitmem.memory.find.search import Wanted
+from gitmem.memory.upkeep.create import create
 
 from benchmarks.support import Report, Row, working_directory
 

@@ -29,9 +29,9 @@ from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
 from gitmem.index import english
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.context import context
-from gitmem.memory.creation import create
-from gitmem.memory.prefetch import Prefetch
+from gitmem.memory.find.context import context
+from gitmem.memory.find.prefetch import Prefetch
+from gitmem.memory.upkeep.create import create
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
 

@@ -27,9 +27,9 @@ from gitmem.git.ancestry import only_in
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
-from gitmem.memory.incoming import check_incoming
-from gitmem.memory.sync import Sync
+from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.inspect import check_incoming
+from gitmem.memory.upkeep.create import create
 from tests.servers.local import HOST, http_backend
 
 LIMITS = {"git": {1: 3, 100: 3, 1000: 4}, "dulwich": {1: 4, 100: 6, 1000: 12}}

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         UsageError,
     )
     from gitmem.hosts.plain import open_bundle
-    from gitmem.memory.buffer import HotMemoryBuffer
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.context import context
-    from gitmem.memory.decorators import memorize_decision, memorize_tool
-    from gitmem.memory.prefetch import Prefetch
-    from gitmem.memory.search import Wanted
-    from gitmem.memory.sessions import Session
+    from gitmem.memory.capture.buffer import HotMemoryBuffer
+    from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
+    from gitmem.memory.capture.sessions import Session
+    from gitmem.memory.find.context import context
+    from gitmem.memory.find.prefetch import Prefetch
+    from gitmem.memory.find.search import Wanted
     from gitmem.safety.fence import fence, sanitize
 
 __all__ = [
@@ -69,14 +69,14 @@ __all__ = [
 _HOMES = {
     "Bundle": "gitmem.memory.bundle",
     "Config": "gitmem.config",
-    "HotMemoryBuffer": "gitmem.memory.buffer",
-    "Prefetch": "gitmem.memory.prefetch",
-    "Session": "gitmem.memory.sessions",
-    "Wanted": "gitmem.memory.search",
-    "context": "gitmem.memory.context",
+    "HotMemoryBuffer": "gitmem.memory.capture.buffer",
+    "Prefetch": "gitmem.memory.find.prefetch",
+    "Session": "gitmem.memory.capture.sessions",
+    "Wanted": "gitmem.memory.find.search",
+    "context": "gitmem.memory.find.context",
     "fence": "gitmem.safety.fence",
-    "memorize_decision": "gitmem.memory.decorators",
-    "memorize_tool": "gitmem.memory.decorators",
+    "memorize_decision": "gitmem.memory.capture.decorators",
+    "memorize_tool": "gitmem.memory.capture.decorators",
     "open_bundle": "gitmem.hosts.plain",
     "sanitize": "gitmem.safety.fence",
 }

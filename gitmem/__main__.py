@@ -10,7 +10,7 @@ def main() -> int:
     if "sync" in sys.argv:
         import os
 
-        from gitmem.cli.unchanged import answered
+        from gitmem.cli.sync_fast_path import answered
 
         try:
             if answered(sys.argv[1:], os.environ):

@@ -127,7 +127,7 @@ class App:
         bundle = self.bundle
         bundle.recover_journals()
         if _has_host(bundle):
-            from gitmem.hosts.hermes.along import take_host_along
+            from gitmem.hosts.hermes.host_link import take_host_along
 
             take_host_along(bundle, self.world.env)
         bundle.take_in_edits(strict=True)
@@ -206,7 +206,7 @@ class App:
     def config_of(self, repository: Repository | None) -> Config:
         """The settings that hold for a repository, or without one."""
         from gitmem import config
-        from gitmem.git.files import read_settings
+        from gitmem.files import read_settings
 
         home = self.world.hermes_home
         texts = [
@@ -257,7 +257,7 @@ class App:
         """An agent that keeps files of its own must see what changed; its next session does."""
         if self._began_at is None or not _has_host(bundle) or bundle.repository.tip() == self._began_at:
             return
-        from gitmem.hosts.hermes.along import bring_host_along
+        from gitmem.hosts.hermes.host_link import bring_host_along
 
         for sentence in bring_host_along(bundle, self.world.env):
             complain(sentence, env=self.world.env)

@@ -16,7 +16,7 @@ from gitmem.cli.output import Piece, bold, count, cyan, dim, yellow
 from gitmem.errors import UnknownRevision, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.memory.history import LogEntry
+    from gitmem.memory.history.log import LogEntry
     from gitmem.okf.entries import Change
 
 _SHORT = 8
@@ -63,7 +63,7 @@ def log(
     gitmem log --kind edit --since yesterday
     gitmem log --path memories/MEMORY.md
     """
-    from gitmem.memory.history import LogFilter
+    from gitmem.memory.history.log import LogFilter
 
     bundle = app.bundle
     wanted = LogFilter(
@@ -200,7 +200,7 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
 
 
 def _show_commit(app: App, entry: LogEntry, *, unified: bool, as_json: bool) -> None:
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
 
     history, commit = app.bundle.history, entry.commit
     parent = commit.parents[0] if commit.parents else None
@@ -274,7 +274,7 @@ def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool)
 
 
 def _content_json(path: str, data: bytes) -> dict[str, object]:
-    from gitmem.cli.changes import _entry_json
+    from gitmem.cli.show_changes import _entry_json
     from gitmem.okf.entries import entries_of, kind_of
 
     content: dict[str, object] = {"kind": kind_of(path, data), "size": len(data)}
@@ -374,7 +374,7 @@ def diff(
 def _tell_diff(
     app: App, changes: list[Change], about: dict[str, str | None], *, stat: bool, as_json: bool
 ) -> None:
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
 
     if as_json and stat:
         app.out.json({**about, "files": told.stat(changes)})
@@ -392,7 +392,7 @@ def _tell_diff(
 
 
 def _tell_unified(app: App, lines: Iterable[str]) -> None:
-    from gitmem.cli.changes import coloured
+    from gitmem.cli.show_changes import coloured
 
     for line in lines:
         for part in line.removesuffix("\n").split("\n"):

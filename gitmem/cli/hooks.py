@@ -35,7 +35,7 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     gitmem hook commit-msg .git/COMMIT_EDITMSG
     gitmem hook install /srv/memory.git
     """
-    from gitmem.memory import githooks
+    from gitmem.memory.upkeep import git_hooks
 
     if name == "pre-receive":
         _refuse_push(app)
@@ -43,14 +43,14 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     if name == "install":
         _install(app, args)
         return
-    if name not in githooks.NAMES:
-        names = ", ".join((*githooks.NAMES, "pre-receive"))
+    if name not in git_hooks.NAMES:
+        names = ", ".join((*git_hooks.NAMES, "pre-receive"))
         raise UsageError(f"There is no hook {name!r}: it is one of {names}.")
     bundle = _bundle(app)
     if name == "pre-commit":
-        _refuse(app, githooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
+        _refuse(app, git_hooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
     elif name == "pre-push":
-        _refuse(app, githooks.pre_push(bundle, sys.stdin), "push")
+        _refuse(app, git_hooks.pre_push(bundle, sys.stdin), "push")
     elif name == "commit-msg":
         if not args:
             raise UsageError("commit-msg needs the file that holds the message.")
@@ -58,15 +58,15 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     else:
         try:
             if name == "post-merge":
-                githooks.merged(bundle)
-            githooks.afterwards(bundle)
+                git_hooks.merged(bundle)
+            git_hooks.afterwards(bundle)
         except GitMemError as error:  # what git did is done: only tell
             app.warn(str(error))
 
 
 def _refuse_push(app: App) -> None:
     """Stop a push to a bare repository; git says the reasons to whoever pushes."""
-    from gitmem.memory.receiving import received
+    from gitmem.memory.sync.server import received
 
     env = app.world.env
     git_dir = os.path.join(app.world.cwd, env.get("GIT_DIR", "."))
@@ -81,7 +81,7 @@ def _refuse_push(app: App) -> None:
 def _install(app: App, args: tuple[str, ...]) -> None:
     import shlex
 
-    from gitmem.memory.receiving import guard
+    from gitmem.memory.sync.server import guard
 
     if len(args) != 1:
         raise UsageError("Name one bare repository: `gitmem hook install PATH`.")
@@ -115,7 +115,7 @@ def _refuse(app: App, problems: list[str], what: str) -> None:
 
 
 def _commit_msg(app: App, bundle: Bundle, path: str) -> None:
-    from gitmem.memory.githooks import commit_msg
+    from gitmem.memory.upkeep.git_hooks import commit_msg
 
     git_dir = bundle.repository.git_dir
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:

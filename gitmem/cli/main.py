@@ -31,11 +31,11 @@ class Row(NamedTuple):
 
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
-        "init": Row("gitmem.cli.start", "init", "Make a bundle."),
+        "init": Row("gitmem.cli.init", "init", "Make a bundle."),
         "status": Row(
-            "gitmem.cli.look", "status", "Show what the bundle holds and what waits to be committed."
+            "gitmem.cli.status", "status", "Show what the bundle holds and what waits to be committed."
         ),
-        "commit": Row("gitmem.cli.look", "commit", "Commit what was edited by hand."),
+        "commit": Row("gitmem.cli.status", "commit", "Commit what was edited by hand."),
         "demo": Row("gitmem.cli.demo", "demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
@@ -56,8 +56,8 @@ SECTIONS: dict[str, dict[str, Row]] = {
     "Find": {
         "search": Row("gitmem.cli.search", "search", "Find entries, now or as of any commit."),
         "recall": Row("gitmem.cli.recall", "recall", "Recall earlier sessions."),
-        "links": Row("gitmem.cli.graph", "links", "Show where the links of a file lead."),
-        "backlinks": Row("gitmem.cli.graph", "backlinks", "Show which files link to a file."),
+        "links": Row("gitmem.cli.links", "links", "Show where the links of a file lead."),
+        "backlinks": Row("gitmem.cli.links", "backlinks", "Show which files link to a file."),
     },
     "Undo": {
         "snapshot": Row("gitmem.cli.undo", "snapshot", "Name the present state; list, show, delete names."),
@@ -86,7 +86,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "index": Row("gitmem.cli.index", "index", "The search index: rebuild, verify."),
         "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
         "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
-        "merge-driver": Row("gitmem.cli.mergedriver", "merge_driver", "Merge one file (git calls this)."),
+        "merge-driver": Row("gitmem.cli.merge_driver", "merge_driver", "Merge one file (git calls this)."),
         "completion": Row("gitmem.cli.upkeep", "completion", "Print a completion script for a shell."),
     },
 }

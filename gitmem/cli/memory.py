@@ -12,8 +12,8 @@ from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, dim, yellow
 
 if TYPE_CHECKING:
-    from gitmem.memory.curated import Answer, Target
-    from gitmem.memory.origin import Origin
+    from gitmem.memory.curated.store import Answer, Target
+    from gitmem.memory.provenance import Origin
 
 
 @click.group()
@@ -92,8 +92,8 @@ def remove(app: App, old: str, target: Target, machine: bool, as_json: bool, **w
 @pass_app
 def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: bool) -> None:
     """List the entries, oldest first."""
-    from gitmem.memory.blame import blame_of
-    from gitmem.memory.curated import TARGETS
+    from gitmem.memory.curated.store import TARGETS
+    from gitmem.memory.history.blame import blame_of
 
     bundle = app.bundle
     result: dict[str, object] = {}
@@ -135,7 +135,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
 @pass_app
 def block(app: App, as_of: str, machine: str | None, as_json: bool) -> None:
     """Print the prompt block, byte for byte what a session that begins now would see."""
-    from gitmem.memory.promptblock import freeze
+    from gitmem.memory.curated.prompt_block import freeze
 
     frozen = freeze(app.bundle, revision=as_of, machine=machine)
     if as_json:

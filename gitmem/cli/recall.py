@@ -14,7 +14,7 @@ from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitmem.memory.recall import About, Line, Reading, Recalled
+    from gitmem.memory.find.recall import About, Line, Reading, Recalled
 
 
 @click.command()
@@ -57,7 +57,7 @@ def recall(
     gitmem recall
     gitmem recall --session s1
     """
-    from gitmem.memory.search import Wanted
+    from gitmem.memory.find.search import Wanted
 
     text = " ".join(query)
     if around and not session:
@@ -148,7 +148,7 @@ def _tell_about(app: App, about: About) -> None:
 
 
 def _tell_line(app: App, line: Line) -> None:
-    from gitmem.memory.search import on_one_line
+    from gitmem.memory.find.search import on_one_line
 
     text = on_one_line(line.text)
     app.out.line("  ", dim(f"{_date(app, line.at)}  "), bold(text) if line.matches else text)

@@ -16,8 +16,8 @@ from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.capture.sessions import SessionState
     from gitmem.memory.plans import Plan
-    from gitmem.memory.sessions import SessionState
 
 _session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
 
@@ -103,7 +103,7 @@ def turn(app: App, user: str, assistant: str, session: str, as_json: bool) -> No
 @pass_app
 def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     """Record a fact about the user, in today's profile."""
-    from gitmem.memory.userprofile import add_user_profile
+    from gitmem.memory.curated.user_profile import add_user_profile
 
     bundle = app.writing_bundle
     origin = bundle.origin(session=session or app.session)
@@ -132,7 +132,7 @@ class _Lines:
     """Events as JSON lines, for a buffer; a bad line is told with its number and the rest goes on."""
 
     def __init__(self, bundle: Bundle, session: str) -> None:
-        from gitmem.memory.buffer import HotMemoryBuffer
+        from gitmem.memory.capture.buffer import HotMemoryBuffer
 
         self._bundle = bundle
         self._first = bundle.sessions.info(session)
@@ -266,9 +266,9 @@ def list_(app: App, as_json: bool) -> None:
 @pass_app
 def show(app: App, session_id: str, as_json: bool) -> None:
     """Show a session: what is known of it, its commits, and what it changed, entry by entry."""
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
     from gitmem.cli.history import commit_json
-    from gitmem.memory.history import LogFilter
+    from gitmem.memory.history.log import LogFilter
 
     bundle = app.bundle
     state = bundle.sessions.get(session_id)

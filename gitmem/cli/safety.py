@@ -15,8 +15,8 @@ from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.memory.quarantine import Held
-    from gitmem.memory.scanning import Flagged
+    from gitmem.memory.gate.audit import Flagged
+    from gitmem.memory.gate.quarantine import Held
     from gitmem.safety.verdict import Result
 
 
@@ -65,7 +65,7 @@ def scan(
     if files or from_stdin:
         judged = _judged(Scanner.shipped(), _texts(app, files), scope)
     else:
-        from gitmem.memory.scanning import scan_history, scan_tree
+        from gitmem.memory.gate.audit import scan_history, scan_tree
 
         judged = scan_history(app.bundle) if history else scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
@@ -142,7 +142,7 @@ def quarantine() -> None:
 @pass_app
 def list_(app: App, as_json: bool) -> None:
     """List what is held, and entries of the curated store that the scanner hides from prompts."""
-    from gitmem.memory.scanning import flagged
+    from gitmem.memory.gate.audit import flagged
 
     held = app.bundle.quarantine.all()
     hidden = list(flagged(app.bundle, "memories"))
@@ -184,7 +184,7 @@ def list_(app: App, as_json: bool) -> None:
 @pass_app
 def show(app: App, item: str, as_json: bool) -> None:
     """Show one item with its text (made safe for a terminal), findings and origin."""
-    from gitmem.memory.scanning import find_flagged
+    from gitmem.memory.gate.audit import find_flagged
 
     if not app.bundle.quarantine.has(item):
         _show_flagged(app, find_flagged(app.bundle, item), as_json=as_json)
@@ -212,9 +212,9 @@ def release(app: App, item: str, reason: str, as_json: bool) -> None:
 
     An entry that stands in the tree and is hidden is shown again, on this machine.
     """
-    from gitmem.memory.release import release as let_in
-    from gitmem.memory.release import unhide
-    from gitmem.memory.scanning import find_flagged
+    from gitmem.memory.gate.audit import find_flagged
+    from gitmem.memory.gate.release import release as let_in
+    from gitmem.memory.gate.release import unhide
 
     bundle = app.writing_bundle
     if not bundle.quarantine.has(item):

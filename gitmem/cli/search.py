@@ -13,7 +13,7 @@ from gitmem.cli.output import Piece, bold, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 
 if TYPE_CHECKING:
-    from gitmem.memory.search import Found, Hit, Wanted
+    from gitmem.memory.find.search import Found, Hit, Wanted
 
 
 @click.command()
@@ -63,7 +63,7 @@ def search(
     gitmem search '"dark mode" -terminal' --since "2 weeks ago"
     gitmem search invoice --as-of 2026-06-30 --type Decision
     """
-    from gitmem.memory.search import Wanted
+    from gitmem.memory.find.search import Wanted
 
     wanted = Wanted(
         type=type_ or "",
@@ -106,7 +106,7 @@ def found_json(found: Found, *, explain: bool = False) -> dict[str, Any]:
 
 
 def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
-    from gitmem.memory.search import unmarked
+    from gitmem.memory.find.search import unmarked
 
     row: dict[str, Any] = {
         "path": hit.path,

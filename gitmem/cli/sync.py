@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from gitmem.git.remotes import Remote
     from gitmem.hosts.hermes.home import Home
-    from gitmem.memory.archiving import Archived
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.sync import Sync, Synced
+    from gitmem.memory.curated.archive import Archived
+    from gitmem.memory.sync.engine import Sync, Synced
 
 
 # --- remote ----------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def run(
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
     if background:
-        from gitmem.memory.autosync import run_in_background
+        from gitmem.memory.sync.schedule import run_in_background
 
         started = run_in_background(app.bundle, app.world.env)
         app.out.json({"started": started}) if as_json else app.out.line(
@@ -190,7 +190,7 @@ def run(
         return
     bundle = app.bundle if dry_run else app.whole_bundle
     if to_file:
-        from gitmem.memory.offline import write_file
+        from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(bundle, app.outside_path(to_file))
         app.out.json({"file": to_file, "commits": commits}) if as_json else app.out.line(
@@ -217,13 +217,13 @@ def _tell_held(held: list[str]) -> None:
 
 
 def _archive(bundle: Bundle) -> list[Archived]:
-    from gitmem.memory.archiving import archive_overfull
+    from gitmem.memory.curated.archive import archive_overfull
 
     return archive_overfull(bundle)
 
 
 def _tell(app: App, done: Synced, archived: list[Archived], as_json: bool) -> None:
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
 
     came = [change for change in done.came if not change.path.startswith("retractions/")]
     if as_json:
@@ -301,7 +301,7 @@ def _sync(
     prefer: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> Sync:
-    from gitmem.memory.sync import Sync
+    from gitmem.memory.sync.engine import Sync
 
     return Sync(app.bundle, app.world.env, timeout=timeout, prefer=prefer, progress=progress)
 
@@ -327,8 +327,8 @@ def clone(
     gitmem clone git@host:me/memory.git mem
     gitmem clone git@host:me/memory.git --hermes
     """
-    from gitmem.cli.start import hook_command
-    from gitmem.memory.cloning import clone as make_clone
+    from gitmem.cli.init import hook_command
+    from gitmem.memory.upkeep.clone import clone as make_clone
 
     if not directory and not hermes:
         raise UsageError("Name the directory for the bundle, or give --hermes.")
@@ -394,7 +394,7 @@ def contested() -> None:
 @pass_app
 def list_contested(app: App, as_json: bool) -> None:
     """List entries that replace the same one."""
-    from gitmem.memory.contested import contested as find
+    from gitmem.memory.curated.contests import contested as find
 
     found = find(app.bundle)
     if as_json:
@@ -423,7 +423,7 @@ def list_contested(app: App, as_json: bool) -> None:
 @pass_app
 def resolve(app: App, which: str, text: str, reason: str, as_json: bool) -> None:
     """Settle a contest: all its entries go, TEXT takes their place. WHICH is the hash that `list` shows."""
-    from gitmem.memory.contested import resolve as settle
+    from gitmem.memory.curated.contests import resolve as settle
 
     bundle = app.writing_bundle
     commit = settle(bundle, which, text, origin=bundle.origin(reason=reason))

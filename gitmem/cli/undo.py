@@ -12,8 +12,8 @@ from gitmem.cli.output import bold, count, dim, green, red, yellow
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
+    from gitmem.memory.history.revert import Reverted
     from gitmem.memory.snapshots import Snapshot
-    from gitmem.memory.undo import Reverted
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would change.")
 
@@ -86,7 +86,7 @@ def list_(app: App, everything: bool, as_json: bool) -> None:
 @pass_app
 def show(app: App, name: str, as_json: bool) -> None:
     """Show a snapshot, and what changed since."""
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
 
     bundle = app.bundle
     one = bundle.snapshots.get(name)
@@ -120,7 +120,7 @@ def delete(app: App, name: str, far: bool, as_json: bool) -> None:
 
 def _delete_far(app: App, name: str) -> list[str]:
     from gitmem.git.remotes import Remotes
-    from gitmem.memory.sync import Sync
+    from gitmem.memory.sync.engine import Sync
 
     syncing = Sync(app.bundle, app.world.env)
     remotes = [one.name for one in Remotes(app.bundle.repository).all() if one.pushes and one.consent]
@@ -167,8 +167,8 @@ def restore(
     gitmem restore yesterday --path memories
     gitmem restore session:work-7 --keep-sessions
     """
-    from gitmem.cli import changes as told
-    from gitmem.memory.restore import restore as put_back
+    from gitmem.cli import show_changes as told
+    from gitmem.memory.history.restore import restore as put_back
 
     bundle = app.bundle if dry_run else app.whole_bundle
     origin = bundle.origin(reason=reason)
@@ -227,7 +227,7 @@ def revert(
     gitmem revert --session night-7
     gitmem revert --source https://example.org/page --derived
     """
-    from gitmem.memory.selection import Selection, select
+    from gitmem.memory.history.select import Selection, select
 
     bundle = app.bundle if dry_run else app.whole_bundle
     wanted = Selection(
@@ -265,7 +265,7 @@ def tell_reverted(
     app: App, done: Reverted, *, as_json: bool, dry_run: bool, followers: list[str] | None = None
 ) -> None:
     """What a revert did, for people or as JSON."""
-    from gitmem.cli import changes as told
+    from gitmem.cli import show_changes as told
 
     shown = [change for change in done.changes if not change.path.startswith("retractions/")]
     if as_json:
@@ -315,7 +315,7 @@ def blame(app: App, path: str, removed: bool, as_of: str, as_json: bool) -> None
     gitmem blame memories/MEMORY.md
     gitmem blame memories/MEMORY.md --removed
     """
-    from gitmem.memory.blame import blame_of
+    from gitmem.memory.history.blame import blame_of
 
     found = blame_of(app.bundle, app.path(path), revision=as_of, removed=removed)
     if as_json:
@@ -337,7 +337,7 @@ def trace(app: App, text: str, as_json: bool) -> None:
 
     Ends with the command that takes it back.
     """
-    from gitmem.memory.trace import trace as trace_text
+    from gitmem.memory.history.trace import trace as trace_text
 
     found = trace_text(app.bundle, text)
     if as_json:

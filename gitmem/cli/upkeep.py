@@ -33,7 +33,7 @@ def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
     gitmem verify
     gitmem verify --history --json
     """
-    from gitmem.memory.verification import CHECKS, Verification
+    from gitmem.memory.upkeep.verify import CHECKS, Verification
 
     app = ctx.find_object(App)
     assert app is not None
@@ -79,9 +79,9 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
     gitmem doctor
     gitmem doctor --fix
     """
-    from gitmem.cli.start import hook_command
-    from gitmem.memory.creation import install_hooks
-    from gitmem.memory.diagnosis import Diagnosis
+    from gitmem.cli.init import hook_command
+    from gitmem.memory.upkeep.create import install_hooks
+    from gitmem.memory.upkeep.doctor import Diagnosis
 
     app = ctx.find_object(App)
     assert app is not None

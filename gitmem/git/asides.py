@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.git.files import close_later, hold_replaced, move, write_new
+from gitmem.files import close_later, hold_replaced, move, write_new
 
 _AT_MOST = 64
 """Each may hold a file descriptor for a moment, of which a host has perhaps a thousand."""

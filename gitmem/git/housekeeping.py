@@ -13,7 +13,7 @@ import sys
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
-from gitmem.git.files import read_file, replace_file
+from gitmem.files import read_file, replace_file
 from gitmem.git.repository import Repository
 
 _LOOSE_LIMIT = 5000

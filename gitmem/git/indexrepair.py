@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitmem.git.gitlocks import PreparedLock
+from gitmem.git.lock_files import PreparedLock
 from gitmem.git.pending import Pending
 from gitmem.git.repository import Repository
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy
-from gitmem.git.files import overwrite_file
+from gitmem.files import overwrite_file
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gitmem.git.files import DiskGroup, durable_directory, ensure_directory
+from gitmem.files import DiskGroup, durable_directory, ensure_directory
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"

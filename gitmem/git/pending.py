@@ -13,7 +13,7 @@ import json
 import os
 from dataclasses import dataclass, field
 
-from gitmem.git.files import DiskGroup, read_file, replace_file
+from gitmem.files import DiskGroup, read_file, replace_file
 from gitmem.git.objects import Oid
 
 _MARK = b"pending "

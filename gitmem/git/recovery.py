@@ -8,13 +8,13 @@ import time
 from dataclasses import replace
 
 from gitmem.errors import BundleUnusable
-from gitmem.git.files import TEMPORARY
-from gitmem.git.gitlocks import PreparedLock, break_stale
+from gitmem.files import TEMPORARY
+from gitmem.git.lock_files import PreparedLock, break_stale
 from gitmem.git.objects import Oid, TreeEntry, blob_id
 from gitmem.git.pending import Pending, PendingFile
 from gitmem.git.refs import REF_NOTE
 from gitmem.git.repository import Repository
-from gitmem.git.takenback import taken_back
+from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit
 

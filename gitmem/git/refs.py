@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, InvalidContent
-from gitmem.git.files import durable_directory, write_all
+from gitmem.files import durable_directory, write_all
 from gitmem.git.objects import Oid, Person
 
 if TYPE_CHECKING:
-    from gitmem.git.gitlocks import PreparedLock
+    from gitmem.git.lock_files import PreparedLock
 
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
@@ -101,7 +101,7 @@ class Refs:
     @contextlib.contextmanager
     def _locked(self, name: str) -> Iterator[PreparedLock]:
         """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it."""
-        from gitmem.git.gitlocks import PreparedLock
+        from gitmem.git.lock_files import PreparedLock
         from gitmem.git.pending import Pending, PendingFile
 
         path, state_dir = self.path(name), os.path.join(self._git_dir, "gitmem")
@@ -125,7 +125,7 @@ class Refs:
             lock.forget()
 
     def _publish(self, lock: PreparedLock, data: bytes) -> None:
-        from gitmem.git.files import DiskGroup
+        from gitmem.files import DiskGroup
 
         with DiskGroup() as disk:
             lock.write(data, disk)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import InvalidContent, UnknownRevision
-from gitmem.git.files import disk_error
+from gitmem.files import disk_error
 from gitmem.git.repository import Repository
 from gitmem.git.transport import check_url
 

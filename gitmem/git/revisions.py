@@ -6,11 +6,11 @@ import re
 from datetime import datetime, timedelta
 
 from gitmem.errors import UnknownRevision
-from gitmem.git.history import first_parents
 from gitmem.git.message import trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.repository import Repository
+from gitmem.git.walk import first_parents
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")

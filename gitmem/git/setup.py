@@ -7,7 +7,7 @@ import os
 import re
 
 from gitmem.errors import BundleNotFound, BundleUnusable
-from gitmem.git.files import TEMPORARY, disk_error, read_file, replace_file
+from gitmem.files import TEMPORARY, disk_error, read_file, replace_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 

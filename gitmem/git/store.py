@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable
-from gitmem.git.directory import Directory
 from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
@@ -25,7 +24,8 @@ from gitmem.git.objects import (
     parse_commit,
     parse_tag,
 )
-from gitmem.git.packreader import PackReader, UnreadablePack
+from gitmem.git.pack_reader import PackReader, UnreadablePack
+from gitmem.git.tree_object import Directory
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
+from gitmem.files import DiskGroup, disk_error, durable_directory, ensure_directory
 from gitmem.git.asides import FilesAside
-from gitmem.git.files import DiskGroup, disk_error, durable_directory, ensure_directory
-from gitmem.git.gitlocks import PreparedLock
+from gitmem.git.lock_files import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
@@ -20,7 +20,7 @@ from gitmem.git.pending import Pending
 from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.takenback import taken_back
+from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Edit, Tree, is_same
 from gitmem.git.worktree import HandEdit, check_size
 

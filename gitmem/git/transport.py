@@ -78,10 +78,10 @@ def choose(
     `environment` is what the programs it starts will see.
     """
     if prefer != "dulwich" and shutil.which("git"):
-        from gitmem.git.gittransport import GitTransport
+        from gitmem.git.git_transport import GitTransport
 
         return GitTransport(environment, timeout=timeout)
-    from gitmem.git.dulwichtransport import DulwichTransport
+    from gitmem.git.dulwich_transport import DulwichTransport
 
     return DulwichTransport(environment, timeout=timeout)
 
@@ -179,7 +179,7 @@ def take_over(room: ThrowAway, repository: Repository) -> None:
                     os.path.join(room.objects, directory, name),
                     os.path.join(repository.store.directory, directory, name),
                 )
-    from gitmem.git.files import durable_directory
+    from gitmem.files import durable_directory
 
     durable_directory(target)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import InvalidContent, UnsafePath
-from gitmem.git.directory import Directory
 from gitmem.git.objects import (
     DIRECTORY,
     EMPTY_TREE,
@@ -19,6 +18,7 @@ from gitmem.git.objects import (
     blob_id,
 )
 from gitmem.git.store import ObjectStore
+from gitmem.git.tree_object import Directory
 
 Edit = bytes | TreeEntry | None
 """What a file becomes: new content, an object that the store has already, or nothing."""

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable, TooLarge
-from gitmem.git import gitindex
+from gitmem.files import TEMPORARY, overwrite_file, read_file, replace_file
+from gitmem.git import git_index
 from gitmem.git.asides import FilesAside
-from gitmem.git.files import TEMPORARY, overwrite_file, read_file, replace_file
-from gitmem.git.gitindex import GitIndex, Record
+from gitmem.git.git_index import GitIndex, Record
 from gitmem.git.objects import EXECUTABLE, FILE, Oid, TreeEntry, blob_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
@@ -359,7 +359,7 @@ class WorkTree:
             record = known.get(name) or self._record(path, entry, self._stat_if_holds(path, entry))
             if record is not None:
                 records[name] = record
-        return GitIndex(gitindex.build(records), moment // 1_000_000_000)
+        return GitIndex(git_index.build(records), moment // 1_000_000_000)
 
     def _record(self, path: str, entry: TreeEntry | None, written: os.stat_result | None) -> Record | None:
         """The record of a file that had this stat when it was what the entry says.
@@ -423,7 +423,7 @@ class WorkTree:
             marks = _marks(os.stat(self.index_path))
         except FileNotFoundError:
             return None
-        index = gitindex.load(self.index_path)
+        index = git_index.load(self.index_path)
         self._cached = (marks, index) if index is not None else None
         return index
 

@@ -31,7 +31,7 @@ def open_bundle(
     """
     from gitmem.git.setup import open_repository
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.creation import create as make
+    from gitmem.memory.upkeep.create import create as make
 
     env, home = dict(os.environ), real_home()
     root = os.path.abspath(os.fspath(path) or env.get("GITMEM_BUNDLE", "") or bundle_root(home, env))

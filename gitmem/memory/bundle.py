@@ -16,26 +16,26 @@ from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.git.tree import Tree
-from gitmem.memory.capture import Capture
+from gitmem.memory.capture.open_buffers import Capture
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
-    from gitmem.memory.buffer import Flushed
-    from gitmem.memory.curated import CuratedStore
+    from gitmem.memory.capture.buffer import Flushed
+    from gitmem.memory.capture.sessions import Session, Sessions
+    from gitmem.memory.curated.store import CuratedStore
+    from gitmem.memory.distill.facts import Distiller
     from gitmem.memory.edits import Edits
-    from gitmem.memory.facts import Distiller
-    from gitmem.memory.gate import Gate
-    from gitmem.memory.history import History
-    from gitmem.memory.indexing import Indexing
-    from gitmem.memory.origin import Origin, Trigger
+    from gitmem.memory.find.index import Indexing
+    from gitmem.memory.find.recall import Recall
+    from gitmem.memory.find.search import Search
+    from gitmem.memory.gate.quarantine import Quarantine
+    from gitmem.memory.gate.scan import Gate
+    from gitmem.memory.history.log import History
+    from gitmem.memory.history.revert import Undo
     from gitmem.memory.plans import Plans
-    from gitmem.memory.quarantine import Quarantine
-    from gitmem.memory.recall import Recall
-    from gitmem.memory.search import Search
-    from gitmem.memory.sessions import Session, Sessions
+    from gitmem.memory.provenance import Origin, Trigger
     from gitmem.memory.snapshots import Snapshots
-    from gitmem.memory.undo import Undo
     from gitmem.okf.concept import Concept
 
 Clock = Callable[[], datetime]
@@ -116,31 +116,31 @@ class Bundle:
 
     @cached_property
     def history(self) -> History:
-        from gitmem.memory.history import History
+        from gitmem.memory.history.log import History
 
         return History(self)
 
     @cached_property
     def index(self) -> Indexing:
-        from gitmem.memory.indexing import Indexing
+        from gitmem.memory.find.index import Indexing
 
         return Indexing(self)
 
     @cached_property
     def search(self) -> Search:
-        from gitmem.memory.search import Search
+        from gitmem.memory.find.search import Search
 
         return Search(self)
 
     @cached_property
     def recall(self) -> Recall:
-        from gitmem.memory.recall import Recall
+        from gitmem.memory.find.recall import Recall
 
         return Recall(self)
 
     @cached_property
     def sessions(self) -> Sessions:
-        from gitmem.memory.sessions import Sessions
+        from gitmem.memory.capture.sessions import Sessions
 
         return Sessions(self)
 
@@ -152,19 +152,19 @@ class Bundle:
 
     @cached_property
     def curated(self) -> CuratedStore:
-        from gitmem.memory.curated import CuratedStore
+        from gitmem.memory.curated.store import CuratedStore
 
         return CuratedStore(self)
 
     @cached_property
     def gate(self) -> Gate:
-        from gitmem.memory.gate import Gate
+        from gitmem.memory.gate.scan import Gate
 
         return Gate(self)
 
     @cached_property
     def quarantine(self) -> Quarantine:
-        from gitmem.memory.quarantine import Quarantine
+        from gitmem.memory.gate.quarantine import Quarantine
 
         return Quarantine(self)
 
@@ -176,13 +176,13 @@ class Bundle:
 
     @cached_property
     def undo(self) -> Undo:
-        from gitmem.memory.undo import Undo
+        from gitmem.memory.history.revert import Undo
 
         return Undo(self)
 
     def session(self, session: str = "", **known: str) -> AbstractContextManager[Session]:
         """A session to record in, as a context manager; leaving it ends the session."""
-        from gitmem.memory.sessions import open_session
+        from gitmem.memory.capture.sessions import open_session
 
         return open_session(self, session, **known)
 
@@ -290,7 +290,7 @@ class Bundle:
 
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
-        from gitmem.memory.recorder import ensure_tool
+        from gitmem.memory.capture.recorder import ensure_tool
         from gitmem.okf import layout
 
         path = layout.tool(name)
@@ -310,7 +310,7 @@ class Bundle:
                 return []
         except FileNotFoundError:
             return []
-        from gitmem.memory.buffer import recover
+        from gitmem.memory.capture.buffer import recover
 
         told = recover(self)
         self.warnings += told
@@ -319,13 +319,13 @@ class Bundle:
     @cached_property
     def distiller(self) -> Distiller:
         """What takes facts out of a conversation: the rules, or the endpoint that the settings name."""
-        from gitmem.memory.compression import make_distiller
+        from gitmem.memory.distill.compression import make_distiller
 
         return make_distiller(self.config, self, self.lookup, self.warnings.append)
 
     def nudge(self, turn: int) -> str:
         """The memory nudge for the turn of that number (from 1), where one is due; else nothing."""
-        from gitmem.memory.nudge import NUDGE, nudge_due
+        from gitmem.memory.distill.nudge import NUDGE, nudge_due
 
         return NUDGE if nudge_due(turn, self.config.nudge_interval) else ""
 
@@ -339,7 +339,7 @@ class Bundle:
 
     def origin(self, **known: object) -> Origin:
         """An origin with this agent and machine filled in."""
-        from gitmem.memory.origin import Origin
+        from gitmem.memory.provenance import Origin
 
         values: dict[str, object] = {"agent": self.config.agent_id, "machine": self.config.machine, **known}
         return Origin(**values)  # type: ignore[arg-type]
@@ -433,7 +433,7 @@ class Bundle:
         edits = list(edits)
         if not edits:
             return []
-        from gitmem.memory.handedits import acceptable
+        from gitmem.memory.hand_edits import acceptable
 
         usable, problems = acceptable(self, edits)
         for problem in problems:
@@ -455,7 +455,7 @@ class Bundle:
     def _commit_edits(self, edits: dict[str, HandEdit], *, leave: set[str], reason: str) -> Published | None:
         from gitmem.git.transaction import Draft, publish
         from gitmem.memory.edits import Edits
-        from gitmem.memory.origin import Origin
+        from gitmem.memory.provenance import Origin
 
         paths = sorted(edits)
         what = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"

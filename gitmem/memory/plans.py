@@ -11,7 +11,7 @@ from gitmem import __version__
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.origin import Origin
+from gitmem.memory.provenance import Origin
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine

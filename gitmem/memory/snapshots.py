@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.errors import InvalidContent, UnknownRevision
-from gitmem.git.files import read_file, replace_file
+from gitmem.files import read_file, replace_file
 from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.memory.edits import Edits
-from gitmem.memory.origin import Origin
+from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 

@@ -162,8 +162,8 @@ def test_a_profile_fact_is_there_at_once(mem: Cli) -> None:
 
 def test_a_dead_writers_events_come_first(mem: Cli) -> None:
     """The next write of anybody commits what was left, and says so."""
-    from gitmem.memory.buffer import HotMemoryBuffer
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.capture.buffer import HotMemoryBuffer
 
     bundle = Bundle.open(str(mem.cwd), clock=lambda: mem.now)
     buffer = HotMemoryBuffer(bundle, "dead")

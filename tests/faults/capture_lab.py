@@ -20,20 +20,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-# Imported here so that not every forked child does it again.
-import gitmem.memory.creation
+import gitmem.memory.gate.quarantine
 import gitmem.memory.plans
-import gitmem.memory.quarantine
 import gitmem.memory.snapshots
-import gitmem.memory.verification
+
+# Imported here so that not every forked child does it again.
+import gitmem.memory.upkeep.create
+import gitmem.memory.upkeep.verify
 import gitmem.safety.secrets
 from gitmem.config import Config
 from gitmem.errors import GitMemError
-from gitmem.memory.buffer import HotMemoryBuffer
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.compression import Compressor
-from gitmem.memory.journal import pending_count
-from gitmem.memory.recorder import SessionInfo
+from gitmem.memory.capture.buffer import HotMemoryBuffer
+from gitmem.memory.capture.journal import pending_count
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.distill.compression import Compressor
 from gitmem.safety.scanner import Scanner
 
 from tests.faults.lab import Ledger, forked, verified
@@ -55,7 +56,7 @@ def now() -> datetime:
 
 
 def start(root: Path) -> None:
-    gitmem.memory.creation.create(str(root), config=Config(machine="laptop"), clock=now)
+    gitmem.memory.upkeep.create.create(str(root), config=Config(machine="laptop"), clock=now)
 
 
 def opened(root: Path, **settings: object) -> Bundle:
@@ -105,7 +106,7 @@ def check(root: Path, acknowledged: list[str], *, deep: bool = True, may_hold_mo
     assert not os.path.isdir(bundle.journal_dir) or os.listdir(bundle.journal_dir) == []
     assert locks_left(bundle.repository) == []
     if deep:
-        assert list(gitmem.memory.verification.Verification(bundle).run()) == []
+        assert list(gitmem.memory.upkeep.verify.Verification(bundle).run()) == []
         fsck_clean(bundle.repository)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import GitMemError
-from gitmem.git.check import check_objects
+from gitmem.git.fsck import check_objects
 from gitmem.git.packs import join_small_packs
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository

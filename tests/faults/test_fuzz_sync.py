@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.curated import Operation
-from gitmem.memory.history import LogFilter
-from gitmem.memory.release import release
-from gitmem.memory.restore import restore
+from gitmem.memory.curated.store import Operation
+from gitmem.memory.gate.release import release
+from gitmem.memory.history.log import LogFilter
+from gitmem.memory.history.restore import restore
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.validate import check_file
@@ -23,7 +23,7 @@ from gitmem.safety.verdict import Finding, Result, Verdict
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean
 from tests.memory.conftest import Clock
-from tests.memory.test_sync import Machines, texts
+from tests.memory.sync.test_engine import Machines, texts
 
 _DOUBT = Result(Verdict.HOLD, (Finding("test.doubt", "test", "looks odd", (0, 1), Verdict.HOLD),))
 _OFTEN = 0.1
@@ -194,7 +194,7 @@ def check(machines: Machines, ledger: Ledger) -> None:
 
 def released_again(bundle: Bundle, texts_back: set[str]) -> set[str]:
     """Those that a person let in again, or whose retraction a later revert took back."""
-    from gitmem.memory.retractions import is_retracted
+    from gitmem.memory.gate.retractions import is_retracted
     from gitmem.okf.entries import section_key
 
     return {text for text in texts_back if not is_retracted(bundle.tree(), section_key(text))}

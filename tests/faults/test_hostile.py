@@ -13,10 +13,10 @@ from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
-from gitmem.memory.promptblock import freeze
-from gitmem.memory.receiving import received
-from gitmem.memory.sync import Sync
+from gitmem.memory.curated.prompt_block import freeze
+from gitmem.memory.sync.engine import Sync
+from gitmem.memory.sync.server import received
+from gitmem.memory.upkeep.create import create
 
 from tests.faults.hostile import KINDS, Hub, Kind
 from tests.git.support import fsck_clean, run_git

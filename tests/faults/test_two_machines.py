@@ -13,9 +13,9 @@ import pytest
 from gitmem.config import Config
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.cloning import clone
-from gitmem.memory.creation import create
-from gitmem.memory.sync import Sync
+from gitmem.memory.sync.engine import Sync
+from gitmem.memory.upkeep.clone import clone
+from gitmem.memory.upkeep.create import create
 
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean

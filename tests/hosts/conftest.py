@@ -14,7 +14,7 @@ from gitmem.hosts.hermes.home import Home, open_bundle
 from gitmem.hosts.hermes.install import Report, install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.history import LogEntry
+from gitmem.memory.history.log import LogEntry
 
 from tests.git.support import fsck_clean
 

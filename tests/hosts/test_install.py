@@ -21,7 +21,7 @@ from gitmem.cli.context import World
 from gitmem.cli.main import cli, main
 from gitmem.hosts.hermes.home import choose_home
 from gitmem.hosts.hermes.provider import GitMemProvider
-from gitmem.memory.verification import Verification
+from gitmem.memory.upkeep.verify import Verification
 
 from tests.hosts.conftest import Driver, HermesHome
 
@@ -347,7 +347,7 @@ def test_a_bundle_elsewhere_is_backed_up_too(bare_home: HermesHome, tmp_path: Pa
     """What lies outside the home is named to `hermes backup`."""
     from gitmem.config import Config
     from gitmem.hosts.hermes.home import now
-    from gitmem.memory.creation import create
+    from gitmem.memory.upkeep.create import create
 
     create(str(tmp_path / "else"), config=Config(), clock=now, separate_git_dir=str(tmp_path / "else.git"))
     (bare_home.path / "gitmem.yaml").write_text(f"bundle_path: {tmp_path}/else\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gitmem
 import pytest
-from gitmem.memory.buffer import HotMemoryBuffer
+from gitmem.memory.capture.buffer import HotMemoryBuffer
 
 from tests.git.support import fsck_clean
 

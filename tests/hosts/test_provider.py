@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from gitmem.hosts.hermes.transcript import Transcript
-from gitmem.memory.abandoned import pending_count
+from gitmem.memory.capture.abandoned import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.model import Model, call
@@ -333,7 +333,7 @@ def test_the_block_is_the_same_bytes_for_the_whole_session(home: HermesHome, beg
 
 def test_since_the_last_session(home: HermesHome, begin: Begin) -> None:
     """A restore and a person's edit are told in a line each, without anybody's text."""
-    from gitmem.memory.restore import restore
+    from gitmem.memory.history.restore import restore
 
     provider = begin("s1")
     home.write("Likes tea")

@@ -15,7 +15,7 @@ from gitmem.git.lock import BundleLock
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.hosts.hermes import background
 from gitmem.hosts.hermes.provider import GitMemProvider
-from gitmem.memory.abandoned import pending_count
+from gitmem.memory.capture.abandoned import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.talk import answer, events, turn, user
@@ -180,7 +180,7 @@ def test_a_full_disk_is_told_and_stops_nothing(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.memory.journal.write_all", full)
+        patch.setattr("gitmem.memory.capture.journal.write_all", full)
         turn(provider, [], "lost", "lost too")
     provider.on_turn_start(2, "next")
     assert any("No space left" in line for line in provider.warned)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.hosts.hermes.home import Home
-from gitmem.memory.verification import Verification
+from gitmem.memory.upkeep.verify import Verification
 
 from tests.hosts.conftest import Driver
 from tests.hosts.model import Model, call, say

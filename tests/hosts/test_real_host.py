@@ -182,8 +182,8 @@ def test_a_background_review_belongs_to_nobody(make: Make) -> None:
 
 def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
     """Its own replace and remove work on a file that we wrote, and make no backup of it."""
-    from gitmem.hosts.hermes.along import bring_host_along
-    from gitmem.memory.restore import restore
+    from gitmem.hosts.hermes.host_link import bring_host_along
+    from gitmem.memory.history.restore import restore
 
     hermes = make()
     store = memory_store()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.memory.bundle import Bundle
-from gitmem.memory.creation import create
+from gitmem.memory.upkeep.create import create
 
 from tests.git.support import fsck_clean
 

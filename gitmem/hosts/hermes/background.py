@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gitmem.git.files import read_file
+from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _started: list[subprocess.Popen[bytes]] = []
 
 def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough: bool = False) -> list[str]:
     """Start a sync with every remote that is due; gives the names. `shutdown` never waits for a network."""
-    from gitmem.memory.autosync import due
+    from gitmem.memory.sync.schedule import due
 
     started = []
     for remote in _remotes(bundle) if bundle.config.auto_sync else ():
@@ -63,7 +63,7 @@ def _remotes(bundle: Bundle) -> list[Remote]:
 
 
 def _state(bundle: Bundle, name: str) -> dict[str, object]:
-    from gitmem.memory.sync import Sync
+    from gitmem.memory.sync.engine import Sync
 
     return dict(Sync(bundle, {}).state(name))
 

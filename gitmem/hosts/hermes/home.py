@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleNotFound, UsageError
-from gitmem.git.files import read_file, read_settings
+from gitmem.files import read_file, read_settings
 
 if TYPE_CHECKING:
     from gitmem.config import Config

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import GitMemError
-from gitmem.git.files import read_file, read_settings, replace_file
-from gitmem.hosts.hermes.configyaml import provider_of, set_provider, take_out
+from gitmem.files import read_file, read_settings, replace_file
+from gitmem.hosts.hermes.config_edit import provider_of, set_provider, take_out
 from gitmem.hosts.hermes.home import PROVIDER, Home, now, resolve_config
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def install(
 def _make_bundle(
     home: Home, env: Mapping[str, str], report: Report, *, person: str, clock: Callable[[], datetime]
 ) -> Bundle:
-    from gitmem.hosts.hermes.along import link
-    from gitmem.memory.creation import create
+    from gitmem.hosts.hermes.host_link import link
+    from gitmem.memory.upkeep.create import create
 
     os.makedirs(home.path, exist_ok=True)
     bundle, made = create(
@@ -100,13 +100,13 @@ def _make_bundle(
 
 def _import(bundle: Bundle, home: Home, env: Mapping[str, str], report: Report) -> None:
     """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
-    from gitmem.hosts.hermes import notices
-    from gitmem.hosts.hermes.files import HostFiles
-    from gitmem.hosts.hermes.skills import SkillFiles
+    from gitmem.hosts.hermes import write_notices
+    from gitmem.hosts.hermes.memory_files import HostFiles
+    from gitmem.hosts.hermes.skill_files import SkillFiles
 
     first = not os.path.exists(os.path.join(bundle.state_dir, "host", "state"))
     files = HostFiles.of(bundle, home, env, report.warnings.append)
-    done = files.compare(lambda: notices.everybody(bundle), patience=0.0, importing=first)
+    done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
     skills = SkillFiles(
         bundle, home, enforce=bundle.config.enforce_host_files, tell=report.warnings.append
     ).compare(importing=first)

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.home import PROVIDER, Home, open_bundle, real_home, resolve_config
-from gitmem.hosts.hermes.voice import Voice, sentence
+from gitmem.hosts.hermes.user_messages import Voice, sentence
 
 if TYPE_CHECKING:
     from gitmem.config import Config
-    from gitmem.hosts.hermes.keeper import Keeper
-    from gitmem.hosts.hermes.recall import Recall
+    from gitmem.hosts.hermes.bundle_worker import Keeper
+    from gitmem.hosts.hermes.prefetcher import Recall
     from gitmem.hosts.hermes.transcript import Transcript
     from gitmem.hosts.hermes.worker import Worker
-    from gitmem.memory.recorder import SessionInfo
+    from gitmem.memory.capture.recorder import SessionInfo
 
 # Discovery imports this module at every `hermes memory status`: the rest is imported when a session begins.
 
@@ -92,10 +92,10 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._voice.speak()
 
     def _begin(self, session_id: str, kwargs: Mapping[str, Any]) -> None:
-        from gitmem.hosts.hermes import since
-        from gitmem.hosts.hermes.keeper import Keeper, last_tip
+        from gitmem.hosts.hermes import whats_new
+        from gitmem.hosts.hermes.bundle_worker import Keeper, last_tip
+        from gitmem.hosts.hermes.prefetcher import Recall
         from gitmem.hosts.hermes.prompt import system_prompt
-        from gitmem.hosts.hermes.recall import Recall
         from gitmem.hosts.hermes.transcript import Transcript
         from gitmem.hosts.hermes.worker import Worker
 
@@ -105,7 +105,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         bundle = open_bundle(home, env)
         self._read_only = str(kwargs.get("agent_context") or "primary") != "primary"
         self._session = session = self._info(bundle.config, session_id, kwargs)
-        self._block = system_prompt(bundle.config, since.since(bundle, last_tip(bundle)))
+        self._block = system_prompt(bundle.config, whats_new.since(bundle, last_tip(bundle)))
         self._recall = Recall(home, env, bundle.config, session.id)
         if self._read_only:
             return
@@ -120,7 +120,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             )
 
     def _info(self, config: Config, session_id: str, kwargs: Mapping[str, Any]) -> SessionInfo:
-        from gitmem.memory.recorder import SessionInfo
+        from gitmem.memory.capture.recorder import SessionInfo
 
         identity = str(kwargs.get("agent_identity") or "")
         return SessionInfo(
@@ -225,7 +225,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         messages: Sequence[Any] | None = None,
     ) -> None:
         """A turn is over: what is new of the conversation goes to the journal, and the worker commits it."""
-        from gitmem.hosts.hermes.keeper import messages_copy
+        from gitmem.hosts.hermes.bundle_worker import messages_copy
         from gitmem.hosts.hermes.transcript import clean
 
         keeper, session, transcript = self._keeper, self._session, self._transcript
@@ -246,7 +246,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self, action: str, target: str, content: str, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """The host's memory tool wrote its file: note who and why; the file itself says what."""
-        from gitmem.hosts.hermes.keeper import notice_origin
+        from gitmem.hosts.hermes.bundle_worker import notice_origin
         from gitmem.hosts.hermes.transcript import cut
 
         keeper, session = self._ready(), self._session
@@ -276,7 +276,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         keeper, session, worker, transcript = self._ready(), self._session, self._worker, self._transcript
         if keeper is None or session is None or worker is None or transcript is None:
             return ""
-        from gitmem.hosts.hermes.keeper import messages_copy
+        from gitmem.hosts.hermes.bundle_worker import messages_copy
 
         copied = messages_copy(messages)
         for call in transcript.calls(copied):

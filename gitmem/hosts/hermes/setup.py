@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitmem.errors import GitMemError
-from gitmem.git.files import read_settings
+from gitmem.files import read_settings
 from gitmem.hosts.hermes.home import Home, bundle_root
 
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")

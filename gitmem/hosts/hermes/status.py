@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitmem.errors import BundleNotFound, GitMemError
-from gitmem.git.files import read_file
-from gitmem.hosts.hermes.configyaml import provider_of
+from gitmem.files import read_file
+from gitmem.hosts.hermes.config_edit import provider_of
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_bundle
 from gitmem.hosts.hermes.install import SHIM_FILES, read_text_exact, shim_file
 
@@ -170,7 +170,7 @@ def _bundle(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
     try:
         count = len(bundle.file_paths())
         yield Check("bundle", True, f"{root}, {count:,} files")
-        from gitmem.hosts.hermes.along import linked_home
+        from gitmem.hosts.hermes.host_link import linked_home
 
         linked = linked_home(bundle)
         if linked is None or os.path.realpath(linked.path) != os.path.realpath(home.path):
@@ -203,7 +203,7 @@ def _trouble(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _journal(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
-    from gitmem.memory.abandoned import pending_count
+    from gitmem.memory.capture.abandoned import pending_count
 
     bundle = open_bundle(home, env)
     waiting = pending_count(bundle.journal_dir)

@@ -10,10 +10,10 @@ from gitmem.config import Config
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.hosts.hermes.keeper import Keeper
+    from gitmem.hosts.hermes.bundle_worker import Keeper
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.history import LogEntry
-    from gitmem.memory.recorder import SessionInfo
+    from gitmem.memory.capture.recorder import SessionInfo
+    from gitmem.memory.history.log import LogEntry
 
 RESULT_LIMIT = 12_000
 _TEXT_LIMIT = 1_500
@@ -154,7 +154,7 @@ class Tools:
     # Looking
 
     def _search(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.search import Wanted
+        from gitmem.memory.find.search import Wanted
 
         wanted = Wanted(type=_text(given, "type"), as_of=_text(given, "as_of"))
         query = _text(given, "query", needed=True)
@@ -199,7 +199,7 @@ class Tools:
         raise UsageError("The action is one of log, diff, blame.")
 
     def _log(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.history import LogFilter
+        from gitmem.memory.history.log import LogFilter
 
         found: list[dict[str, Any]] = []
         for entry in self._bundle.history.log(LogFilter(path=_text(given, "path"))):
@@ -224,7 +224,7 @@ class Tools:
         return {"changes": listed[: _limit(given, _MOST)], "count": len(listed)}
 
     def _blame(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.blame import blame_of
+        from gitmem.memory.history.blame import blame_of
 
         path = _text(given, "path") or "memories/MEMORY.md"
         wanted = _text(given, "text")
@@ -285,7 +285,7 @@ class Tools:
     def _origin(self, *, reason: str = "", source: str = "") -> Any:
         from dataclasses import replace
 
-        from gitmem.memory.buffer import origin_of
+        from gitmem.memory.capture.buffer import origin_of
 
         redact = self._bundle.redact
         return replace(origin_of(self._bundle, self._session), reason=redact(reason), source=redact(source))

@@ -1,0 +1,273 @@
+"""`gitmem status` and `commit`: how the bundle stands, and taking in what was edited by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
+from gitmem.errors import GitMemError
+
+if TYPE_CHECKING:
+    from gitmem.git.worktree import HandEdit
+    from gitmem.memory.bundle import Bundle
+
+
+@click.command()
+@click.option(
+    "--config", "show_config", is_flag=True, help="Every setting, its value and where it comes from."
+)
+@json_option
+@pass_app
+def status(app: App, show_config: bool, as_json: bool) -> None:
+    """Show what the bundle holds, how full the curated store is, and what waits to be committed.
+
+    \b
+    gitmem status
+    gitmem status --config
+    gitmem status --json
+    """
+    if show_config:
+        _show_config(app, as_json=as_json)
+        return
+    found = _gather(app)
+    if as_json:
+        app.out.json(found)
+    else:
+        _tell(app, found)
+
+
+# --- settings --------------------------------------------------------------------------------------------
+
+
+def _show_config(app: App, *, as_json: bool) -> None:
+    from gitmem.config import settings
+    from gitmem.errors import BundleNotFound
+
+    try:
+        config = app.config_of(app.repository)
+    except BundleNotFound:  # settings hold without a bundle too
+        config = app.config_of(None)
+    rows = [
+        {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
+        for row in settings()
+    ]
+    if as_json:
+        app.out.json({"settings": rows})
+        return
+    app.out.paged()
+    width = max(len(str(row["key"])) for row in rows)
+    for row in rows:
+        value = row["value"]
+        shown = str(value).lower() if isinstance(value, bool) else str(value) or '""'
+        app.out.line(bold(str(row["key"]).ljust(width)), "  ", shown, dim(f"  ({row['origin']})"))
+
+
+# --- status ----------------------------------------------------------------------------------------------
+
+
+def _gather(app: App) -> dict[str, object]:
+    """All that `status` tells, as the JSON document has it."""
+    from gitmem.git.housekeeping import Weight, last_time
+    from gitmem.memory.bundle import format_of
+    from gitmem.memory.history.log import LogEntry
+    from gitmem.okf import layout
+
+    bundle = app.bundle
+    repository = bundle.repository
+    problems: list[str] = []
+    tip = LogEntry.of(repository.store.commit(bundle.tip))
+    tree = bundle.tree()
+    agent = tree.read(layout.CONFIG_AGENT)
+    version = format_of(agent) if agent is not None else layout.FORMAT
+    if version > layout.FORMAT:
+        problems.append(f"This bundle has format {version}: upgrade gitmem to write to it.")
+    try:
+        repository.refuse_if_busy()
+        edits = _edits_json(bundle)
+    except GitMemError as error:  # a busy bundle can still be looked at
+        problems.append(str(error))
+        edits = []
+    paths = bundle.file_paths()
+    weight = Weight.of(repository)
+    cleaned = last_time(repository)
+    return {
+        "bundle": bundle.root,
+        "git_dir": repository.git_dir,
+        "commit": tip.commit.oid,
+        "subject": tip.commit.subject,
+        "at": tip.at,
+        "format": version,
+        "files": len(paths),
+        "concepts": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
+        "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
+        "curated": _usage(bundle),
+        "events_waiting": _waiting(bundle),
+        "last_gc": None if cleaned is None else _iso(cleaned),
+        "hand_edits": edits,
+        "problems": problems,
+    }
+
+
+def _iso(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    from gitmem.okf.timestamps import stamp
+
+    return stamp(datetime.fromtimestamp(seconds, UTC))
+
+
+def _usage(bundle: Bundle) -> list[dict[str, object]]:
+    from gitmem.okf import layout
+    from gitmem.okf.curated import CuratedFile
+
+    rows: list[dict[str, object]] = []
+    for target, path, limit in (
+        ("memory", layout.MEMORY, bundle.config.memory_char_limit),
+        ("user", layout.USER, bundle.config.user_char_limit),
+    ):
+        data = bundle.read(path)
+        if data is not None:
+            file = CuratedFile.salvage(data, path)
+            rows.append(
+                {
+                    "target": target,
+                    "path": path,
+                    "entries": len(file.entries),
+                    "characters": file.usage,
+                    "limit": limit,
+                }
+            )
+    return rows
+
+
+def _waiting(bundle: Bundle) -> int:
+    """Events in journals that no commit has yet."""
+    import os
+
+    try:
+        if not os.listdir(bundle.journal_dir):
+            return 0
+    except OSError:
+        return 0
+    from gitmem.memory.capture.journal import pending_count
+
+    return pending_count(bundle.journal_dir)
+
+
+def _edits_json(bundle: Bundle) -> list[dict[str, object]]:
+    tree = bundle.tree()
+    found: dict[str, dict[str, object]] = {}
+    for edit in bundle.hand_edits():
+        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
+        row["change"] = _kind_of_edit(edit, edit.path in tree)
+        row["staged"] = bool(row["staged"]) or edit.staged
+        row["problem"] = edit.problem or row["problem"]
+    return list(found.values())
+
+
+def _kind_of_edit(edit: HandEdit, known: bool) -> str:
+    if not known:
+        return "added"
+    return "removed" if edit.data is None and not edit.problem else "changed"
+
+
+def _tell(app: App, found: dict[str, object]) -> None:
+    out = app.out
+    store, curated = found["store"], found["curated"]
+    assert isinstance(store, dict)
+    assert isinstance(curated, list)
+    out.line(bold(str(found["bundle"])))
+    rows = [
+        ("git directory", str(found["git_dir"])),
+        (
+            "newest commit",
+            f"{str(found['commit'])[:8]}  {found['subject']}  ({_local(app, str(found['at']))})",
+        ),
+        ("holds", f"{count(_int(found['concepts']), 'concept')}, {count(_int(found['files']), 'file')}"),
+        (
+            "object store",
+            f"{size(store['bytes'])} ({count(store['packs'], 'pack')}, {store['loose']:,} loose)",
+        ),
+        ("last gc", _local(app, str(found["last_gc"])) if found["last_gc"] else "never"),
+        ("format", str(found["format"])),
+    ]
+    for row in curated:
+        share = round(100 * row["characters"] / row["limit"])
+        rows.append(
+            (
+                row["path"].rpartition("/")[2],
+                f"{count(row['entries'], 'entry', 'entries')}, "
+                f"{row['characters']:,} of {row['limit']:,} characters ({share} %)",
+            )
+        )
+    if found["events_waiting"]:
+        rows.append(("journal", f"{count(_int(found['events_waiting']), 'event')} not committed yet"))
+    for name, text in table(rows):
+        out.line("  ", dim(name), "  ", text)
+    edits = found["hand_edits"]
+    assert isinstance(edits, list)
+    if edits:
+        out.line()
+        out.line("Edited by hand; the next write or `gitmem commit` commits them:")
+        for row in edits:
+            style = {"added": green, "removed": red}.get(row["change"], yellow)
+            note = f"  ({row['problem']})" if row["problem"] else ""
+            note = note or ("  (staged)" if row["staged"] else "")
+            out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
+    problems = found["problems"]
+    assert isinstance(problems, list)
+    for problem in problems:
+        out.line()
+        out.line(red("! "), problem)
+
+
+def _int(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _local(app: App, at: str) -> str:
+    from gitmem.okf.timestamps import parse
+
+    moment = parse(at)
+    return app.date(moment.timestamp()) if moment else at
+
+
+# --- commit ----------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("-m", "--reason", default="", help="Why you changed it; kept in the commit as its Reason.")
+@json_option
+@pass_app
+def commit(app: App, reason: str, as_json: bool) -> None:
+    """Commit what was edited by hand, as kind `edit`.
+
+    All of it or nothing: a file that can not be part of a bundle stops it, and nothing is changed. The
+    next write of gitmem would take hand edits in anyway; this does it now, and with a reason.
+
+    \b
+    gitmem commit
+    gitmem commit -m "the server moved"
+    """
+    from gitmem.cli import show_changes as told
+    from gitmem.cli.history import commit_json
+    from gitmem.memory.history.log import LogEntry
+
+    bundle = app.bundle
+    published = bundle.take_in_edits(strict=True, reason=reason)
+    for one in published:
+        if one.warning:
+            bundle.warnings.append(one.warning)
+    if as_json:
+        app.out.json({"commits": [commit_json(LogEntry.of(one.commit)) for one in published]})
+        return
+    if not published:
+        app.out.line("Nothing to commit: no file differs from the newest commit.")
+    for one in published:
+        app.out.line(yellow(one.commit.oid[:8]), " ", one.commit.subject)
+        told.tell(app.out, bundle.history.of_commit(one.commit))

@@ -1,0 +1,125 @@
+"""`gitmem sync` where nothing changed, here or there: answered before anything heavy is imported.
+
+Whatever is not plain to see (an option, a host, a young file, a server that says no) is left to the command itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitmem.git import git_command, sync_mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PATIENCE = 20.0
+
+
+def answered(argv: Sequence[str], env: Mapping[str, str]) -> bool:
+    """Whether a plain `sync` had nothing to do and said so."""
+    told = _nothing_to_sync(argv, env)
+    if told:
+        try:
+            sys.stdout.write(told + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read our output went away
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return bool(told)
+
+
+def _nothing_to_sync(argv: Sequence[str], env: Mapping[str, str]) -> str:
+    words = list(argv)
+    chosen = env.get("GITMEM_BUNDLE", "")
+    if words[:1] == ["-C"] and len(words) > 1:
+        chosen, words = words[1], words[2:]
+    if words[:1] != ["sync"] or len(words) > 2 or not hasattr(os, "posix_spawnp"):
+        return ""
+    name = "".join(words[1:])
+    if name and (name == "status" or not name[0].isalnum() or "/" in name):
+        return ""
+    try:
+        root = _root(chosen)
+        git_dir = os.path.join(root, ".git")
+        if not root or not os.path.isdir(git_dir):
+            return ""
+        remote, url, there = _marked(root, git_dir, name)
+        if not remote or there != _listed(url, env):
+            return ""
+        os.utime(sync_mark.mark_path(git_dir, remote))
+    except (OSError, ValueError):
+        return ""
+    return f"synced with {remote}: 0 commits came, 0 went"
+
+
+def _root(chosen: str) -> str:
+    """The bundle, where it is the chosen directory or plainly this one or one above it."""
+    if chosen:
+        return os.path.abspath(chosen) if _is_bundle(chosen) else ""
+    here = os.getcwd()
+    while not _is_bundle(here):
+        above = os.path.dirname(here)
+        if above == here:
+            return ""
+        here = above
+    return here
+
+
+def _is_bundle(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, "config", "agent.md")) and os.path.isdir(
+        os.path.join(path, ".git", "gitmem")
+    )
+
+
+def _marked(root: str, git_dir: str, name: str) -> tuple[str, str, list[str]]:
+    """Name, address and last known refs of the remote that is meant, where nothing moved here since."""
+    directory = os.path.join(git_dir, "gitmem", "sync")
+    names = [name] if name else sorted(file[:-5] for file in os.listdir(directory) if file.endswith(".mark"))
+    for one in names:
+        mark = sync_mark.read(sync_mark.mark_path(git_dir, one))
+        if mark is not None and (name or mark[3]):
+            same = mark[1] == sync_mark.state(root, git_dir)
+            return (one, mark[0], mark[2]) if same else ("", "", [])
+    return "", "", []
+
+
+def _listed(url: str, env: Mapping[str, str]) -> list[str] | None:
+    """The refs of a remote now, by the git program; None where it does not say."""
+    import select
+    import time
+
+    where, out = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        pid = os.posix_spawnp(
+            "git",
+            git_command.command("-C", "/", "ls-remote", "-q", "--", url, *sync_mark.PATTERNS),
+            git_command.environment(env),
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, nothing, 0),
+                (os.POSIX_SPAWN_DUP2, out, 1),
+                (os.POSIX_SPAWN_DUP2, nothing, 2),
+            ],
+            setpgroup=0,  # git starts ssh and others, which must end with it
+        )
+    except BaseException:
+        os.close(where)
+        raise
+    finally:
+        os.close(out)
+        os.close(nothing)
+    pieces: list[bytes] = []
+    until = time.monotonic() + _PATIENCE
+    done = False
+    try:
+        while not done and select.select([where], [], [], max(0.0, until - time.monotonic()))[0]:
+            piece = os.read(where, 65536)
+            pieces.append(piece)
+            done = not piece
+    finally:
+        os.close(where)
+        if not done:
+            os.killpg(pid, 9)
+        _, status = os.waitpid(pid, 0)
+    return sync_mark.listed(b"".join(pieces)) if done and status == 0 else None

@@ -1,0 +1,143 @@
+"""The git program as a transport: fetch and push, and nothing else is left to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from gitmem.git import git_command
+from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
+from gitmem.git.transport import (
+    INCOMING,
+    MAX_FETCH,
+    Fetched,
+    RemoteError,
+    ThrowAway,
+    Update,
+    check_url,
+    shown_url,
+    too_much,
+    without_credentials,
+)
+
+_SHELL = "/bin/sh"
+_NO_MAIN = f"couldn't find remote ref {BRANCH}"
+# Not somebody who was faster: trying again would not help.
+_REFUSED = ("declined", "currently checked out", "prohibited", "denied")
+_REJECTED = (
+    "[rejected]",
+    "[remote rejected]",
+    "stale info",
+    "fetch first",
+    "failed to lock",
+    "cannot lock ref",
+)
+
+
+class GitTransport:
+    """Calls `git` with its surprises turned off; people's credential helpers and ssh settings work."""
+
+    name = "git"
+
+    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
+        self._environment = environment
+        self._timeout = timeout
+        self._max_fetch = max_fetch
+
+    def fetch(self, room: ThrowAway, url: str) -> Fetched:
+        check_url(url)
+        snapshots = (f"+{SNAPSHOTS}*:{INCOMING}snapshot/*", f"^{SNAPSHOTS}auto/*")
+        try:
+            self._fetch(room, url, f"+{BRANCH}:{INCOMING}main", *snapshots)
+        except RemoteError as error:
+            if _NO_MAIN not in str(error):
+                raise
+            self._fetch(room, url, *snapshots)  # a new repository, or one that was emptied
+        refs = Refs(room.git_dir).under(INCOMING)
+        prefix = f"{INCOMING}snapshot/"
+        return Fetched(
+            refs.get(f"{INCOMING}main"),
+            {ref.removeprefix(prefix): oid for ref, oid in refs.items() if ref.startswith(prefix)},
+        )
+
+    def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
+        options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
+        try:
+            self._run(room.git_dir, "fetch", *options, "--", url, *refspecs, url=url, limited=True)
+        except RemoteError:
+            if self._is_full(room):
+                raise too_much(url, self._max_fetch) from None
+            raise
+
+    def _is_full(self, room: ThrowAway) -> bool:
+        """Whether a pack grew to the limit: whoever wrote it was ended without a word."""
+        with os.scandir(os.path.join(room.objects, "pack")) as found:
+            return any(entry.stat().st_size >= self._max_fetch // 512 * 512 for entry in found)
+
+    def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
+        check_url(url)
+        leases = [f"--force-with-lease={update.ref}:{update.expected or ''}" for update in updates]
+        specs = [f"{update.new or ''}:{update.ref}" for update in updates]
+        try:
+            self._run(git_dir, "push", "--quiet", "--no-verify", *leases, "--", url, *specs, url=url)
+        except RemoteError as error:
+            refused = any(word in str(error) for word in _REFUSED)
+            if not refused and any(word in str(error) for word in _REJECTED):
+                return [update.ref for update in updates]
+            raise
+        return []
+
+    def _run(self, git_dir: str, *arguments: str, url: str, limited: bool = False) -> str:
+        command = git_command.command(*(("--git-dir", git_dir) if git_dir else ()), *arguments)
+        if limited and os.path.exists(_SHELL):  # a file can not grow larger than that, whoever sends it
+            command = [_SHELL, "-c", 'ulimit -f "$0" && exec "$@"', str(self._max_fetch // 512), *command]
+        environment = git_command.environment(self._environment)
+        returncode, out, complaint = self._started(command, environment, url)
+        if returncode:
+            raise RemoteError(f"{shown_url(url)} can not be used: {_reason(complaint, url)}")
+        return out.decode("utf-8", "replace")
+
+    def _started(
+        self, command: list[str], environment: Mapping[str, str], url: str
+    ) -> tuple[int, bytes, bytes]:
+        try:
+            # A session of its own: git starts ssh and others, which must end with it.
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RemoteError(f"The git program could not be started ({error.strerror}).") from error
+        with process:
+            try:
+                out, complaint = process.communicate(timeout=self._timeout)
+            except BaseException as error:
+                with contextlib.suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise RemoteError(
+                    f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
+                ) from None
+        return process.returncode, out, complaint
+
+
+def _reason(stderr: bytes, url: str) -> str:
+    """The lines of git's complaint that say why, without credentials."""
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    # What gitmem's own hook says on a server comes first: it tells why.
+    hook = [line.removeprefix("remote: gitmem: ") for line in lines if line.startswith("remote: gitmem: ")]
+    telling = (
+        hook + [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))]
+        or lines
+    )
+    told = without_credentials("; ".join(telling[:3]), url)
+    return "".join(char if char.isprintable() else "?" for char in told) or "git gave no reason"

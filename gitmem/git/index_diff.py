@@ -1,0 +1,67 @@
+"""What is staged: the files that the next plain `git commit` would change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gitmem.errors import BundleUnusable
+from gitmem.git import git_index
+from gitmem.git.objects import Oid
+from gitmem.git.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file as the index has it."""
+
+    path: str
+    mode: int
+    oid: Oid
+
+
+def staged_files(repository: Repository, index_path: str) -> tuple[list[StagedFile], list[str]]:
+    """Files that an index adds to or changes in HEAD's commit, and all paths of the index.
+
+    `index_path` is the one git works with: for `git commit <paths>` that is a temporary one.
+    """
+    head = repository.refs.read("HEAD")
+    known = dict(repository.tree(head).files())
+    changed: list[StagedFile] = []
+    names: list[str] = []
+    for file in _records(repository, index_path):
+        names.append(file.path)
+        entry = known.get(file.path)
+        if entry is None or entry.oid != file.oid or entry.mode != file.mode:
+            changed.append(file)
+    return changed, names
+
+
+def _records(repository: Repository, index_path: str) -> Iterator[StagedFile]:
+    if not os.path.exists(index_path):
+        return
+    index = git_index.load(index_path)
+    if index is None:
+        yield from _told_by_git(repository)
+        return
+    for place, name in enumerate(index.names):
+        yield StagedFile(name.decode("utf-8", "surrogateescape"), index.mode(place), index.oid(place))
+
+
+def _told_by_git(repository: Repository) -> Iterator[StagedFile]:
+    """Of an index in a form that gitmem does not read (version 4, split): ask git.
+
+    Git gave its hooks $GIT_INDEX_FILE, which this process of it gets too.
+    """
+    command = ["git", "--git-dir", repository.git_dir, "--work-tree", repository.root, "ls-files", "-s", "-z"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BundleUnusable(f"Git's index can not be read ({error}); run `gitmem doctor`.") from error
+    for line in done.stdout.split(b"\0"):
+        about, _, name = line.partition(b"\t")
+        if name:
+            mode, oid, _ = about.split(b" ")
+            yield StagedFile(name.decode("utf-8", "surrogateescape"), int(mode, 8), oid.decode())

@@ -1,0 +1,173 @@
+"""Git's own locks, taken so that a crash at any moment leaves none that only a person could clear.
+
+Each lock file is first made under another name, so that its inode is known and noted in
+`pending` before it appears under the name that git respects. That other name stays until the note
+is settled: while it is there, nobody else's lock file can get the same inode number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+
+from gitmem.errors import BundleBusy
+from gitmem.files import DiskGroup, close_later, hold_replaced, move, write_all
+
+_LINGER = 0.0005
+_LINGER_PER_FILE = 0.25e-6
+
+
+class PreparedLock:
+    """A lock file made aside, with the content that its target will have."""
+
+    def __init__(self, target: str, aside: str) -> None:
+        self.target = target
+        self.lock_path = target + ".lock"
+        self._aside = aside
+        self._descriptor = _new_file(aside)
+        self._held = False
+        self.moment = self.stat().st_mtime_ns
+
+    @classmethod
+    def adopt(cls, target: str, aside: str, inode: int) -> PreparedLock | None:
+        """The lock that a dead writer left on `target`, if it is the one it noted."""
+        try:
+            descriptor = os.open(target + ".lock", os.O_RDWR | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError:
+            return None
+        if os.fstat(descriptor).st_ino != inode:
+            os.close(descriptor)
+            return None
+        lock = cls.__new__(cls)
+        lock.target, lock.lock_path, lock._aside = target, target + ".lock", aside
+        lock._descriptor, lock._held = descriptor, True
+        lock.moment = lock.stat().st_mtime_ns
+        return lock
+
+    @property
+    def inode(self) -> int:
+        return self.stat().st_ino
+
+    def stat(self) -> os.stat_result:
+        """The stat of what was written so far, which nobody else writes."""
+        return os.fstat(self._descriptor)
+
+    def write(self, data: bytes, disk: DiskGroup | None = None) -> None:
+        """Set the target's next content; it is on disk when `disk` was flushed."""
+        write_all(self._descriptor, data)
+        if disk is not None:
+            disk.add(self._descriptor)
+
+    def renew(self) -> None:
+        """Bring the lock's moment up to now, by the file system's own clock."""
+        os.utime(self.lock_path)
+        self.moment = self.stat().st_mtime_ns
+
+    def put(self, data: bytes, seconds: int) -> os.stat_result:
+        """Make `data` the target's content while the lock stays; gives the stat of the new file.
+
+        It gets the mtime of the lock's making, or an older one: git distrusts records of files
+        that are no older than the index, so it must not look younger than it is, as a file may
+        change while we write it.
+        """
+        new = self._aside + "-new"
+        descriptor = _new_file(new)
+        try:
+            write_all(descriptor, data)
+            moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
+            os.utime(new, ns=(moment, moment))
+            stat = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(new, self.target)
+        return stat
+
+    def linger(self, since: float, files: int) -> None:
+        """Keep the lock a moment longer than the index needs, counted from `since` (monotonic).
+
+        `git commit` reads the index before it takes the lock. Had it read the old one and found
+        the lock free, it would write the old one back and commit that: the change would be gone.
+        It takes this long to read, so whoever read the old one runs into our lock.
+        """
+        time.sleep(max(0.0, since + _LINGER + _LINGER_PER_FILE * files - time.monotonic()))
+
+    def wait_for_foreign(self, deadline: float) -> None:
+        """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""
+        while os.path.exists(self.lock_path):
+            self._wait(deadline)
+
+    def take(self, deadline: float) -> None:
+        """Take the lock, waiting for another program until `deadline` (monotonic)."""
+        while True:
+            try:
+                os.link(self._aside, self.lock_path)
+            except FileExistsError:
+                self._wait(deadline)
+            else:
+                self._held = True
+                return
+
+    def _wait(self, deadline: float) -> None:
+        if time.monotonic() >= deadline:
+            raise BundleBusy(
+                f"Another program holds {self.lock_path}: wait for it to end, or remove that file "
+                "if no git command is running."
+            )
+        time.sleep(0.01)
+
+    def commit(self) -> None:
+        """Put the prepared file in the target's place, which also gives the lock back."""
+        self._close()
+        replaced = hold_replaced(self.target)
+        try:
+            move(self.lock_path, self.target)
+        finally:
+            close_later(replaced)
+        self._held = False
+
+    def leave(self) -> None:
+        """Keep the lock file in place: what it protects is not yet right, and `pending` names it."""
+        self._held = False
+
+    def release(self) -> None:
+        """Give the lock back without a change."""
+        self._close()
+        if self._held:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.lock_path)
+        self._held = False
+
+    def forget(self) -> None:
+        """Remove the other name, once no note names the lock any more."""
+        self._close()
+        with contextlib.suppress(OSError):  # the next writer sweeps it up
+            os.unlink(self._aside)
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def break_stale(git_dir: str, locks: Mapping[str, int]) -> None:
+    """Remove lock files that a dead writer left: only those whose inode it noted.
+
+    Their names are relative to the git directory: a bundle may be moved or copied after a crash.
+    """
+    for name, inode in locks.items():
+        path = os.path.join(git_dir, *name.split("/"))
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if os.stat(path).st_ino == inode:
+                os.unlink(path)
+
+
+def _new_file(path: str) -> int:
+    """A file made anew: one that a dead writer left may be another name of a file in use."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(path, flags, 0o644)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, flags, 0o644)

@@ -1,0 +1,396 @@
+"""MEMORY.md and USER.md of a Hermes home, kept in step with the bundle in both directions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import BundleBusy, InvalidContent
+from gitmem.files import read_file, replace_file
+from gitmem.hosts.hermes.home import Home
+from gitmem.memory.curated import host_files
+from gitmem.memory.curated.host_files import NAMES, HostChange, Notice, Taken
+from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.okf import layout
+
+if sys.platform != "win32":
+    import fcntl
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+PATIENCE = 2.0
+"""How long a change without a notice waits for one: the host writes the file first and tells of it then."""
+_TRIES = 8
+_LOCK_WAIT = 2.0
+_COMPARE_WAIT = 20.0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Compared:
+    """What one compare did."""
+
+    written: list[str] = field(default_factory=list)
+    """Names of host files that were brought along."""
+    taken: int = 0
+    """Commits that were made of the host's changes."""
+    waiting: bool = False
+    """Something without a notice is too young to tell whose it is."""
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.taken)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """What both sides last agreed on: the exact bytes, what had no room, and the notices that are used."""
+
+    data: bytes | None
+    omitted: frozenset[str] = frozenset()
+    used: Mapping[str, int] = field(default_factory=dict)
+    """Up to which number, by journal."""
+
+
+class HostFiles:
+    """The curated files of one home beside one bundle. One compare at a time, across processes."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        home: Home,
+        *,
+        limits: Mapping[Target, int],
+        enforce: bool = False,
+        tell: Tell = lambda _: None,
+        moment: Callable[[], float] = time.time,
+    ) -> None:
+        self._bundle = bundle
+        self._home = home
+        self._limits = limits
+        self._enforce = enforce
+        self._tell = tell
+        self._moment = moment
+        self._directory = os.path.join(bundle.state_dir, "host")
+        self._first_seen: dict[tuple[Target, str], float] = {}
+        self._settled: dict[Target, tuple[object, ...]] = {}
+
+    @classmethod
+    def of(cls, bundle: Bundle, home: Home, env: Mapping[str, str], tell: Tell = lambda _: None) -> HostFiles:
+        """With the limits that the home's own settings give the host."""
+        from gitmem.hosts.hermes.home import resolve_config
+
+        config = resolve_config(home, env, bundle.state_dir)
+        limits: dict[Target, int] = {"memory": config.memory_char_limit, "user": config.user_char_limit}
+        return cls(bundle, home, limits=limits, enforce=config.enforce_host_files, tell=tell)
+
+    def compare(
+        self,
+        notices: Callable[[], Sequence[Notice]],
+        *,
+        patience: float = PATIENCE,
+        importing: bool = False,
+        wait: float = _COMPARE_WAIT,
+    ) -> Compared:
+        """Take in what the host changed, then write what the bundle changed.
+
+        `importing` is for the first time: all that is there comes in as one commit.
+        """
+        done = Compared()
+        with self._alone(wait):
+            for target in TARGETS:
+                if not self._bundle.curated.is_enabled(target):
+                    continue
+                sight = self._sight(target, notices())
+                if sight == self._settled.get(target):
+                    continue  # nothing happened on either side since nothing was to be done
+                try:
+                    if self._compare(target, notices, patience, importing, done):
+                        self._settled[target] = sight
+                except InvalidContent as error:
+                    self._tell(f"{error} Until then gitmem leaves that file alone.")
+        return done
+
+    def settle(self, notices: Callable[[], Sequence[Notice]]) -> Compared:
+        """Compare, and wait for what is too young to tell whose it is."""
+        done = self.compare(notices)
+        for _ in range(12):
+            if not done.waiting:
+                break
+            time.sleep(PATIENCE / 10)
+            more = self.compare(notices)
+            done = Compared([*done.written, *more.written], done.taken + more.taken, more.waiting)
+        return done
+
+    def used(self, journal: str) -> int:
+        """The number up to which no compare needs that journal's notices any more."""
+        enabled = [target for target in TARGETS if self._bundle.curated.is_enabled(target)]
+        numbers = [self._agreed(target).used.get(journal, 0) for target in enabled]
+        return min(numbers, default=0)
+
+    # One file
+
+    def _sight(self, target: Target, told: Sequence[Notice]) -> tuple[object, ...]:
+        """All that a compare of this file depends on, at a glance."""
+        state = self._bundle.state_dir
+        tree = self._bundle.tree()
+        looked_at = (*host_files.paths_of(self._bundle, target), "retractions", layout.CONFIG_SCANNER)
+        own = (self._path(target), os.path.join(state, "releases"), os.path.join(state, "rules-accepted"))
+        return (
+            *(tree.entry(path) for path in looked_at),
+            *map(_stamp, own),
+            *((one.journal, one.number) for one in told),
+        )
+
+    def _compare(
+        self,
+        target: Target,
+        notices: Callable[[], Sequence[Notice]],
+        patience: float,
+        importing: bool,
+        done: Compared,
+    ) -> bool:
+        """Whether there was nothing to do."""
+        for _ in range(_TRIES):
+            # The host writes the file before it tells: with this order every notice that is read here has
+            # its change in the file, and each is used by one compare and no other.
+            told = [one for one in notices() if one.target == target]
+            data = self._read(target)
+            agreed = self._agreed(target)
+            present = host_files.parse(data or b"", NAMES[target])
+            base = agreed_entries = host_files.parse(agreed.data or b"", NAMES[target])
+            waiting: list[HostChange] = []
+            if present != base:
+                redact = self._bundle.redact
+                known = [one for one in told if one.number > agreed.used.get(one.journal, 0)]
+                found = host_files.changes(list(map(redact, base)), list(map(redact, present)), known)
+                waiting = self._too_young(target, found, patience)
+                found = [change for change in found if change not in waiting]
+                if importing:
+                    taken = host_files.import_entries(self._bundle, target, [change.new for change in found])
+                else:
+                    taken = host_files.take_in(self._bundle, target, found, of=len(base))
+                done.taken += len(taken.commits)
+                self._announce(target, taken)
+            base = self._agreed_now(base, present, waiting)
+            wanted = host_files.project(
+                self._bundle,
+                target,
+                base=base,
+                present=present,
+                omitted=agreed.omitted,
+                waiting=host_files.keys_of(self._bundle, [one.new for one in waiting if one.new]),
+                limit=self._limits[target],
+                enforce=self._enforce,
+            )
+            if wanted.differs:
+                new = host_files.render(wanted.texts)
+                if not self._write(target, data, new):
+                    continue  # the host was faster: look again
+                done.written.append(NAMES[target])
+                data, base = new, self._agreed_now(base, list(wanted.texts), waiting)
+            exact = data or b"" if not waiting else host_files.render(base)
+            used = {one.journal: one.number for one in sorted(told, key=lambda one: one.number)}
+            self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
+            done.waiting = done.waiting or bool(waiting)
+            return present == agreed_entries and not wanted.differs
+        raise BundleBusy(f"{NAMES[target]} keeps changing under our hands: it is compared again later.")
+
+    def _too_young(self, target: Target, found: Sequence[HostChange], patience: float) -> list[HostChange]:
+        """Changes without a notice that may still get one."""
+        now = self._moment()
+        path = self._path(target)
+        age = 0.0
+        with contextlib.suppress(OSError):
+            # Of a file that was deleted (`hermes memory reset`) its directory knows when.
+            age = now - os.stat(path if os.path.exists(path) else os.path.dirname(path)).st_mtime
+        unexplained = [change for change in found if change.notice is None]
+        seen = {(target, change.old + "\0" + change.new): now for change in unexplained}
+        # What changed again since keeps the moment at which it was first seen.
+        self._first_seen = {
+            **{key: value for key, value in self._first_seen.items() if key[0] != target},
+            **{key: self._first_seen.get(key, value) for key, value in seen.items()},
+        }
+        if age >= patience:
+            return []
+        return [
+            change
+            for change in unexplained
+            if now - self._first_seen[target, change.old + "\0" + change.new] < patience
+        ]
+
+    def _agreed_now(
+        self, base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]
+    ) -> list[str]:
+        """What both sides agree on now: the file, but for changes that wait."""
+        redact = self._bundle.redact
+        not_yet = {change.new for change in waiting}
+        still = {change.old for change in waiting if change.old}
+        return [
+            *(text for text in present if redact(text) not in not_yet),
+            *(text for text in base if redact(text) in still),
+        ]
+
+    def _announce(self, target: Target, taken: Taken) -> None:
+        name = NAMES[target]
+        for held, result in taken.held.items():
+            after = (
+                "and was taken out of the file"
+                if self._enforce or "retracted" in result.rules
+                else "but still stands in the file"
+            )
+            self._tell(
+                f"An entry of {name} is kept out of the versioned memory as {held} ({result.explain()}), "
+                f"{after}: look at it with `gitmem quarantine show {held}`."
+            )
+        for sentence in taken.refused:
+            self._tell(sentence)
+        if taken.suspicious:
+            lost, of = taken.lost
+            self._tell(
+                f"{name} lost {lost} of {of} entries at once, and no agent said why. "
+                f"`gitmem revert {taken.suspicious[:12]}` brings them back."
+            )
+
+    # Disk
+
+    def _path(self, target: Target) -> str:
+        return os.path.join(self._home.memories, NAMES[target])
+
+    def _read(self, target: Target) -> bytes | None:
+        try:
+            return read_file(self._path(target))
+        except OSError as error:
+            raise InvalidContent(f"{NAMES[target]} can not be read ({error.strerror}).") from error
+
+    def _write(self, target: Target, old: bytes | None, new: bytes) -> bool:
+        """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
+        # The host follows links too, so that a linked file stays linked.
+        path = os.path.realpath(self._path(target))
+        directory = os.path.dirname(path)
+        try:
+            os.makedirs(directory, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".mem_", suffix=".tmp")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(new)
+                    file.flush()
+                    os.fsync(file.fileno())
+                with contextlib.suppress(OSError):
+                    os.chmod(temporary, os.stat(path).st_mode & 0o777)
+                with host_lock(self._path(target)):
+                    if read_file(path) != old:
+                        return False
+                    os.replace(temporary, path)
+                    return True
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary)
+        except OSError as error:
+            raise InvalidContent(
+                f"{NAMES[target]} can not be written ({error.strerror}), so the agent sees no change."
+            ) from error
+
+    def _agreed(self, target: Target) -> _Agreed:
+        data = read_file(os.path.join(self._directory, NAMES[target]))
+        if data is not None and not _is_text(
+            data
+        ):  # damaged: as if the two had never agreed, nothing is removed
+            data = None
+        state = self._state().get(target)
+        known = state if isinstance(state, dict) else {}
+        omitted, used = known.get("omitted"), known.get("used")
+        return _Agreed(
+            data,
+            frozenset(map(str, omitted)) if isinstance(omitted, list) and data is not None else frozenset(),
+            {str(name): int(number) for name, number in used.items()} if isinstance(used, dict) else {},
+        )
+
+    def _agree(self, target: Target, old: _Agreed, new: _Agreed) -> None:
+        if old == new:
+            return
+        scratch = self._bundle.repository.scratch
+        os.makedirs(self._directory, exist_ok=True)
+        os.makedirs(scratch, exist_ok=True)
+        mine = {"omitted": sorted(new.omitted), "used": dict(new.used)}
+        state = {**self._state(), target: mine}
+        replace_file(
+            os.path.join(self._directory, "state"), json.dumps(state).encode(), scratch=scratch, mode=0o600
+        )
+        if old.data == new.data:
+            return
+        # As private as the host's own file, of which it is a copy.
+        path = os.path.join(self._directory, NAMES[target])
+        replace_file(path, new.data or b"", scratch=scratch, mode=0o600, durable=True)
+
+    def _state(self) -> dict[str, Any]:
+        try:
+            found = json.loads(read_file(os.path.join(self._directory, "state")) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @contextlib.contextmanager
+    def _alone(self, wait: float) -> Iterator[None]:
+        """One compare at a time: with two, the one with the older view would take back what the other did."""
+        from filelock import FileLock, Timeout
+
+        os.makedirs(self._directory, exist_ok=True)
+        lock = FileLock(os.path.join(self._directory, "lock"))
+        try:
+            lock.acquire(timeout=wait, poll_interval=0.02)
+        except Timeout:
+            raise BundleBusy(
+                "Another process is comparing the host's files: try again in a moment."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """What changes when a file is written, replaced or removed."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+@contextlib.contextmanager
+def host_lock(path: str) -> Iterator[None]:
+    """The lock that the host's own memory tool takes around a write of that file."""
+    if sys.platform == "win32":
+        yield  # the host locks by other means there, and its writes are renames too
+        return
+    with open(path + ".lock", "a+b") as file:
+        end = time.monotonic() + _LOCK_WAIT
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)

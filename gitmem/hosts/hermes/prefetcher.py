@@ -1,0 +1,127 @@
+"""What is recalled for a turn. It has a thread and a bundle object of its own: no commit makes it wait."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError
+from gitmem.files import read_file
+from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.memory.curated.host_files import NAMES
+from gitmem.memory.find.prefetch import Prefetch
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.find.index import Index
+
+_PATIENCE = 1.0
+"""How long a turn waits for what was not prepared; then it begins without, and the next one has it."""
+
+
+class Recall:
+    """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
+
+    def __init__(self, home: Home, env: Mapping[str, str], config: Config, session: str) -> None:
+        self._config = config
+        self._lookup = _Lookup(home, env, session)
+        self._prefetch = Prefetch(self._lookup)
+        self._prepared_for: frozenset[str] = frozenset()
+        self._turn = 0
+        # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
+        weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
+
+    def prefetch(self, query: str) -> str:
+        """What is worth knowing for this turn, within the budget; nothing where only tools recall.
+
+        At once where it was prepared and the question has no word that the last one had not ("yes, do that").
+        A question of its own is looked up: an answer to the last one would not help it.
+        """
+        self._turn += 1
+        if not self._is_due():
+            return ""
+        words = _words(query)
+        if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
+            # Behind a lookup that takes this long (the index of a large memory is being made) nobody waits again.
+            idle = self._prefetch.settle(_PATIENCE / 10)
+            self._prepare(words, query)
+            if idle:
+                self._prefetch.settle(_PATIENCE)
+        return self._prefetch.ready(self._turn) or ""
+
+    def after_turn(self, query: str) -> None:
+        """A turn is over and committed: bring the index up, and have ready what the next may need."""
+        if self._config.recall_mode != "tools" and self._config.context_budget > 0:
+            self._prepare(_words(query), query)
+
+    def switch(self, session: str) -> None:
+        """Another session, or a prompt that was made anew."""
+        self._lookup.switch(session)
+        self._prefetch.forget()
+        self._prepared_for = frozenset()
+
+    def close(self) -> None:
+        _end(self._prefetch, self._lookup, 0.1)
+
+    def _prepare(self, words: frozenset[str], query: str) -> None:
+        self._prepared_for = words
+        self._prefetch.after_turn(self._turn, query)
+
+    def _is_due(self) -> bool:
+        cadence = self._config.context_cadence
+        due = cadence > 0 and (self._turn - 1) % cadence == 0
+        return due and self._config.recall_mode != "tools" and self._config.context_budget > 0
+
+
+class _Lookup:
+    """Looks up what a turn may need, on the thread that prefetches."""
+
+    def __init__(self, home: Home, env: Mapping[str, str], session: str) -> None:
+        self._home = home
+        self._env = env
+        self._bundle: Bundle | None = None
+        self._index: Index | None = None
+        self.switch(session)
+
+    def switch(self, session: str) -> None:
+        self._session = session
+        # The host freezes its files into the prompt when a session begins: what stands there is known.
+        self._block = "\n".join(map(self._host_file, NAMES.values()))
+
+    def __call__(self, query: str) -> str:
+        from gitmem.memory.find.context import context
+
+        if self._bundle is None:
+            self._bundle = open_bundle(self._home, self._env)
+        self._index = self._bundle.index.current()
+        return context(self._bundle, query, session=self._session, block=self._block).lines
+
+    def close(self) -> None:
+        if self._index is not None:
+            self._index.database.close()
+        if self._bundle is not None:
+            self._bundle.repository.store.close()
+        self._index = self._bundle = None
+
+    def _host_file(self, name: str) -> str:
+        with contextlib.suppress(GitMemError, OSError):
+            return (read_file(f"{self._home.memories}/{name}") or b"").decode("utf-8", "replace")
+        return ""
+
+
+def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
+    """Let the thread end, and give back the files that it reads, unless it is in the middle of a lookup."""
+    prefetch.close()
+    if prefetch.settle(patience):
+        lookup.close()
+
+
+def _words(query: str) -> frozenset[str]:
+    """The words of a question that say what it is about."""
+    from gitmem.index import english
+    from gitmem.index.marking import WORD, fold
+
+    return frozenset(WORD.findall(fold(query))) - english.STOP

@@ -1,0 +1,403 @@
+"""Skills of a Hermes home, kept in step with the bundle: the agent's own ones, file by file, three-way.
+
+Skills that came with Hermes or from its hub are left alone, and only named: Hermes brings them back itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError, InvalidContent
+from gitmem.files import read_file, replace_file
+from gitmem.git.message import Message
+from gitmem.hosts.hermes import skill_references
+from gitmem.hosts.hermes.home import Home
+from gitmem.memory.curated.host_files import HOST_FILE
+from gitmem.memory.history.restore import without_retracted
+from gitmem.okf import paths, validate
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.safety.verdict import Result
+
+_ROOT = "skills/"
+_MAX_FILE = 1 << 20
+_MAX_FILES = 200
+# Directories in which Hermes looks for no skills either.
+_LEFT_OUT = frozenset(("venv", "node_modules", "site-packages", "__pycache__"))
+_MARK = "  # by gitmem\n"
+_BARE = f"---\ntype: SkillFile{_MARK}---\n"
+_SKILL = f"type: Skill{_MARK}"
+_FILE = f"type: SkillFile{_MARK}"
+
+Signature = tuple[tuple[str, int, int], ...]
+
+
+# --- the two forms of a file -----------------------------------------------------------------------------
+
+
+def stored(name: str, data: bytes) -> bytes:
+    """The file as a bundle can hold it: markdown gets the `type` that OKF asks for."""
+    if not name.endswith(".md") or not validate.check_file(name, data):
+        return data
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidContent(f"{name} is not UTF-8.") from error
+    line = _SKILL if name.rpartition("/")[2] == "SKILL.md" else _FILE
+    made = (f"---\n{line}{text[4:]}" if text.startswith("---\n") else _BARE + text).encode()
+    for violation in validate.check_file(name, made):
+        if made.startswith(_BARE.encode()):
+            raise InvalidContent(f"{name} can not be stored: {violation.reason}")
+        return stored_bare(name, text)
+    return made
+
+
+def stored_bare(name: str, text: str) -> bytes:
+    """A file whose first line only looks like front matter."""
+    made = (_BARE + text).encode()
+    for violation in validate.check_file(name, made):
+        raise InvalidContent(f"{name} can not be stored: {violation.reason}")
+    return made
+
+
+def original(data: bytes) -> bytes:
+    """The file as the host had it."""
+    if data.startswith(_BARE.encode()):
+        return data[len(_BARE.encode()) :]
+    for line in (_SKILL, _FILE):
+        head = f"---\n{line}".encode()
+        if data.startswith(head):
+            return b"---\n" + data[len(head) :]
+    return data
+
+
+# --- the host's side -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _HostSkills:
+    """What lies in the skills directory: files by name, and the skills that are not ours to touch."""
+
+    files: dict[str, str]
+    left_alone: frozenset[str]
+
+    def is_ours(self, name: str) -> bool:
+        return not any(name == skill or name.startswith(skill + "/") for skill in self.left_alone)
+
+
+def _look(home: Home) -> _HostSkills:
+    files: dict[str, str] = {}
+    left_alone: set[str] = set()
+    foreign = skill_references.references(home)
+    for skill, directory in _roots(home.skills):
+        if os.path.basename(skill) in foreign or skill in foreign or skill == ".":
+            left_alone.add(skill)
+            continue
+        names = list(_below(directory))[: _MAX_FILES + 1]
+        if len(names) > _MAX_FILES:
+            left_alone.add(skill)
+            continue
+        files |= {f"{skill}/{name}": os.path.join(directory, *name.split("/")) for name in names}
+    return _HostSkills(files, frozenset(left_alone))
+
+
+def _roots(top: str) -> Iterator[tuple[str, str]]:
+    """Directories that hold a SKILL.md; what lies below one belongs to it."""
+    for directory, below, names in os.walk(top):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name not in _LEFT_OUT)
+        if "SKILL.md" in names:
+            below[:] = []
+            yield os.path.relpath(directory, top).replace(os.sep, "/"), directory
+
+
+def _below(directory: str) -> Iterator[str]:
+    for current, below, names in os.walk(directory):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name not in _LEFT_OUT)
+        for name in sorted(names):
+            full = os.path.join(current, name)
+            if name.startswith(".") or name.endswith((".pyc", ".tmp")) or os.path.islink(full):
+                continue
+            with contextlib.suppress(OSError):
+                if os.path.isfile(full) and os.stat(full).st_size <= _MAX_FILE:
+                    yield os.path.relpath(full, directory).replace(os.sep, "/")
+
+
+# --- both sides ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ComparedSkills:
+    """What one compare of the skills did."""
+
+    taken: int = 0
+    written: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What both sides last agreed on, and what was held back, as hashes of the host's bytes."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
+
+
+class SkillFiles:
+    """The skills of one home beside one bundle."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        home: Home,
+        *,
+        enforce: bool = False,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._bundle = bundle
+        self._home = home
+        self._enforce = enforce
+        self._tell = tell
+        self._path = os.path.join(bundle.state_dir, "host", "skills")
+        self._seen: tuple[object, ...] = ()
+
+    def compare(self, *, importing: bool = False) -> ComparedSkills:
+        """Take in what the host changed, then write what the bundle changed. Nothing new costs little."""
+        done = ComparedSkills()
+        host = _look(self._home)
+        if self._sight(host) == self._seen:
+            return done
+        kind = "import" if importing else "host"
+        done.taken += skill_references.note(self._bundle, self._home, kind=kind)
+        present = {name: data for name, path in host.files.items() if (data := read_file(path)) is not None}
+        known = self._known()
+        before = _Known(dict(known.files), dict(known.held))
+        ours = self._ours()
+        wanted: dict[str, bytes | None] = {}
+        for name in sorted({*present, *known.files, *ours}):
+            if not host.is_ours(name):
+                continue
+            here, there = _hash(present.get(name)), _hash(ours.get(name))
+            agreed = known.files.get(name, "")
+            if here == there:
+                known.files[name] = here
+            elif here != agreed:
+                wanted[name] = present.get(name)
+        for skill, batch in _by_skill(wanted).items():
+            self._take_in(skill, batch, known, done, kind=kind)
+        ours = self._ours()
+        for name in sorted({*ours, *known.files}):
+            here, there = _hash(present.get(name)), _hash(ours.get(name))
+            differs = host.is_ours(name) and here != there and here == known.files.get(name, "")
+            if differs and self._write(name, ours.get(name), done):
+                known.files[name] = there
+        known.files = {name: value for name, value in known.files.items() if value}
+        if known != before:
+            self._remember(known)
+        if done.written:
+            _clear_prompt_cache(self._home)
+        self._seen = self._sight(_look(self._home))
+        return done
+
+    def _sight(self, host: _HostSkills) -> tuple[object, ...]:
+        """Both sides at a glance: while it is the same, there is nothing to do."""
+        noted = {path: path for path in skill_references.manifests(self._home)}
+        return (_signature({**host.files, **noted}), self._bundle.tree().entry("skills"))
+
+    def _ours(self) -> dict[str, bytes]:
+        tree = self._bundle.tree()
+        return {
+            path.removeprefix(_ROOT): original(tree.read_entry(entry)) for path, entry in tree.files("skills")
+        }
+
+    def _take_in(
+        self, skill: str, batch: Mapping[str, bytes | None], known: _Known, done: ComparedSkills, *, kind: str
+    ) -> None:
+        """Commit what the host did to one skill; what may not enter is held back and told, once."""
+        taken: dict[str, bytes | None] = {}
+        for name, data in batch.items():
+            if data is None:
+                taken[name] = None
+                continue
+            if known.held.get(name) == _hash(data) and self._verdict(name, data) is not None:
+                continue
+            try:
+                paths.check_path(_ROOT + name)
+                made = stored(_ROOT + name, data)
+            except GitMemError as error:
+                known.held[name] = _hash(data)
+                self._tell(f"A file of the skill {skill} is not versioned: {error}")
+                continue
+            result = self._verdict(name, data)
+            if result is not None:
+                self._hold(skill, name, data, result, known)
+            else:
+                known.held.pop(name, None)
+                taken[name] = made
+        if not taken:
+            return
+        withheld: list[str] = []
+
+        def work(edits: Edits) -> Message | None:
+            withheld.clear()
+            for name, made in taken.items():
+                path = _ROOT + name
+                if made is None:
+                    if path in edits:
+                        edits.remove(path)
+                elif without_retracted(edits, path, made)[1]:
+                    withheld.append(name)
+                else:
+                    edits.write(path, made)
+            if not edits.differs():
+                return None
+            edits.want_log()
+            gone = all(made is None for made in taken.values())
+            return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {_some(taken)}")
+
+        published = self._bundle.commit(work, purpose=kind, origin=self._bundle.origin(source=HOST_FILE))
+        done.taken += published is not None
+        for name in taken:
+            known.files[name] = _hash(batch[name])
+        for name in withheld:
+            # It was taken back, so it goes from the host's directory too.
+            self._tell(f"{name} of the skill {skill} was taken back earlier and is taken out again.")
+
+    def _verdict(self, name: str, data: bytes) -> Result | None:
+        """Why the text may not enter; None where it may."""
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        if self._bundle.redact(text) != text:
+            finding = Finding("secret", "secret", f"{name} holds a secret", (0, 0), Verdict.HOLD)
+            return Result(Verdict.HOLD, (finding,))
+        result = self._bundle.gate.judge(text, "skill")
+        return None if result.verdict is Verdict.ALLOW else result
+
+    def _hold(self, skill: str, name: str, data: bytes, result: Result, known: _Known) -> None:
+        origin = self._bundle.origin(source=HOST_FILE)
+        where = {"kind": "file", "path": _ROOT + name}
+        held = self._bundle.quarantine.hold(data.decode(), result, destination=where, origin=origin)
+        known.held[name] = _hash(data)
+        self._tell(
+            f"{name} of the skill {skill} is kept out of the versioned memory as {held} "
+            f"({result.explain()}): look at it with `gitmem quarantine show {held}`."
+        )
+        if self._enforce:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._home.skills, *name.split("/")))
+
+    # Disk
+
+    def _write(self, name: str, data: bytes | None, done: ComparedSkills) -> bool:
+        path = os.path.join(self._home.skills, *name.split("/"))
+        try:
+            if data is None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                _remove_empty(os.path.dirname(path), self._home.skills)
+            else:
+                _replace(path, data)
+        except OSError as error:
+            self._tell(f"The skill file {path} can not be written ({error.strerror}).")
+            return False
+        done.written.append(name)
+        return True
+
+    def _known(self) -> _Known:
+        try:
+            found: Any = json.loads(read_file(self._path) or b"{}")
+        except ValueError:
+            found = {}
+        if not isinstance(found, dict):
+            return _Known()
+        files, held = found.get("files"), found.get("held")
+        return _Known(
+            {str(k): str(v) for k, v in files.items()} if isinstance(files, dict) else {},
+            {str(k): str(v) for k, v in held.items()} if isinstance(held, dict) else {},
+        )
+
+    def _remember(self, known: _Known) -> None:
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        os.makedirs(self._bundle.repository.scratch, exist_ok=True)
+        data = json.dumps({"files": known.files, "held": known.held}, sort_keys=True, indent=1).encode()
+        replace_file(self._path, data, scratch=self._bundle.repository.scratch)
+
+
+def _signature(files: Mapping[str, str]) -> Signature:
+    found = []
+    for name, path in sorted(files.items()):
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            found.append((name, status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
+def _hash(data: bytes | None) -> str:
+    return hashlib.sha256(data).hexdigest() if data is not None else ""
+
+
+def _by_skill(wanted: Mapping[str, bytes | None]) -> dict[str, dict[str, bytes | None]]:
+    """Files by the skill they belong to: its directory, as far as a name can tell."""
+    found: dict[str, dict[str, bytes | None]] = {}
+    support = ("references", "templates", "scripts", "assets")
+    for name, data in wanted.items():
+        parts = name.split("/")[:-1]
+        depth = next((place for place, part in enumerate(parts) if part in support and place), len(parts))
+        found.setdefault("/".join(parts[:depth]) or name, {})[name] = data
+    return found
+
+
+def _some(names: Mapping[str, object]) -> str:
+    listed = [name.rpartition("/")[2] for name in names]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Put a file in its place with a fresh time: the host's prompt index goes by it."""
+    directory = os.path.dirname(path)
+    os.makedirs(directory, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        try:
+            mode = os.stat(path).st_mode & 0o777
+        except OSError:
+            mode = 0o755 if "/scripts/" in path.replace(os.sep, "/") else 0o644
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _remove_empty(directory: str, top: str) -> None:
+    while directory != top and directory.startswith(top):
+        try:
+            os.rmdir(directory)
+        except OSError:
+            return
+        directory = os.path.dirname(directory)
+
+
+def _clear_prompt_cache(home: Home) -> None:
+    """The host keeps a list of skills beside its files, and one in the process."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(home.path, ".skills_prompt_snapshot.json"))
+    builder = sys.modules.get("agent.prompt_builder")
+    clear = getattr(builder, "clear_skills_system_prompt_cache", None)
+    if callable(clear):
+        with contextlib.suppress(Exception):  # the host's own function: nothing depends on it
+            clear()

@@ -1,0 +1,342 @@
+"""The hot buffer in front of the archive: events wait in the journal until a flush makes them a commit."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError, UsageError
+from gitmem.git.message import Message
+from gitmem.git.transaction import Published
+from gitmem.memory.capture import journal, recorder
+from gitmem.memory.capture.journal import AbandonedJournal, Journal, Record
+from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
+from gitmem.memory.capture.threadlock import ThreadLock
+from gitmem.memory.edits import Edits
+from gitmem.memory.provenance import Origin, Trigger
+from gitmem.okf.events import Event
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """One flush: its events in order, and the commit they are in (None where nothing was new)."""
+
+    events: tuple[Event, ...]
+    published: Published | None
+
+
+class HotMemoryBuffer:
+    """Events of one writer, cheap to push, safe from the moment `push` returns.
+
+    `push` appends to a journal on disk and waits for neither git nor a lock. `flush` drains
+    everything in order as one commit. A process that dies in between loses nothing: the next one
+    finds its journal and commits it. Any thread may push; one at a time flushes.
+    """
+
+    def __init__(self, bundle: Bundle, session: SessionInfo | str, *, max_items: int | None = None) -> None:
+        """`session` is what is known of it, or its id alone."""
+        config = bundle.config
+        info = bundle.sessions.info(session) if isinstance(session, str) else session
+        self._bundle = bundle
+        self._session = info
+        self._sessions = {info.id: info}
+        self._max_items = max_items or config.hot_memory_max
+        self.journal = Journal.create(
+            bundle.journal_dir, clock=bundle.clock, fsync=config.fsync, interval_ms=config.fsync_interval_ms
+        )
+        self._flushing = ThreadLock("flush")
+        self._count = threading.Lock()
+        self._waiting = 0
+        self._committed = 0  # the last number that a commit has, also where the journal could not drop it
+        bundle.capture.add(self)
+
+    @property
+    def session(self) -> SessionInfo:
+        return self._session
+
+    @property
+    def sessions(self) -> Mapping[str, SessionInfo]:
+        """What is known of every session that events were pushed in."""
+        return self._sessions
+
+    @property
+    def writer(self) -> str:
+        """The name of this writer's parts, which is the journal's."""
+        return self.journal.uuid
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes events: not closed, and not another process's."""
+        return self.journal.is_open
+
+    @property
+    def is_full(self) -> bool:
+        return self._waiting >= self._max_items
+
+    def __len__(self) -> int:
+        """How many events wait for a flush."""
+        return self._waiting
+
+    def enter(self, session: SessionInfo) -> None:
+        """Events pushed from here on belong to another session."""
+        self._sessions[session.id] = session
+        self._session = session
+
+    def push(self, /, _kind: str = "observation", **fields: Any) -> str:
+        """Take in one event; it is on disk when this returns. Gives the event's id.
+
+        Flushes when the buffer is full, or at once where the hot buffer is switched off. Gives
+        nothing for a kind that the settings leave out.
+        """
+        event_id = self.append(_kind, **fields)
+        config = self._bundle.config
+        if not event_id:
+            return ""
+        if not config.use_hot_memory or (_kind == "tool_call" and config.snapshot_on_tool_call):
+            self.flush("explicit")
+        elif self.is_full:
+            self.flush("buffer-max")
+        return event_id
+
+    def append(self, /, _kind: str = "observation", **fields: Any) -> str:
+        """Take in one event and never flush: for an agent's own thread, where nothing may wait."""
+        return self.take(_kind, fields)
+
+    def take(self, kind: str, fields: Mapping[str, object], session: SessionInfo | None = None) -> str:
+        """As `append`, from a mapping, and in another session than the present one where one is given."""
+        if kind not in KINDS:
+            raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
+        if not self._is_wanted(kind):
+            return ""
+        if session is None:
+            session = self._session
+        else:
+            self._sessions[session.id] = session
+        texts = recorder.as_texts(kind, fields)
+        at = texts.pop("timestamp", "")
+        redact = self._bundle.redact
+        redacted = {name: redact(text) for name, text in texts.items()}
+        record = self.journal.append(kind, redacted, session.id, _context(session), at)
+        with self._count:
+            self._waiting += 1
+        return record.id(self.journal.uuid)
+
+    def _is_wanted(self, kind: str) -> bool:
+        config = self._bundle.config
+        return (kind != "tool_call" or config.log_tool_calls) and (kind != "decision" or config.log_decisions)
+
+    def flush(self, trigger: Trigger = "explicit", *, origin: Origin | None = None) -> Flushed:
+        """Drain everything in order as one commit; what can not be committed stays in the journal."""
+        with self.drained() as events:
+            published = events and commit_events(
+                self._bundle,
+                events,
+                writer=self.writer,
+                sessions=self._sessions,
+                kind="flush",
+                origin=(origin or origin_of(self._bundle, self._session)).because(trigger),
+            )
+        if self._bundle.config.snapshot_on_tool_call:
+            self._snapshot(events)
+        return Flushed(tuple(events), published or None)
+
+    @contextmanager
+    def drained(self) -> Iterator[list[Event]]:
+        """The events that wait, for a commit inside the block; when it ends well, they wait no more.
+
+        An error inside keeps them, and says so.
+        """
+        with self._flushing:
+            records = [record for record in self.journal.records() if record.seq > self._committed]
+            try:
+                yield [as_event(record, self.writer) for record in records]
+            except GitMemError as error:
+                if records:
+                    many = "1 event waits" if len(records) == 1 else f"{len(records)} events wait"
+                    error.args = (f"{error} {many} in the journal for the next flush.",)
+                raise
+            if records:
+                self._committed = records[-1].seq
+                with self._count:
+                    self._waiting = max(0, self._waiting - len(records))
+            try:
+                self.journal.forget(self._committed)
+            except GitMemError as error:  # the commit is made, and nothing is stored twice
+                self._bundle.warnings.append(str(error))
+
+    def waiting(self) -> list[Event]:
+        """The events that wait for a flush, in order."""
+        records = self.journal.records()
+        return [as_event(record, self.writer) for record in records if record.seq > self._committed]
+
+    def _snapshot(self, events: Sequence[Event]) -> None:
+        """The snapshot that `snapshot_on_tool_call` asks for; the commit stands without it."""
+        tools = [event.fields.get("tool_name", "") for event in events if event.kind == "tool_call"]
+        if not tools:
+            return
+        try:
+            origin = origin_of(self._bundle, self._session)
+            self._bundle.snapshots.automatic(origin=origin, reason=f"tool call {tools[-1]}")
+        except GitMemError as error:
+            self._bundle.warnings.append(f"No snapshot after the call of {tools[-1]}: {error}")
+
+    def abandon(self) -> None:
+        """Give the journal back as it is: whoever comes next commits what is in it."""
+        self._bundle.capture.drop(self)
+        self.journal.close()
+
+    def close(self, trigger: Trigger = "shutdown") -> Flushed:
+        """Flush and give the journal back; where the flush fails, the next start finds it."""
+        try:
+            return self.flush(trigger) if self.is_open else Flushed((), None)
+        finally:
+            self.abandon()
+
+
+def commit_events(
+    bundle: Bundle,
+    events: Sequence[Event],
+    *,
+    writer: str,
+    sessions: Mapping[str, SessionInfo],
+    kind: str,
+    origin: Origin,
+) -> Published | None:
+    """One commit that holds these events; None where the tree has them all already."""
+
+    def work(edits: Edits) -> Message | None:
+        done = lay_events(bundle, edits, events, writer=writer, sessions=sessions, origin=origin)
+        if not done.counts and not edits:
+            return None
+        if origin.trigger != "turn":
+            edits.want_log()
+        return Message(kind, done.summary() or "nothing new", {"Events": marker(writer, events)})
+
+    return bundle.commit(work, purpose=kind, origin=_of_sessions(origin, events))
+
+
+def lay_events(
+    bundle: Bundle,
+    edits: Edits,
+    events: Sequence[Event],
+    *,
+    writer: str,
+    sessions: Mapping[str, SessionInfo],
+    origin: Origin,
+) -> Recorded:
+    """Put events into a transaction that may hold more; what the scanner flags goes to quarantine."""
+    return recorder.record(
+        edits,
+        _admitted(bundle, events, origin),
+        writer=writer,
+        sessions=sessions,
+        transcripts=bundle.config.transcripts,
+    )
+
+
+def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[Event]:
+    """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
+    from gitmem.safety.verdict import Verdict
+
+    results = bundle.gate.judge_all([event.text for event in events], "event")
+    return [
+        event if result.verdict is Verdict.ALLOW else _held(bundle, event, result, origin)
+        for event, result in zip(events, results, strict=True)
+    ]
+
+
+def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event:
+    where = {
+        "kind": "event",
+        "event": event.id,
+        "session": event.session,
+        "event_kind": event.kind,
+        "at": event.at,
+    }
+    held = bundle.quarantine.hold(
+        json.dumps(dict(event.fields), ensure_ascii=False, indent=1), result, destination=where, origin=origin
+    )
+    return Event(event.id, HELD, event.at, {"held": f"{held}: {result.explain()}"}, event.session)
+
+
+def recover(bundle: Bundle) -> list[str]:
+    """Commit what dead processes left in their journals; gives a sentence for each."""
+    told: list[str] = []
+    left = journal.abandoned(bundle.journal_dir)
+    try:
+        while left:
+            told += _recover_one(bundle, left[0])
+            left.pop(0).discard()
+    finally:
+        for found in left:  # an error came between: whoever starts next tries again
+            found.release()
+    return told
+
+
+def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
+    events = [as_event(record, found.uuid) for record in found.records]
+    # The oldest record of a session says when it began.
+    first = {record.session: record for record in reversed(found.records)}
+    sessions = {session: _session_of(record) for session, record in first.items()}
+    published = None
+    if events:
+        origin = bundle.origin(source="journal", reason="a writer ended without a flush")
+        published = commit_events(
+            bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
+        )
+    told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
+    if published:
+        many = "1 event" if len(events) == 1 else f"{len(events)} events"
+        told.append(f"Recovered {many} of a writer that ended without a flush.")
+    return told
+
+
+def marker(writer: str, events: Sequence[Event]) -> str:
+    """Which events a commit holds, for people who read the log."""
+    numbers = [event.id.rpartition("-")[2] for event in events]
+    return f"{writer} {numbers[0]}-{numbers[-1]}" if numbers else ""
+
+
+def as_event(record: Record, writer: str) -> Event:
+    """The event that a record stands for; what other programs wrote into a journal becomes text."""
+    texts = {name: value if isinstance(value, str) else str(value) for name, value in record.fields.items()}
+    return Event(record.id(writer), record.kind, record.at, texts, record.session)
+
+
+def origin_of(bundle: Bundle, session: SessionInfo) -> Origin:
+    """The origin of what a session writes."""
+    return Origin(
+        session=session.id,
+        parent_session=session.parent,
+        agent=session.agent or bundle.config.agent_id,
+        machine=bundle.config.machine,
+        platform=session.platform,
+        model=session.model,
+    )
+
+
+def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
+    """The origin with the session of the events, where they are all of one."""
+    sessions = {event.session for event in events}
+    return replace(origin, session=sessions.pop()) if len(sessions) == 1 else origin
+
+
+_CONTEXT = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
+
+
+def _context(session: SessionInfo) -> dict[str, str]:
+    """What a later process needs to know of the session to commit this event for us."""
+    return {name: value for name in _CONTEXT if (value := getattr(session, name))}
+
+
+def _session_of(record: Record) -> SessionInfo:
+    known = {name: value for name, value in record.context.items() if name in _CONTEXT}
+    return SessionInfo(record.session, **known)

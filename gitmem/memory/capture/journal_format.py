@@ -1,0 +1,163 @@
+"""A journal's file: one line an event, each with its checksum, read line by line whatever happened to it.
+
+A line is a checksum, a space, JSON and a newline; the first one names the journal:
+
+    9d1c7a52 {"journal":"0123456789abcdef0123456789abcdef","format":1}
+    1f0e2a77 {"seq":1,"kind":"observation","at":"2026-06-30T14:00:00.123Z","session":"s1",
+              "fields":{"content":"…"},"context":{}}   (on one line)
+
+The checksum is the CRC-32 of the JSON's bytes in eight hexadecimal digits. A line without its newline was
+never acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from gitmem.memory.capture.cleaning import encoded
+
+FORMAT = 1
+
+_UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_SEQ = re.compile(rb'[0-9a-f]{8} \{"seq":(\d+),')
+_NAMED_LINES = 5
+_decoded = json.JSONDecoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One event as it stands in the journal; `context` is what the host knew beside its fields."""
+
+    seq: int
+    kind: str
+    at: str
+    session: str
+    fields: dict[str, object]
+    context: dict[str, str]
+
+    def id(self, journal_uuid: str) -> str:
+        """The event's identity, which is stored with it in the tree."""
+        return f"{journal_uuid}-{self.seq}"
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a file holds: the uuid that its head says, its events in order, and what can not be read."""
+
+    uuid: str
+    records: list[Record] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)
+    """Numbers of the lines that are whole and not what was written."""
+    torn: int = 0
+    """The number of a last line without its end: somebody died in the middle of a push."""
+    newer: bool = False
+    """The file is a later gitmem's."""
+
+    def problems(self) -> list[str]:
+        """What can not be read, as sentences without their beginning and end."""
+        told = []
+        if len(self.damaged) == 1:
+            told.append(f"its line {self.damaged[0]} is damaged and was left out")
+        elif self.damaged:
+            named = ", ".join(map(str, self.damaged[:_NAMED_LINES]))
+            more = f" and {len(self.damaged) - _NAMED_LINES} more" * (len(self.damaged) > _NAMED_LINES)
+            told.append(f"its lines {named}{more} are damaged and were left out")
+        if self.torn:
+            told.append(f"its last line ({self.torn}) is incomplete and was left out")
+        return told
+
+
+def is_uuid(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None
+
+
+def header(uuid: str) -> bytes:
+    """The first line of a journal."""
+    return line({"journal": uuid, "format": FORMAT})
+
+
+def event_line(record: Record) -> bytes:
+    """The line of an event."""
+    return line(
+        {
+            "seq": record.seq,
+            "kind": record.kind,
+            "at": record.at,
+            "session": record.session,
+            "fields": record.fields,
+            "context": record.context,
+        }
+    )
+
+
+def line(value: dict[str, object]) -> bytes:
+    body = encoded(value).encode()
+    return b"%08x %b\n" % (crc32(body), body)
+
+
+def is_upto(raw: bytes, seq: int) -> bool:
+    """Whether it is the line of an event up to that number; a line that can not be read is not."""
+    match = _SEQ.match(raw)
+    return match is not None and int(match.group(1)) <= seq and _is_whole(raw)
+
+
+def parse(lines: Iterable[bytes], uuid: str) -> Contents:
+    """What the lines of a file hold; `uuid` is what its name says."""
+    contents = Contents(uuid)
+    records: dict[int, Record] = {}
+    for number, raw in enumerate(lines, 1):
+        if not raw.endswith(b"\n"):
+            if number > 1:
+                contents.torn = number
+            elif not header(uuid).startswith(raw):  # that would be a writer that died before its first event
+                contents.damaged.append(number)
+            break
+        value = _value(raw)
+        if number == 1 and value is not None and "journal" in value:
+            name, version = value["journal"], value.get("format")
+            if isinstance(version, int) and version > FORMAT:
+                contents.newer = True
+                break
+            if isinstance(name, str) and is_uuid(name):
+                contents.uuid = name
+            continue
+        record = None if value is None else _record(value)
+        if record is None:
+            contents.damaged.append(number)
+        else:
+            records.setdefault(record.seq, record)
+    contents.records = [records[seq] for seq in sorted(records)]
+    return contents
+
+
+def _is_whole(raw: bytes) -> bool:
+    return raw[:9] == b"%08x " % crc32(raw[9:-1])
+
+
+def _value(raw: bytes) -> dict[str, object] | None:
+    if not _is_whole(raw):
+        return None
+    try:
+        value = _decoded(raw[9:-1].decode())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _record(value: dict[str, object]) -> Record | None:
+    seq, kind, at = value.get("seq"), value.get("kind"), value.get("at")
+    session, fields, context = value.get("session"), value.get("fields"), value.get("context")
+    if (
+        isinstance(seq, int)
+        and isinstance(kind, str)
+        and isinstance(at, str)
+        and isinstance(session, str)
+        and isinstance(fields, dict)
+        and isinstance(context, dict)
+    ):
+        return Record(seq, kind, at, session, fields, context)
+    return None

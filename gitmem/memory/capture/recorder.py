@@ -1,0 +1,367 @@
+"""The recorder: events become edits of the tree. It says what goes where; it commits nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+
+from gitmem import __version__
+from gitmem.errors import InvalidContent
+from gitmem.memory.capture.templates import fill
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.retractions import Retracted
+from gitmem.okf import layout, paths
+from gitmem.okf.concept import Concept
+from gitmem.okf.events import PART_LIMIT, Event, EventsFile
+from gitmem.okf.pages import MAX_LOG_LINES, LogLine
+
+KINDS = ("observation", "decision", "tool_call", "turn")
+HELD = "held"
+"""The kind of an event whose text waits in quarantine."""
+RESULT_LIMIT = 500
+SUMMARY_LIMIT = 200
+# A longer text goes into a file of its own beside the part, whole: parts stay small, nothing is cut.
+INLINE_LIMIT = 64 * 1024
+_EXCERPT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What is known of a session when its first event is recorded."""
+
+    id: str
+    started: str = ""
+    parent: str = ""
+    agent: str = ""
+    machine: str = ""
+    platform: str = ""
+    model: str = ""
+    source: str = ""
+    title: str = ""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What a flush holds: how many of each kind, and the ids that were in the tree already."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: list[str] = field(default_factory=list)
+    sessions: dict[str, None] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """The counts in words, for the subject of a commit."""
+        names = {"tool_call": "tool call", HELD: "event held back"}
+        plurals = {HELD: "events held back"}
+        parts = []
+        for kind in (*KINDS, HELD):
+            if count := self.counts[kind]:
+                name = names.get(kind, kind)
+                parts.append(f"{count} {name if count == 1 else plurals.get(kind, name + 's')}")
+        return ", ".join(parts)
+
+
+def record(
+    edits: Edits,
+    events: Sequence[Event],
+    *,
+    writer: str,
+    sessions: Mapping[str, SessionInfo],
+    transcripts: str = "full",
+) -> Recorded:
+    """Lay events over the tree, each exactly once; gives what was recorded.
+
+    An event that the tree has, or that was retracted, is skipped: a journal may be replayed after
+    a crash, from a copied git directory or from a backup.
+    """
+    done = Recorded()
+    retracted = Retracted(edits)
+    by_session: dict[str, list[Event]] = {}
+    for event in events:
+        by_session.setdefault(event.session, []).append(event)
+    for session, batch in by_session.items():
+        info = sessions.get(session) or SessionInfo(session, started=batch[0].at)
+        home = ensure_session(edits, info, batch[0].at)
+        parts = _Parts(edits, home, session, writer)
+        for event in batch:
+            if parts.has(event) or retracted.has(event.key):
+                done.skipped.append(event.id)
+                continue
+            done.counts[event.kind] += 1
+            done.sessions[session] = None
+            parts.append(_archived(edits, event, info, parts, transcripts))
+        parts.write()
+        edits.log(parts.log_lines())
+    return done
+
+
+# Sessions
+
+
+def find_session(edits: Edits, session: str) -> str | None:
+    """The path of a session's concept, in whichever month it began."""
+    name = paths.safe_name(session)
+    for month in reversed(edits.directories("sessions")):
+        path = f"sessions/{month}/{name}.md"
+        if path in edits:
+            return path
+    return None
+
+
+def ensure_session(edits: Edits, info: SessionInfo, at: str) -> str:
+    """The directory of a session's parts; its concept is made where there is none."""
+    path = find_session(edits, info.id)
+    if path is None:
+        path = layout.session(info.id, info.started or at)
+        edits.write_concept(path, session_concept(info, at))
+    return path.removesuffix(".md")
+
+
+def session_concept(info: SessionInfo, at: str) -> Concept:
+    known = {
+        "parent": info.parent,
+        "agent": info.agent,
+        "machine": info.machine,
+        "platform": info.platform,
+        "model": info.model,
+        "source": info.source,
+    }
+    return Concept.new(
+        layout.SESSION,
+        "",
+        title=info.title or f"Session {info.id}",
+        session=info.id,
+        status="open",
+        started=info.started or at,
+        **{key: value for key, value in known.items() if value},
+        generated=_generated(at),
+    )
+
+
+# Parts
+
+
+class _Parts:
+    """The part files of one writer in one session; only the last one is read and written."""
+
+    def __init__(self, edits: Edits, home: str, session: str, writer: str) -> None:
+        self._edits = edits
+        self._home = home
+        self._session = session
+        self._writer = paths.safe_name(writer)
+        prefix = f"{self._writer}-"
+        numbers = [
+            int(name[len(prefix) : -len(".md")])
+            for name in edits.names(home)
+            if name.startswith(prefix) and name.endswith(".md") and name[len(prefix) : -3].isdigit()
+        ]
+        self._number = max(numbers, default=0)
+        self._file = self._read(self._number)
+        self._size = self._file.size if self._file else 0
+        self._last = self._last_sequence()
+        self._fresh: list[Event] = []
+        self._seen: list[Event] = list(self._file.events) if self._file else []
+
+    def _path(self, number: int) -> str:
+        return f"{self._home}/{self._writer}-{number:04d}.md"
+
+    def _read(self, number: int) -> EventsFile | None:
+        data = self._edits.read(self._path(number)) if number else None
+        return EventsFile.parse(data, self._path(number)) if data is not None else None
+
+    def _last_sequence(self) -> int:
+        """A writer's events come in order, so one that is not behind the last one is here already."""
+        number, file = self._number, self._file
+        while number > 0:
+            if file is not None and file.events:
+                return max(_sequence(event.id) for event in file.events)
+            number -= 1
+            file = self._read(number)
+        return 0
+
+    def has(self, event: Event) -> bool:
+        return _sequence(event.id) <= self._last
+
+    def beside(self, event: Event, name: str) -> str:
+        """Where a text goes that is too long for a part."""
+        return f"{self._home}/{self._writer}-{_sequence(event.id):06d}.{paths.slug(name)}.txt"
+
+    def append(self, event: Event) -> None:
+        self._fresh.append(event)
+        self._last = _sequence(event.id)
+
+    def write(self) -> None:
+        batch: list[Event] = []
+        for event in self._fresh:
+            length = sum(map(_written_length, event.fields.values())) + 150
+            if self._size + length > PART_LIMIT and (batch or self._size > 400):
+                self._write(batch)
+                batch = []
+                self._number, self._file, self._size = self._number + 1, None, 0
+            batch.append(event)
+            self._size += length
+        self._write(batch)
+
+    def _write(self, batch: list[Event]) -> None:
+        if not batch:
+            return
+        self._number = self._number or 1
+        file = self._file or EventsFile.new(self._session)
+        self._file = file.append(batch)
+        path = self._path(self._number)
+        self._edits.write_concept(path, self._file.concept)
+        self._size = max(self._size, len(self._edits.read(path) or b""))
+
+    def log_lines(self) -> list[LogLine]:
+        """Lines for log.md: what is new, and what a flush without log.md left behind; no more than fit."""
+        told = [event for event in [*self._seen, *self._fresh] if event.kind in _LOGGED]
+        newest = nlargest(MAX_LOG_LINES, told, key=lambda event: (event.at, _sequence(event.id)))
+        return [line for event in newest if (line := log_line(event)) is not None]
+
+
+def _written_length(text: str) -> int:
+    """About how many bytes a field's text takes in a part, where each line stands behind `> `."""
+    return (len(text) if text.isascii() else len(text.encode())) + 2 * text.count("\n")
+
+
+def _sequence(event_id: str) -> int:
+    digits = event_id.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+# Events
+
+
+def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts, transcripts: str) -> Event:
+    """The event in the form it is kept in, with the concepts it brings."""
+    fields = dict(event.fields)
+    if event.kind == "tool_call":
+        fields["result"] = cut(fields.get("result", ""), RESULT_LIMIT)
+        description, schema = fields.pop("description", ""), _schema(fields.pop("schema", ""))
+        ensure_tool(edits, fields.get("tool_name", ""), event.at, description, schema)
+    elif event.kind == "decision":
+        fields["concept"] = _write_decision(edits, event, info)
+    elif event.kind == "turn":
+        fields = _transcript(fields, transcripts)
+    for name, text in fields.items():
+        if len(text) > INLINE_LIMIT:
+            path = parts.beside(event, name)
+            edits.write(path, text.encode())
+            fields[name] = f"{text[:_EXCERPT]}\n[The whole text, {len(text):,} characters: {path}]"
+    return Event(event.id, event.kind, event.at, {key: value for key, value in fields.items() if value})
+
+
+def _transcript(fields: dict[str, str], transcripts: str) -> dict[str, str]:
+    if transcripts == "full":
+        return fields
+    sizes = ", ".join(f"{name} {len(text):,} characters" for name, text in fields.items())
+    if transcripts == "off":
+        return {"omitted": sizes}
+    return {name: cut(text, SUMMARY_LIMIT) for name, text in fields.items()}
+
+
+def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
+    """The Decision concept; two with the same words on one day both stay."""
+    text = event.fields.get("decision", "").strip()
+
+    def taken(path: str) -> bool:
+        data = edits.read(path)
+        return data is not None and Concept.parse(data, path).meta.get("event") != event.id
+
+    path = layout.decision(text, event.at, taken, event.id)
+    rationale = event.fields.get("rationale", "").strip()
+    concept = fill(
+        "concept",
+        type=layout.DECISION,
+        body=f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
+        title=cut(text.partition("\n")[0], 120),
+        tags=_tags(event.fields.get("tags", "")),
+        session=event.session or info.id,
+        event=event.id,
+        generated=_generated(event.at, info.agent),
+    )
+    edits.write_concept(path, concept)
+    return path
+
+
+def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema: object = None) -> str:
+    """The Tool concept of a tool, made on its first use; a description or schema is filled in later."""
+    if not name.strip():
+        raise InvalidContent("A tool call needs the name of the tool.")
+    path = layout.tool(name)
+    if path in edits and not description and schema is None:
+        return path
+    data = edits.read(path)
+    if data is None:
+        concept = fill("concept", type=layout.TOOL, title=name, name=name, generated=_generated(at))
+    else:
+        concept = Concept.parse(data, path)
+    if description and concept.meta.get("description") != description:
+        concept = concept.with_meta(description=description)
+    if schema is not None:
+        concept = concept.with_body(
+            f"```json\n{json.dumps(schema, indent=2, ensure_ascii=False, default=str)}\n```\n"
+        )
+    edits.write_concept(path, concept)
+    return path
+
+
+def _schema(text: str) -> object:
+    """The schema that a tool call brought along; what is no JSON is none."""
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+
+
+_LOGGED = ("observation", "tool_call", "decision")
+
+
+def log_line(event: Event) -> LogLine | None:
+    """The line of an event in log.md; turns have none."""
+    fields = event.fields
+    if event.kind == "observation":
+        return LogLine(event.at, fields.get("category") or "Observation", fields.get("content", ""), event.id)
+    if event.kind == "tool_call":
+        text = f"{fields.get('tool_name', '')}: {fields.get('result', '')}".rstrip(": ")
+        return LogLine(event.at, "Tool-Call", text, event.id)
+    if event.kind == "decision":
+        return LogLine(event.at, "Decision", fields.get("decision", ""), event.id)
+    return None
+
+
+def cut(text: str, limit: int) -> str:
+    """Text of at most `limit` characters, the last one an ellipsis where some are left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _tags(text: str) -> list[str] | None:
+    tags = [tag for tag in text.split("\n") if tag]
+    return tags or None
+
+
+def _generated(at: str, agent: str = "") -> dict[str, str]:
+    return {"by": f"{agent}/gitmem-{__version__}" if agent else f"gitmem/{__version__}", "at": at}
+
+
+def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
+    """The fields of an event as texts, the way they are archived."""
+    texts: dict[str, str] = {}
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if isinstance(value, str):
+            texts[name] = value
+        elif name == "tags" and isinstance(value, Iterable):
+            texts[name] = "\n".join(" ".join(str(tag).split()) for tag in value)
+        else:
+            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+    if kind == "observation" and not texts.get("content", "").strip():
+        raise InvalidContent("An observation needs content.")
+    if kind == "decision" and not texts.get("decision", "").strip():
+        raise InvalidContent("A decision needs the decision itself.")
+    if kind == "tool_call" and not texts.get("tool_name", "").strip():
+        raise InvalidContent("A tool call needs the name of the tool.")
+    return texts

@@ -1,0 +1,359 @@
+"""Sessions: when each began and ended, what it came from, and what it did."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import InvalidContent, UnknownRevision, UsageError
+from gitmem.files import read_file, replace_file
+from gitmem.git.message import Message
+from gitmem.memory.capture import recorder
+from gitmem.memory.capture.buffer import HotMemoryBuffer, origin_of
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
+from gitmem.memory.edits import Edits
+from gitmem.memory.provenance import Origin, Trigger
+from gitmem.okf import layout, paths
+from gitmem.okf.concept import Concept
+from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.pages import LogLine
+
+if TYPE_CHECKING:
+    from gitmem.git.transaction import Published
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.distill.compression import Compressed, Compressor, Messages
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session as the bundle has it."""
+
+    path: str
+    concept: Concept
+
+    @property
+    def id(self) -> str:
+        return str(self.concept.meta.get("session", ""))
+
+    @property
+    def status(self) -> str:
+        return str(self.concept.meta.get("status", ""))
+
+    def get(self, key: str) -> str:
+        value = self.concept.meta.get(key)
+        return "" if value is None else str(value)
+
+    @property
+    def info(self) -> SessionInfo:
+        known = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
+        return SessionInfo(self.id, **{name: self.get(name) for name in known})
+
+
+class Sessions:
+    """The sessions of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._open_path = os.path.join(bundle.state_dir, "session")
+
+    # Reading
+
+    def find(self, session: str) -> SessionState | None:
+        edits = Edits(self._bundle.tree())
+        path = recorder.find_session(edits, session)
+        return SessionState(path, Concept.parse(edits.read(path) or b"", path)) if path else None
+
+    def get(self, session: str) -> SessionState:
+        """A session by id; the error names the nearest ones."""
+        found = self.find(session)
+        if found is None:
+            import difflib
+
+            near = difflib.get_close_matches(session, [state.id for state in self.all()], n=3, cutoff=0.4)
+            raise UnknownRevision(
+                f"There is no session {session!r}.",
+                hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem session list`.",
+            )
+        return found
+
+    def all(self) -> list[SessionState]:
+        """Every session, the newest first."""
+        tree = self._bundle.tree()
+        found = []
+        for month, entry in tree.names("sessions").items():
+            if not entry.is_directory:
+                continue
+            for name in tree.names(f"sessions/{month}"):
+                path = f"sessions/{month}/{name}"
+                if name.endswith(".md") and not layout.is_generated(path):
+                    with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
+                        found.append(SessionState(path, Concept.parse(tree.read(path) or b"", path)))
+        return sorted(found, key=lambda state: (state.get("started"), state.id), reverse=True)
+
+    def events(self, session: str) -> list[Event]:
+        """All events of a session in order of time, then of writer."""
+        state = self.get(session)
+        tree = self._bundle.tree()
+        home = state.path.removesuffix(".md")
+        found: list[Event] = []
+        for name in sorted(tree.names(home)):
+            if name.endswith(".md"):
+                found += EventsFile.parse(tree.read(f"{home}/{name}") or b"", f"{home}/{name}").events
+        return sorted(found, key=lambda event: event.at)
+
+    # The open session of this machine
+
+    def open_id(self) -> str:
+        """The session that `session start` opened on this machine and nobody has ended."""
+        try:
+            return str(json.loads(read_file(self._open_path) or b"{}").get("id", ""))
+        except ValueError:
+            return ""
+
+    def daily(self) -> SessionInfo:
+        """The session that events without one belong to: one a day on each machine."""
+        config = self._bundle.config
+        now = self._bundle.clock().astimezone()
+        machine = config.machine or "localhost"
+        return SessionInfo(
+            f"daily-{machine}-{now:%Y-%m-%d}",
+            agent=config.agent_id,
+            machine=config.machine,
+            source="daily",
+            title=f"{now:%Y-%m-%d} on {machine}",
+        )
+
+    def info(self, session: str = "", **known: str) -> SessionInfo:
+        """What to record events under: the session named, the open one, or today's."""
+        session = session or self.open_id()
+        if not session:
+            return self.daily()
+        found = self.find(session)
+        base = (
+            found.info
+            if found
+            else SessionInfo(session, agent=self._bundle.config.agent_id, machine=self._bundle.config.machine)
+        )
+        return replace(base, **{name: value for name, value in known.items() if value})
+
+    # Writing
+
+    def start(self, session: str = "", *, keep_open: bool = False, **known: str) -> SessionInfo:
+        """Begin a session: its concept and a line in the log, in one commit.
+
+        The same id again resumes it; that is not a fork. `keep_open` makes it the session of the
+        commands that follow on this machine.
+        """
+        if known.get("parent") == session:
+            known = {**known, "parent": ""}
+        if known.get("title"):
+            known = {**known, "title": self._bundle.redact(known["title"])}
+        session = session or self._fresh_id()
+        info = self.info(session, **known)
+        now = self._bundle.now()
+        if not info.started:
+            info = replace(info, started=now)
+        told = {name: value for name, value in known.items() if value}
+        changes = {**told, "status": "open", "ended": None}
+        self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle, info))
+        if keep_open:
+            replace_file(
+                self._open_path, json.dumps({"id": info.id}).encode(), scratch=self._bundle.repository.scratch
+            )
+        return info
+
+    def end(
+        self,
+        session: str = "",
+        *,
+        buffer: HotMemoryBuffer | None = None,
+        messages: Messages = (),
+        compressor: Compressor | None = None,
+        trigger: Trigger = "session-end",
+        **known: Any,
+    ) -> Published | None:
+        """Close a session: flush what waits, a closing line, counts; again it changes nothing.
+
+        Of `messages`, those that no compression has seen are distilled: `compressor` knows which,
+        and has the buffer.
+        """
+        session = session or (buffer.session.id if buffer is not None else "") or self.open_id()
+        if not session:
+            raise UsageError("No session is open: name the one to end.")
+        if buffer is not None and messages and compressor is None:
+            from gitmem.memory.distill.compression import Compressor
+
+            compressor = Compressor(self._bundle, buffer)
+        if compressor is not None:
+            compressor.finish(messages, trigger=trigger)
+        elif buffer is not None:
+            buffer.flush(trigger)
+        state = self.get(session)
+        if self.open_id() == session:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._open_path)
+        if state.status == "closed":
+            return None
+        now = self._bundle.now()
+        counts: dict[str, int] = {}
+        for event in self.events(session):
+            counts[event.kind] = counts.get(event.kind, 0) + 1
+        changes = {"status": "closed", "ended": now, "counts": counts or None, **known}
+        origin = origin_of(self._bundle, state.info).because(trigger)
+        published = self._write(state.info, changes, f"{session} ended", now, origin)
+        self.snapshot(state.info, "session end")
+        return published
+
+    def switch(
+        self,
+        buffer: HotMemoryBuffer,
+        session: str,
+        *,
+        trigger: Trigger = "session-end",
+        ending: bool = True,
+        **known: str,
+    ) -> SessionInfo:
+        """Go on in another session: what waits is flushed, the new one begins and names its parent.
+
+        The old one is ended unless it goes on elsewhere (a branch, say). The same id is no switch.
+        """
+        old = buffer.session
+        buffer.flush(trigger)
+        if session == old.id:
+            return old
+        known = {"parent": old.id, "platform": old.platform, "model": old.model, "agent": old.agent, **known}
+        info = self.start(session, keep_open=False, **{name: value for name, value in known.items() if value})
+        buffer.enter(info)
+        if ending and self.find(old.id) is not None:
+            self.end(old.id, trigger=trigger)
+        return info
+
+    def snapshot(self, info: SessionInfo, reason: str) -> None:
+        """An automatic snapshot, where the settings want one and something changed since the last."""
+        if self._bundle.config.auto_snapshot:
+            self._bundle.snapshots.automatic(origin=origin_of(self._bundle, info), reason=reason)
+
+    def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
+        """Add what became known of a session: token counters, a title, the prompt block it used."""
+        state = self.get(session)
+
+        def work(edits: Edits) -> Message | None:
+            data = edits.read(state.path)
+            if data is None:
+                return None
+            edits.write(state.path, Concept.parse(data, state.path).with_meta(**changes).render())
+            return Message("session", f"{session} noted")
+
+        self._bundle.commit(work, purpose="session", origin=origin or origin_of(self._bundle, state.info))
+
+    def note_block(self, session: str, block: FrozenBlock) -> None:
+        """Remember which prompt block a session used; `trace` needs to know."""
+        used = {"commit": block.commit, "hash": block.hash}
+        listed = self.get(session).concept.meta.get("prompt_blocks")
+        known = list(listed) if isinstance(listed, list) else []
+        if used not in known:
+            self.annotate(session, {"prompt_blocks": [*known, used]})
+
+    def _write(
+        self, info: SessionInfo, changes: Mapping[str, object], line: str, at: str, origin: Origin
+    ) -> Published | None:
+        def work(edits: Edits) -> Message | None:
+            path = recorder.ensure_session(edits, info, at) + ".md"
+            old = edits.read(path) or b""
+            new = Concept.parse(old, path).with_meta(**changes).render()
+            edits.write(path, new)
+            edits.log([LogLine(at, "Session", line, f"session:{paths.safe_name(line)}")])
+            edits.want_log()
+            return Message("session", line)
+
+        return self._bundle.commit(work, purpose="session", origin=origin)
+
+    def _fresh_id(self) -> str:
+        import uuid
+
+        return f"{self._bundle.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+class Session:
+    """One session of a plain Python agent: record things in it; leaving it ends it."""
+
+    def __init__(self, bundle: Bundle, info: SessionInfo) -> None:
+        self._bundle = bundle
+        self.info = info
+        self.buffer = HotMemoryBuffer(bundle, info)
+        self._block: FrozenBlock | None = None
+        self._compressor: Compressor | None = None
+        self._ended = False
+
+    @property
+    def id(self) -> str:
+        return self.info.id
+
+    def record_observation(self, content: str, category: str = "Observation") -> str:
+        return self.buffer.push("observation", content=content, category=category)
+
+    def record_decision(self, decision: str, rationale: str = "", tags: Iterable[str] = ()) -> str:
+        return self.buffer.push("decision", decision=decision, rationale=rationale, tags=list(tags))
+
+    def record_tool_call(self, tool_name: str, args: object = None, result: str = "") -> str:
+        return self.buffer.push("tool_call", tool_name=tool_name, args=args, result=result)
+
+    def record_turn(self, user: str, assistant: str) -> str:
+        return self.buffer.push("turn", user=user, assistant=assistant)
+
+    def flush(self, trigger: Trigger = "explicit") -> list[Event]:
+        return list(self.buffer.flush(trigger).events)
+
+    def annotate(self, **known: object) -> None:
+        """Add what became known of the session: `tokens={"input": 1200, "output": 300}`, a title."""
+        self._bundle.sessions.annotate(self.id, known)
+
+    def prompt_block(self) -> str:
+        """The prompt block, frozen until the session ends or compresses; the session records which it was."""
+        if self._block is None:
+            self._block = freeze(self._bundle)
+            self._bundle.sessions.note_block(self.id, self._block)
+        return self._block.text
+
+    @property
+    def compressor(self) -> Compressor:
+        from gitmem.memory.distill.compression import Compressor
+
+        if self._compressor is None:
+            self._compressor = Compressor(self._bundle, self.buffer)
+        return self._compressor
+
+    def compress(self, messages: Messages) -> Compressed:
+        """Keep the facts of messages that are about to be forgotten, with what waits, as one commit."""
+        done = self.compressor.compress(messages)
+        self._block = None
+        return done
+
+    def end(self, messages: Messages = (), **known: Any) -> None:
+        """Flush and close; of `messages` the facts are kept that no compression has seen. Once is enough."""
+        if self._ended:
+            return
+        compressor = self.compressor if messages else None
+        self._bundle.sessions.end(
+            self.id, buffer=self.buffer, messages=messages, compressor=compressor, **known
+        )
+        self._ended = True
+
+
+@contextlib.contextmanager
+def open_session(bundle: Bundle, session: str = "", **known: str) -> Iterator[Session]:
+    """Begin or resume a session; it is flushed and ended on the way out, also after an error."""
+    handle = Session(bundle, bundle.sessions.start(session, keep_open=False, **known))
+    try:
+        bundle.sessions.snapshot(handle.info, "session start")
+        yield handle
+    finally:
+        try:
+            handle.end()
+        finally:
+            handle.buffer.close()

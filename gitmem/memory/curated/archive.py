@@ -1,0 +1,128 @@
+"""Archiving: a curated store that a merge made too full gets back under its limit, and nothing is lost.
+
+Never part of a merge: an ordinary commit of this machine, made after a sync.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from gitmem.git.message import Message
+from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.memory.edits import Edits
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import DELIMITER, Entry
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+class Readable(Protocol):
+    def read(self, path: str) -> bytes | None: ...
+
+
+LESSON, QUIRK, ENVIRONMENT, PREFERENCE = range(4)
+"""What leaves a full store first, and what last."""
+
+# The first that matches counts; what matches none is a fact about the surroundings.
+_CLASSES = (
+    (
+        LESSON,
+        re.compile(
+            r"\blessons?\b|\blearn(?:ed|t)\b|\bturn(?:s|ed) out\b|\bmistake\b|\bnext time\b|\broot cause\b|"
+            r"\bin hindsight\b|\b(?:fixed|solved|caused) by\b|\bthe fix was\b|"
+            r"\bafter \d+ (?:tries|attempts)\b",
+            re.I,
+        ),
+    ),
+    (
+        PREFERENCE,
+        re.compile(
+            r"\bprefer|\b(?:dis)?likes?\b|\bhates?\b|\bwants?\b|\bfavou?rite\b|\balways\b|\bnever\b|"
+            r"\bdo(?:es)? not\b|\b(?:don|doesn)['’]t\b|\binstead of\b|\brather than\b|\bcorrect(?:ed|ion)\b|"
+            r"\b(?:the )?user(?:'s)?\b|\bcall (?:me|him|her|them)\b|\bpronouns?\b|, not \w",
+            re.I,
+        ),
+    ),
+    (
+        QUIRK,
+        re.compile(
+            r"\bquirks?\b|\bwork-?arounds?\b|\bflags?\b|\boptions?\b|(?<!\S)--?[a-z]|\bexit code\b|"
+            r"\btime(?:s|d)? out\b|\btimeouts?\b|\bhangs?\b|\bcrash|\bfails?\b|\bbug(?:gy|s)?\b|"
+            r"\bneeds? to be\b|\bcommand\b|\btools?\b|\bCLI\b|\bAPI\b|\brate limit",
+            re.I,
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """Entries that left a store, in the order they left."""
+
+    target: Target
+    texts: tuple[str, ...]
+    commit: str
+
+
+def class_of(text: str, target: Target = "memory") -> int:
+    """What kind of fact an entry is, by its words; the same on every machine."""
+    for number, words in _CLASSES:
+        if words.search(text):
+            return number
+    return PREFERENCE if target == "user" else ENVIRONMENT
+
+
+def archive_overfull(bundle: Bundle) -> list[Archived]:
+    """Move entries of stores over their limit to `memories/archive/`, one commit for each store."""
+    return [done for target in TARGETS if (done := _archive(bundle, target)) is not None]
+
+
+def _archive(bundle: Bundle, target: Target) -> Archived | None:
+    if not bundle.curated.is_enabled(target) or not _excess(bundle, bundle.tree(), target):
+        return None
+    moved: list[Entry] = []
+
+    def work(edits: Edits) -> Message | None:
+        moved[:] = _leaving(bundle, edits, target)
+        if not moved:
+            return None
+        gone = {entry.key for entry in moved}
+        path, where = bundle.curated.path(target), layout.archive(target)
+        store = CuratedFile.salvage(edits.read(path) or b"", path)
+        kept = CuratedFile.salvage(edits.read(where) or b"", where)
+        edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
+        edits.write(where, kept.with_entries([*kept.entries, *moved]).render())
+        what = "1 entry" if len(moved) == 1 else f"{len(moved)} entries"
+        return Message("archive", f"{what} of the {target} store, which was over its limit")
+
+    origin = bundle.origin(source="archive")
+    published = bundle.commit(work, purpose="archive", origin=origin)
+    return Archived(target, tuple(e.text for e in moved), published.commit.oid) if published else None
+
+
+def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
+    """Entries to move, so that the rest fits: by class, within a class the oldest first."""
+    path = bundle.curated.path(target)
+    excess = _excess(bundle, edits, target)
+    entries = CuratedFile.salvage(edits.read(path) or b"", path).entries
+    found: list[Entry] = []
+    for entry in sorted(entries, key=lambda e: (class_of(e.text, target), e.at, e.key)):
+        if excess <= 0:
+            break
+        found.append(entry)
+        excess -= len(entry.text) + len(DELIMITER)
+    return found
+
+
+def _excess(bundle: Bundle, files: Readable, target: Target) -> int:
+    """How many characters a store, with what is true on this machine only, is over its limit."""
+    used = 0
+    for path in bundle.curated.paths(target):
+        data = files.read(path)
+        if data is not None:
+            used += sum(len(e.text) + len(DELIMITER) for e in CuratedFile.salvage(data, path).entries)
+    return max(0, used - len(DELIMITER) - bundle.curated.limit(target))

@@ -1,0 +1,438 @@
+"""The host's own § files beside the curated store: what each side changed since they last agreed.
+
+An agent such as Hermes keeps `MEMORY.md` and `USER.md` itself and writes them as it likes. They are compared
+three-way, with what both last agreed on as the base: two-way, an entry that a sync just brought, and that is
+not yet in the host's file, would read as removed by the host. Nothing here touches the host's disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gitmem.errors import InvalidContent
+from gitmem.git.message import Message
+from gitmem.memory.curated.user_profile import add_to_profile
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import with_retraction
+from gitmem.memory.gate.retractions import is_retracted
+from gitmem.memory.provenance import Origin
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile, check_text
+from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
+from gitmem.okf.pages import LogLine
+from gitmem.okf.similarity import pair_similar
+
+if TYPE_CHECKING:
+    from gitmem.git.transaction import Published
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.curated.store import Target
+    from gitmem.safety.verdict import Result
+
+NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
+HOST_FILE = "host file"
+"""The source of a change that nobody told us of."""
+# Entries that did not fit come back only while the agent keeps this much of the store free for itself.
+_ROOMY = 0.8
+
+
+# --- the host's format -----------------------------------------------------------------------------------
+
+
+def parse(data: bytes, name: str) -> list[str]:
+    """The entries as the host reads them: stripped, without blank ones and duplicates."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidContent(f"{name} is not UTF-8 (byte {error.start}): mend it or move it away.") from error
+    texts = (part.strip() for part in _plain(text).split(DELIMITER))
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def render(texts: Iterable[str]) -> bytes:
+    """The file as the host writes it: stripped entries, its delimiter, no final newline."""
+    return DELIMITER.join(_plain(text).strip() for text in texts).encode()
+
+
+def size(texts: Sequence[str]) -> int:
+    """What the host counts against its limit."""
+    return len(DELIMITER.join(texts))
+
+
+def _plain(text: str) -> str:
+    # The host reads in text mode, where every line end becomes \n.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+# --- what the host changed -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A write of the host's memory tool, as the host told an agent's provider of it."""
+
+    at: str
+    action: str
+    target: str
+    content: str = ""
+    old_text: str = ""
+    origin: Origin = field(default_factory=Origin)
+    journal: str = ""
+    number: int = 0
+    """Where it stands: a notice is used once."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostChange:
+    """One entry that came (`old` is empty), went (`new` is empty) or was replaced."""
+
+    old: str
+    new: str
+    notice: Notice | None = None
+
+
+class _Slot:
+    """An entry while notices are played again: its text, what it was in the base, who wrote it last."""
+
+    __slots__ = ("notice", "root", "text")
+
+    def __init__(self, text: str, root: str = "", notice: Notice | None = None) -> None:
+        self.text = text
+        self.root = root
+        self.notice = notice
+
+
+def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[Notice]) -> list[HostChange]:
+    """What led from the base to the present, each with the notice that explains it.
+
+    The notices are played again over the base as the host plays them. Where the outcome is what stands in
+    the file, they explain it; what is left over is paired by likeness and has no notice.
+    """
+    came = [text for text in present if text not in base]
+    went = [text for text in base if text not in present]
+    slots, removed = _played(base, notices)
+    written = {slot.text: slot for slot in slots if slot.notice is not None}
+    found: list[HostChange] = []
+    rest: list[str] = []
+    for text in came:
+        slot = written.get(text)
+        if slot is None:
+            rest.append(text)
+            continue
+        old = slot.root if slot.root in went else ""
+        if old:
+            went.remove(old)
+        found.append(HostChange(old, text, slot.notice))
+    explained = [text for text in went if text in removed]
+    found += [HostChange(text, "", removed[text]) for text in explained]
+    went = [text for text in went if text not in removed]
+    pairs = pair_similar(went, rest)
+    found += [HostChange(went[pairs[k]] if k in pairs else "", text) for k, text in enumerate(rest)]
+    found += [HostChange(text, "") for i, text in enumerate(went) if i not in pairs.values()]
+    return found
+
+
+def _played(base: Sequence[str], notices: Sequence[Notice]) -> tuple[list[_Slot], dict[str, Notice]]:
+    slots = [_Slot(text, text) for text in base]
+    removed: dict[str, Notice] = {}
+    for notice in sorted(notices, key=lambda one: one.at):
+        content, old = _plain(notice.content).strip(), _plain(notice.old_text).strip()
+        matches = [slot for slot in slots if old and old in slot.text]
+        if notice.action == "add":
+            if content and all(slot.text != content for slot in slots):
+                slots.append(_Slot(content, "", notice))
+        elif notice.action == "replace" and content:
+            if matches:
+                matches[0].text, matches[0].notice = content, notice
+            else:  # what it replaced came and went between two compares
+                slots.append(_Slot(content, "", notice))
+        elif notice.action == "remove" and matches:
+            slots.remove(matches[0])
+            if matches[0].root:
+                removed[matches[0].root] = notice
+    return slots, removed
+
+
+# --- into the bundle -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was taken in from one host file."""
+
+    commits: list[Published] = field(default_factory=list)
+    held: dict[str, Result] = field(default_factory=dict)
+    """Ids in quarantine, and why."""
+    refused: dict[str, None] = field(default_factory=dict)
+    """Sentences about entries that can not be stored at all."""
+    suspicious: str = ""
+    """The commit of a mass removal that nobody told us of."""
+    lost: tuple[int, int] = (0, 0)
+    """How many entries went in that one, of how many."""
+
+
+def take_in(bundle: Bundle, target: Target, found: Sequence[HostChange], *, of: int) -> Taken:
+    """Commit what the host changed, one commit an entry; `of` is how many entries the base had.
+
+    A mass removal without a notice is one commit, so that one revert takes it back.
+    """
+    done = Taken()
+    lost = [change for change in found if not change.new and change.notice is None]
+    mass = lost if lost and 3 * len(lost) > of else []
+    for change in found:
+        if change not in mass:
+            _commit(bundle, target, [change], done)
+    if mass:
+        done.lost = (len(mass), of)
+        _commit(bundle, target, mass, done)
+    return done
+
+
+def import_entries(bundle: Bundle, target: Target, texts: Sequence[str]) -> Taken:
+    """Commit what a host's file held before gitmem came, as one commit of kind `import`."""
+    done = Taken()
+    if texts:
+        _commit(bundle, target, [HostChange("", text) for text in texts], done, kind="import")
+    return done
+
+
+def _commit(
+    bundle: Bundle, target: Target, batch: Sequence[HostChange], done: Taken, *, kind: str = "host"
+) -> None:
+    notice = batch[0].notice
+    origin = notice.origin if notice else bundle.origin(source=HOST_FILE)
+    at = notice.at if notice else bundle.now()
+
+    def work(edits: Edits) -> Message | None:
+        lay = _Lay(bundle, edits, target, origin, at, done)
+        what = [said for change in batch if (said := lay.lay(change))]
+        if not what:
+            return None
+        lay.write(learned=kind != "import")
+        edits.log(
+            LogLine(at, "HermesMemory", said, f"host:{target}:{at}:{number}")
+            for number, said in enumerate(what)
+        )
+        edits.want_log()
+        if kind == "import":
+            return Message(kind, f"{NAMES[target]}, {len(what)} {'entry' if len(what) == 1 else 'entries'}")
+        if done.lost[0] > 0:
+            lost, of = done.lost
+            return Message(
+                kind, f"suspicious: {NAMES[target]} lost {lost} of {of} entries", {"Scan": "mass-change"}
+            )
+        return Message(kind, "; ".join(what))
+
+    published = bundle.commit(work, purpose=kind, origin=origin)
+    if published:
+        done.commits.append(published)
+        if done.lost[0] > 0:
+            done.suspicious = published.commit.oid
+
+
+class _Lay:
+    """Changes of one host file laid over the edits of one commit."""
+
+    def __init__(
+        self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str, done: Taken
+    ) -> None:
+        self._bundle = bundle
+        self._edits = edits
+        self._origin = origin
+        self._at = at
+        self._done = done
+        self._files = {path: _file(edits.read(path), path) for path in paths_of(bundle, target)}
+        self._shared = next(iter(self._files))
+        self._start = dict(self._files)
+
+    def lay(self, change: HostChange) -> str:
+        """What it did, in words; empty where the bundle has it already or keeps it out."""
+        new = self._admitted(change.new) if change.new else ""
+        where = self._place_of(change.old) if change.old else ""
+        if where and new:
+            file = self._files[where]
+            at = file.next_at(self._at)
+            self._files[where] = file.replace(self._hash(change.old), new, at)
+            return f"replace {change.old} by {new}"
+        if where:
+            self._files[where] = self._files[where].remove(self._hash(change.old))
+            return f"remove {change.old}"
+        if new and all(file.get(entry_hash(new)) is None for file in self._files.values()):
+            file = self._files[self._shared]
+            self._files[self._shared] = file.add(new, file.next_at(self._at))
+            return f"add {new}"
+        return ""
+
+    def write(self, *, learned: bool) -> None:
+        """Lay the files; what was learned now about the user is noted in the profile too."""
+        for path, file in self._files.items():
+            before = self._start[path].entries
+            if file.entries != before:
+                self._edits.write(path, file.render())
+                if learned and path == layout.USER:
+                    add_to_profile(
+                        self._edits, [entry.text for entry in file.entries if entry not in before], self._at
+                    )
+
+    def _hash(self, text: str) -> str:
+        return entry_hash(self._bundle.redact(text))
+
+    def _place_of(self, text: str) -> str:
+        """The file that has an entry: one of this machine stays one of this machine."""
+        name = self._hash(text)
+        return next((path for path, file in self._files.items() if file.get(name) is not None), "")
+
+    def _admitted(self, text: str) -> str:
+        """The text as it may be stored; empty where it is held back or can not be an entry."""
+        from gitmem.safety.verdict import Verdict
+
+        try:
+            text = self._bundle.redact(check_text(text))
+        except InvalidContent as error:
+            self._done.refused[f"An entry of the host's file is not versioned: {error}"] = None
+            return ""
+        result = self._bundle.gate.judge(text, "memory")
+        if is_retracted(self._edits, section_key(text)):
+            result = with_retraction(result, text)
+        if result.verdict is Verdict.ALLOW:
+            return text
+        where = {"kind": "entry", "path": self._shared}
+        held = self._bundle.quarantine.hold(text, result, destination=where, origin=self._origin)
+        self._done.held[held] = result
+        return ""
+
+
+# --- back to the host ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What the host's file should hold, and the bundle's entries that have no room there."""
+
+    texts: tuple[str, ...]
+    omitted: frozenset[str]
+    differs: bool
+    came: int = 0
+    went: int = 0
+
+
+def project(
+    bundle: Bundle,
+    target: Target,
+    *,
+    base: Sequence[str],
+    present: Sequence[str],
+    omitted: frozenset[str],
+    waiting: frozenset[str],
+    limit: int,
+    enforce: bool,
+) -> Projection:
+    """The host's file as the bundle wants it: its entries that may be shown here, within the host's limit.
+
+    What the host has and the bundle can not take stays as it is, unless `enforce` takes out what the scanner
+    flags; what was retracted goes. `waiting` are entries whose change is not taken in yet.
+    """
+    visible = _visible(bundle, target)
+    own = {_key(bundle, text): text for text in present}
+    agreed = {_key(bundle, text) for text in base}
+    foreign = [
+        text
+        for key, text in own.items()
+        if key not in visible and (key in waiting or _is_foreign(bundle, text, enforce=enforce))
+    ]
+    kept = [key for key in own if key in visible]
+    went = len(own) - len(foreign) - len(kept)
+    fresh = [key for key in visible if key not in own and key not in agreed and key not in omitted]
+    texts = {key: own.get(key, entry.text) for key, entry in visible.items()}
+    chosen = _fitting(visible, texts, [*kept, *fresh], limit, foreign) if fresh else set(kept)
+    if went or fresh:
+        spare = [key for key in visible if key in omitted and key not in own]
+        chosen |= _fitting(visible, texts, [*chosen, *spare], int(limit * _ROOMY), foreign, chosen)
+    came = len(chosen - own.keys())
+    went += len(set(kept) - chosen)
+    ordered = [texts[key] for key in visible if key in chosen] + foreign
+    # What stands in the base and not in the file is the host's removal on its way, no lack of room.
+    left_out = frozenset(key for key in visible if key not in chosen and key not in agreed | own.keys())
+    left_out |= frozenset(key for key in kept if key not in chosen)
+    return Projection(
+        tuple(ordered if came or went else present), left_out, bool(came or went), came=came, went=went
+    )
+
+
+def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
+    """The entries that may stand in a prompt on this machine, shared ones first, by their key."""
+    from gitmem.safety.verdict import Verdict
+
+    tree = bundle.tree()
+    entries = [
+        entry for entry in bundle.curated.entries(target) if not is_retracted(tree, section_key(entry.text))
+    ]
+    newest: dict[str, Entry] = {}
+    for entry in entries:  # of several that replace one the newer, as in the prompt block
+        rival = newest.get(entry.replaces)
+        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
+            newest[entry.replaces] = entry
+    return {
+        _key(bundle, entry.text): entry
+        for entry in entries
+        if (not entry.replaces or newest[entry.replaces] is entry)
+        and bundle.gate.judge(entry.text, "memory").verdict is Verdict.ALLOW
+    }
+
+
+def _is_foreign(bundle: Bundle, text: str, *, enforce: bool) -> bool:
+    """Whether the host's entry is one that the bundle keeps out, and that stays the host's own affair."""
+    from gitmem.safety.verdict import Verdict
+
+    try:
+        text = bundle.redact(check_text(text))
+    except InvalidContent:
+        return True
+    if is_retracted(bundle.tree(), section_key(text)):
+        return False
+    return not enforce and bundle.gate.judge(text, "memory").verdict is not Verdict.ALLOW
+
+
+def _fitting(
+    visible: Mapping[str, Entry],
+    texts: Mapping[str, str],
+    keys: Iterable[str],
+    limit: int,
+    foreign: Sequence[str],
+    already: Iterable[str] = (),
+) -> set[str]:
+    """The newest entries that fit beside what the host keeps for itself."""
+    wanted = list(dict.fromkeys(keys))
+    chosen = set(already)
+    used = size([*foreign, *(texts[key] for key in chosen)])
+    for key in sorted(wanted, key=lambda key: (visible[key].at, visible[key].key), reverse=True):
+        if key in chosen:
+            continue
+        cost = len(texts[key]) + (len(DELIMITER) if used else 0)
+        if used + cost <= limit:
+            chosen.add(key)
+            used += cost
+    return chosen
+
+
+def _key(bundle: Bundle, text: str) -> str:
+    """The identity of an entry on both sides: a secret that stands in the host's file is redacted in ours."""
+    return entry_hash(bundle.redact(_plain(text)))
+
+
+def keys_of(bundle: Bundle, texts: Iterable[str]) -> frozenset[str]:
+    """The identities of entries of a host's file."""
+    return frozenset(_key(bundle, text) for text in texts)
+
+
+def paths_of(bundle: Bundle, target: Target) -> list[str]:
+    """The § files whose entries a host file shows; the one that all machines share first."""
+    machine = bundle.config.machine
+    if target == "user":
+        return [layout.USER]
+    return [layout.MEMORY, *([layout.machine_memory(machine)] if machine else [])]
+
+
+def _file(data: bytes | None, path: str) -> CuratedFile:
+    return CuratedFile.salvage(data if data is not None else b"", path)

@@ -1,0 +1,91 @@
+"""The prompt block: the curated store as the host renders it, frozen for the length of a session."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.memory.gate.retractions import is_retracted
+from gitmem.okf.entries import DELIMITER, Entry, EntryKey
+
+if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
+    from gitmem.memory.bundle import Bundle
+
+_RULE = "═" * 46
+_HEADERS = {"memory": "MEMORY (your personal notes)", "user": "USER PROFILE (who the user is)"}
+_FILES = {"memory": "MEMORY.md", "user": "USER.md"}
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenBlock:
+    """The text that goes into a prompt, and the commit it was made from."""
+
+    text: str
+    commit: str
+
+    @property
+    def hash(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+
+
+def freeze(bundle: Bundle, *, revision: str = "HEAD", machine: str | None = None) -> FrozenBlock:
+    """The block of a revision as a session would see it; it never changes afterwards."""
+    commit = bundle.resolve(revision)
+    tree = bundle.repository.tree(commit)
+    blocks = [_block(bundle, tree, commit, target, machine) for target in TARGETS]
+    return FrozenBlock("\n\n".join(block for block in blocks if block), commit)
+
+
+def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None) -> str:
+    entries = bundle.curated.entries(target, revision=commit, machine=machine)
+    entries = [entry for entry in entries if not is_retracted(tree, entry.key)]
+    limit = bundle.curated.limit(target)
+    texts = [_shown(bundle, entry, target) for entry in _fitting(_uncontested(entries), limit)]
+    return render(target, texts, limit) if texts else ""
+
+
+def render(target: Target, texts: Sequence[str], limit: int) -> str:
+    """One store in the host's layout: a rule, a header with percentage and counts, a rule, the entries."""
+    content = DELIMITER.join(texts)
+    percent = min(100, int(len(content) / limit * 100)) if limit > 0 else 0
+    header = f"{_HEADERS[target]} [{percent}% — {len(content):,}/{limit:,} chars]"
+    return f"{_RULE}\n{header}\n{_RULE}\n{content}"
+
+
+def _shown(bundle: Bundle, entry: Entry, target: Target) -> str:
+    """The entry, or a line in its place where the scanner flags it, whatever the entry begins with."""
+    from gitmem.safety.verdict import Verdict
+
+    result = bundle.gate.judge(entry.text, "memory")
+    if result.verdict is Verdict.ALLOW:
+        return entry.text
+    rules = ", ".join(result.rules)
+    return (
+        f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"
+    )
+
+
+def _uncontested(entries: Sequence[Entry]) -> list[Entry]:
+    """Of entries that replace the same one, on two machines say, the newer."""
+    newest: dict[str, Entry] = {}
+    for entry in entries:
+        rival = newest.get(entry.replaces)
+        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
+            newest[entry.replaces] = entry
+    return [entry for entry in entries if not entry.replaces or newest[entry.replaces] is entry]
+
+
+def _fitting(entries: Sequence[Entry], limit: int) -> list[Entry]:
+    """The newest entries that fit, in their order: a merge may have made the store too large."""
+    left = limit
+    kept: set[EntryKey] = set()
+    for entry in sorted(entries, key=lambda entry: (entry.at, entry.key), reverse=True):
+        size = len(entry.text) + (len(DELIMITER) if kept else 0)
+        if size <= left:
+            kept.add(entry.key)
+            left -= size
+    return [entry for entry in entries if entry.key in kept]

@@ -1,0 +1,339 @@
+"""The curated store: a small memory with hard limits, exact edits, and a prompt block that stays frozen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.errors import InvalidContent, UsageError
+from gitmem.git.message import Message
+from gitmem.memory.curated.user_profile import add_to_profile
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import Door
+from gitmem.memory.provenance import Origin
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry, entry_hash
+from gitmem.okf.pages import LogLine
+from gitmem.okf.timestamps import later
+
+if TYPE_CHECKING:
+    from gitmem.git.transaction import Published
+    from gitmem.memory.bundle import Bundle
+
+Target = Literal["memory", "user"]
+TARGETS: tuple[Target, ...] = ("memory", "user")
+_MACHINE = (
+    "It names a path of this machine. If it is true here only, remove it and add it again with --machine: "
+    "then it enters no other machine's prompt."
+)
+_LOCAL_PATH = re.compile(
+    r"(?<![\w/:.])(?:~/|/(?:home|Users|root|mnt|media|opt|srv|var|usr|etc|tmp|data|Volumes)/)[\w.]|\b[A-Za-z]:\\\w"
+)
+_NEARLY_FULL = 80
+_PREVIEW = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step of a batch."""
+
+    action: Literal["add", "replace", "remove"]
+    content: str = ""
+    old_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The state of a store after an action."""
+
+    target: Target
+    message: str
+    usage: int
+    limit: int
+    count: int
+    changed: bool = True
+    held: tuple[str, ...] = ()
+    """Ids in quarantine of texts that wait for a person."""
+    commit: str = ""
+    suggestion: str = ""
+    """What may be better done another way, if anything."""
+
+    @property
+    def percent(self) -> int:
+        return min(100, self.usage * 100 // self.limit)
+
+    @property
+    def note(self) -> str:
+        if self.percent <= _NEARLY_FULL:
+            return ""
+        return f"The store is {self.percent} % full: merge or shorten entries before adding more."
+
+
+class StoreRefusal(InvalidContent):
+    """An action that can not be done; says how full the store is and what stands in it."""
+
+    def __init__(self, message: str, *, usage: int, limit: int, entries: Sequence[str]) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.limit = limit
+        self.entries = tuple(entries)
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a batch did inside a transaction."""
+
+    target: Target
+    what: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    usage: int = 0
+    count: int = 0
+    changed: bool = False
+
+
+class CuratedStore:
+    """MEMORY.md and USER.md of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    # Reading
+
+    def limit(self, target: Target) -> int:
+        config = self._bundle.config
+        return config.memory_char_limit if target == "memory" else config.user_char_limit
+
+    def is_enabled(self, target: Target) -> bool:
+        config = self._bundle.config
+        return config.memory_enabled if target == "memory" else config.user_profile_enabled
+
+    def path(self, target: Target, *, machine: str = "") -> str:
+        """Where a target's entries stand; with a machine, those that are true there only."""
+        if target == "user":
+            return layout.USER
+        return layout.machine_memory(machine) if machine else layout.MEMORY
+
+    def entries(self, target: Target, *, revision: str = "HEAD", machine: str | None = None) -> list[Entry]:
+        """Shared entries, then those of a machine (this one unless named), without duplicates."""
+        if not self.is_enabled(target):
+            return []
+        tree = self._bundle.tree(revision)
+        return _unique(
+            entry for path in self.paths(target, machine) for entry in _file(tree.read(path), path).entries
+        )
+
+    def paths(self, target: Target, machine: str | None = None) -> list[str]:
+        """The files of a store: the shared one, and that of a machine (this one unless named)."""
+        machine = self._bundle.config.machine if machine is None else machine
+        shared = [self.path(target)]
+        return [*shared, self.path("memory", machine=machine)] if target == "memory" and machine else shared
+
+    # Changing
+
+    def add(
+        self,
+        text: str,
+        *,
+        target: Target = "memory",
+        machine: bool = False,
+        origin: Origin | None = None,
+        by_person: bool = False,
+    ) -> Answer:
+        operations = [Operation("add", text)]
+        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
+
+    def replace(
+        self,
+        old: str,
+        new: str,
+        *,
+        target: Target = "memory",
+        machine: bool = False,
+        origin: Origin | None = None,
+        by_person: bool = False,
+    ) -> Answer:
+        operations = [Operation("replace", new, old)]
+        return self.batch(operations, target=target, machine=machine, origin=origin, by_person=by_person)
+
+    def remove(
+        self, old: str, *, target: Target = "memory", machine: bool = False, origin: Origin | None = None
+    ) -> Answer:
+        return self.batch([Operation("remove", old_text=old)], target=target, machine=machine, origin=origin)
+
+    def batch(
+        self,
+        operations: Sequence[Operation],
+        *,
+        target: Target = "memory",
+        machine: bool = False,
+        origin: Origin | None = None,
+        by_person: bool = False,
+    ) -> Answer:
+        """All operations in one commit, or none of them. The limit counts at the end only.
+
+        `by_person` says that a person asks: then what was retracted may come back.
+        """
+        origin = origin or self._bundle.origin()
+        done = _Done(target)
+
+        def work(edits: Edits) -> Message | None:
+            nonlocal done
+            done = self.lay(
+                edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
+            )
+            if not done.changed:
+                return None
+            edits.want_log()
+            return Message("memory", "; ".join(done.what))
+
+        published = self._bundle.commit(work, purpose="memory", origin=origin)
+        answer = self._answer(done, published)
+        local = any(names_local_path(one.content) for one in operations)
+        if local and published and target == "memory" and not machine and self._bundle.config.machine:
+            return replace(answer, suggestion=_MACHINE)
+        return answer
+
+    def lay(
+        self,
+        edits: Edits,
+        operations: Sequence[Operation],
+        *,
+        target: Target,
+        machine: bool = False,
+        origin: Origin,
+        by_person: bool = False,
+    ) -> _Done:
+        """Put operations into a transaction that may hold more; raises before anything is laid."""
+        if target not in TARGETS:
+            raise UsageError(f"There is no target {target!r}: the targets are {', '.join(TARGETS)}.")
+        if not self.is_enabled(target):
+            raise UsageError(f"The store {target!r} is switched off in the settings.")
+        if not operations:
+            raise UsageError("There is nothing to do: give at least one operation.")
+        path = self.path(target, machine=self._bundle.config.machine if machine else "")
+        if machine and path == layout.MEMORY:
+            raise UsageError("This machine has no name: set `machine` in the settings first.")
+        start = _file(edits.read(path), path)
+        file = start
+        others = sum(
+            len(entry.text) + 3
+            for other in self.paths(target, None)
+            if other != path
+            for entry in _file(edits.read(other), other).entries
+        )
+        done = _Done(target)
+        now = self._bundle.now()
+        door = Door(self._bundle, edits, path, origin, by_person, done.held)
+        for number, operation in enumerate(operations):
+            file = self._operate(file, operation, done, door, at=later(now, number))
+        done.usage, done.count = file.usage + others, len(file.entries)
+        limit = self.limit(target)
+        if done.usage > limit and file.usage > start.usage:
+            raise StoreRefusal(
+                f"The {target} store would hold {done.usage:,} of {limit:,} characters: merge, shorten or "
+                "remove entries first, then add this again.",
+                usage=start.usage + others,
+                limit=limit,
+                entries=[entry.text for entry in start.entries],
+            )
+        done.changed = file.entries != start.entries
+        if done.changed:
+            edits.write(path, file.render())
+            if target == "user":
+                add_to_profile(
+                    edits, [entry.text for entry in file.entries if entry not in start.entries], now
+                )
+            edits.log(
+                LogLine(now, "HermesMemory", what, f"memory:{now}:{entry_hash(what)[:8]}")
+                for what in done.what
+            )
+        return done
+
+    def _operate(
+        self, file: CuratedFile, operation: Operation, done: _Done, door: Door, *, at: str
+    ) -> CuratedFile:
+        if len(operation.content) > self.limit(done.target):
+            raise StoreRefusal(
+                f"One text of {len(operation.content):,} characters is more than the {done.target} store holds "
+                f"({self.limit(done.target):,}): shorten it.",
+                usage=file.usage,
+                limit=self.limit(done.target),
+                entries=[entry.text for entry in file.entries],
+            )
+        if operation.action == "add":
+            text = door.admit(operation.content)
+            if text is None:
+                return file
+            if file.get(entry_hash(text)) is not None:
+                done.what.append(f"already there: {text}")
+                return file
+            done.what.append(f"add {text}")
+            return file.add(text, file.next_at(at))
+        if operation.action not in ("replace", "remove"):
+            raise UsageError(
+                f"There is no action {operation.action!r}: the actions are add, replace, remove."
+            )
+        found = self._match(file, operation.old_text, done.target)
+        if operation.action == "remove":
+            done.what.append(f"remove {found.text}")
+            return file.remove(found.key.id)
+        text = door.admit(operation.content)
+        if text is None:
+            return file
+        done.what.append(f"replace {found.text} by {text}")
+        return file.replace(found.key.id, text, file.next_at(at))
+
+    def _match(self, file: CuratedFile, old: str, target: Target) -> Entry:
+        """The one entry that contains a text."""
+        old = old.strip()
+        texts = [entry.text for entry in file.entries]
+        state = {"usage": file.usage, "limit": self.limit(target), "entries": texts}
+        if not old:
+            raise StoreRefusal("Say which entry is meant: give a part of its text.", **state)  # type: ignore[arg-type]
+        found = [entry for entry in file.entries if old in entry.text]
+        exact = [entry for entry in found if entry.text == old]
+        found = exact or found
+        if not found:
+            raise StoreRefusal(f"No entry of the {target} store contains {old[:_PREVIEW]!r}.", **state)  # type: ignore[arg-type]
+        if len(found) > 1:
+            previews = "; ".join(entry.text[:_PREVIEW] for entry in found)
+            raise StoreRefusal(
+                f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one text ({previews}).",
+                **state,  # type: ignore[arg-type]
+            )
+        return found[0]
+
+    def _answer(self, done: _Done, published: Published | None) -> Answer:
+        message = "; ".join(done.what) or "Nothing changed."
+        if done.held:
+            message = f"Held for a person to look at: {', '.join(done.held)}."
+        return Answer(
+            done.target,
+            message,
+            done.usage,
+            self.limit(done.target),
+            done.count,
+            changed=published is not None,
+            held=tuple(done.held),
+            commit=published.commit.oid if published else "",
+        )
+
+
+def names_local_path(text: str) -> bool:
+    """Whether a text names a file of one machine."""
+    return _LOCAL_PATH.search(text) is not None
+
+
+def _file(data: bytes | None, path: str) -> CuratedFile:
+    """A § file, whatever its state: nothing that is readable in it is lost."""
+    return CuratedFile.salvage(data, path) if data is not None else CuratedFile.salvage(b"", path)
+
+
+def _unique(entries: Iterable[Entry]) -> list[Entry]:
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        found.setdefault(entry.key.id, entry)
+    return list(found.values())

@@ -1,0 +1,1 @@
+"""Distilling: the facts of a conversation, taken out before the host forgets it."""

@@ -1,0 +1,196 @@
+"""The compression flush: before a host forgets messages, their durable facts become a commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError
+from gitmem.git.message import Message
+from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker, origin_of
+from gitmem.memory.curated.store import TARGETS, Operation
+from gitmem.memory.distill.facts import Distiller, Fact, handback
+from gitmem.memory.distill.rules import RuleDistiller
+from gitmem.memory.edits import Edits
+from gitmem.memory.provenance import Origin, Trigger
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
+    from gitmem.git.transaction import Published
+    from gitmem.memory.bundle import Bundle
+    from gitmem.okf.events import Event
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """What a compression flush kept: the facts, those that could not be kept, and the text for the host."""
+
+    facts: tuple[Fact, ...]
+    refused: tuple[str, ...]
+    text: str
+    published: Published | None
+    events: tuple[Event, ...] = ()
+
+
+class Compressor:
+    """Distils each message of a session at most once."""
+
+    def __init__(self, bundle: Bundle, buffer: HotMemoryBuffer, distiller: Distiller | None = None) -> None:
+        """Without a distiller, the one that the bundle's settings ask for."""
+        self._bundle = bundle
+        self._buffer = buffer
+        self._distiller = distiller or bundle.distiller
+        self._seen: set[bytes] = set()
+        self._asked: set[bytes] = set()  # messages of the user in earlier calls
+
+    def compress(
+        self, messages: Messages, *, kind: str = "compress", trigger: Trigger = "pre-compress"
+    ) -> Compressed:
+        """Everything in the buffer and every fact in new messages, as one commit.
+
+        Sessions with few user turns are not distilled; their events are flushed all the same. This
+        may wait for an endpoint: on an agent's own thread ask `preview`, and do this on a worker.
+        """
+        messages = list(messages)  # a host goes on writing to its list
+        fresh = self._unseen(messages)
+        is_long = self._is_long_enough(messages)
+        facts = self._distilled(fresh) if fresh and is_long else []
+        origin = origin_of(self._bundle, self._buffer.session).because(trigger)
+        kept: list[Fact] = []
+        refused: list[str] = []
+        with self._buffer.drained() as events:
+
+            def work(edits: Edits) -> Message | None:
+                kept.clear()
+                refused.clear()
+                done = lay_events(
+                    self._bundle,
+                    edits,
+                    events,
+                    writer=self._buffer.writer,
+                    sessions=self._buffer.sessions,
+                    origin=origin,
+                )
+                self._lay_facts(edits, facts, kept, refused, origin)
+                if not edits:
+                    return None
+                edits.want_log()
+                parts = [done.summary(), _counted(len(kept))]
+                summary = ", ".join(part for part in parts if part) or "nothing new"
+                return Message(kind, summary, {"Events": marker(self._buffer.writer, events)})
+
+            published = self._bundle.commit(work, purpose=kind, origin=origin)
+        self._asked |= {_mark(message) for message in messages if _is_user(message)}
+        if is_long:  # what was too short to look at is looked at when there is more of it
+            self._seen |= {_mark(message) for message in fresh}
+        return Compressed(tuple(kept), tuple(refused), handback(kept), published, tuple(events))
+
+    def finish(self, messages: Messages, *, trigger: Trigger = "session-end") -> Compressed:
+        """At the end of a session: its last events, and the facts in what no compression has seen."""
+        return self.compress(messages, kind="flush", trigger=trigger)
+
+    def preview(self, messages: Messages) -> str:
+        """What the rules find in new messages, as text for the host, at once: no git, no model, no wait.
+
+        It is the agent's answer while `compress` does its work elsewhere.
+        """
+        from gitmem.safety.verdict import Verdict
+
+        messages = list(messages)
+        if not self._is_long_enough(messages):
+            return ""
+        facts = RuleDistiller().distil(self._unseen(messages))
+        return handback(
+            [
+                fact
+                for fact in facts
+                if self._bundle.curated.is_enabled(fact.target)
+                and self._bundle.gate.judge(fact.text, "memory").verdict is Verdict.ALLOW
+            ]
+        )
+
+    def _distilled(self, messages: Messages) -> list[Fact]:
+        try:
+            return self._distiller.distil(messages)
+        except Exception as error:  # noqa: BLE001 - somebody else's distiller must not cost the flush
+            self._bundle.warnings.append(f"The distiller failed ({error}); the rules were used instead.")
+            return RuleDistiller().distil(messages)
+
+    def _lay_facts(
+        self, edits: Edits, facts: Sequence[Fact], kept: list[Fact], refused: list[str], origin: Origin
+    ) -> None:
+        """Put facts through the curated store and its scanner; one that is refused stops no other."""
+        for fact in facts:
+            operation = Operation(fact.action, fact.text, fact.old_text)
+            try:
+                laid = self._bundle.curated.lay(edits, [operation], target=fact.target, origin=origin)
+            except GitMemError as error:
+                refused.append(f"{fact.text or fact.old_text}: {error}")
+                continue
+            if laid.changed:
+                kept.append(fact)
+            elif laid.held:
+                refused.append(f"{fact.text}: held for a person to look at ({', '.join(laid.held)}).")
+
+    def _unseen(self, messages: Messages) -> list[Mapping[str, Any]]:
+        return [message for message in messages if _mark(message) not in self._seen]
+
+    def _is_long_enough(self, messages: Messages) -> bool:
+        """Whether the session, with what the host has forgotten by now, has enough turns of the user."""
+        least = self._bundle.config.flush_min_turns
+        here = [_mark(message) for message in messages if _is_user(message)]
+        return least > 0 and len(here) + len(self._asked.difference(here)) >= least
+
+
+def make_distiller(
+    config: Config, bundle: Bundle, lookup: Callable[[str], str], report: Callable[[str], None]
+) -> Distiller:
+    """The distiller that the settings ask for: an endpoint with the rules behind it, or the rules alone.
+
+    `lookup` gives the value of an environment variable, for the endpoint's key.
+    """
+    rules = RuleDistiller()
+    if not config.distiller.base_url:
+        return rules
+    from gitmem.memory.distill.by_model import EndpointDistiller
+    from gitmem.memory.endpoint import Endpoint
+
+    settings = config.distiller
+    key = lookup(settings.api_key_env) if settings.api_key_env else ""
+    try:
+        endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout)
+    except GitMemError as error:
+        report(f"{error} The rules are used instead of a model.")
+        return rules
+    return EndpointDistiller(
+        endpoint,
+        rules,
+        entries=lambda: {
+            target: [entry.text for entry in bundle.curated.entries(target)] for target in TARGETS
+        },
+        redact=bundle.redact,
+        report=report,
+    )
+
+
+def _counted(facts: int) -> str:
+    return "" if not facts else "1 fact kept" if facts == 1 else f"{facts} facts kept"
+
+
+def _is_user(message: object) -> bool:
+    return isinstance(message, Mapping) and message.get("role") == "user"
+
+
+def _mark(message: object) -> bytes:
+    """The identity of a message by what it says; what the host added for the model does not count."""
+    known = message if isinstance(message, Mapping) else {"content": message}
+    try:
+        said = json.dumps([known.get("role"), known.get("content")], default=str, ensure_ascii=True)
+    except (ValueError, RecursionError):  # it holds itself, or is nested too deeply
+        said = f"{known.get('role')} {id(message)}"
+    return hashlib.sha256(said.encode()).digest()

@@ -1,0 +1,249 @@
+"""The index of a bundle, brought up to the tip before anybody reads it, and made anew when it is no good."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gitmem.git.objects import Commit, Oid
+from gitmem.index.database import PRIVATE, Database, IndexTrouble, publish, remove
+from gitmem.index.lookup import Lookup
+
+if TYPE_CHECKING:
+    from gitmem.index.writer import Writer
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.find.replay import Progress, Replay
+
+_WAIT = 60.0
+
+
+def _silent(_done: int, _of: int) -> None:
+    return
+
+
+class Index(Lookup):
+    """An open index: what it knows of the history, and the database for `gitmem.index.find`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.database = database
+
+
+class Indexing:
+    """The index of one bundle: `current()` is what every reader asks for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+        self.path = os.path.join(bundle.state_dir, "index.db")
+        self._local = threading.local()
+        self.progress: Progress = _silent
+        """Told how far a long build has come; the command line shows a bar."""
+
+    # Reading
+
+    def current(self) -> Index:
+        """The index as of the tip. Where it can not be kept on disk, a private one for this process."""
+        tip = self._bundle.tip
+        index = self._opened()
+        if index is not None and index.database.path == PRIVATE:
+            if index.tip != tip:
+                self._bring_up(index.database, tip)
+            return index
+        try:
+            if index is None:
+                index = self._keep(Index(Database.open(self.path)))
+            if index.tip != tip:
+                self._bring_up(index.database, tip)
+            return index
+        except IndexTrouble as trouble:
+            return self._mended(trouble, tip)
+
+    def trusted(self, trouble: IndexTrouble) -> Index:
+        """An index to ask again after a question failed with `trouble`."""
+        return self._mended(trouble, self._bundle.tip)
+
+    def _mended(self, trouble: IndexTrouble, tip: Oid) -> Index:
+        self.close()
+        if trouble.kind in ("missing", "damaged"):
+            if trouble.kind == "damaged":
+                self._tell(f"The search index is made anew: {trouble.why}.")
+            try:
+                return self._keep(Index(self._build(tip, unless_current=trouble.kind == "missing")))
+            except IndexTrouble as worse:
+                trouble = worse
+        self._tell(f"Searched without the index on disk: {trouble.why}.")
+        return self._keep(Index(self._private(tip)))
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._bundle.warnings:
+            self._bundle.warnings.append(sentence)
+
+    def listing(self, index: Index, oid: Oid) -> tuple[int, int]:
+        """The tree of a commit that main never stood at: its number, and the place that it counts from.
+
+        Kept by the tree's id, so the second question about it costs nothing.
+        """
+        from gitmem.index.writer import Writer
+
+        commit = self._repository.store.commit(oid)
+        known = index.listing(commit.tree)
+        if known is not None:
+            return known
+        if not index.database.is_writable:
+            raise IndexTrouble("unwritable", "it can not be written to")
+        base, seq = self._nearest(index, commit)
+        with index.database.writing():
+            known = index.listing(commit.tree)
+            if known is not None:
+                return known
+            return self._replay(Writer(index.database)).list_tree(commit, base, seq), seq
+
+    def _nearest(self, index: Index, commit: Commit) -> tuple[Commit | None, int]:
+        """The nearest commit before it that main stood at."""
+        current: Commit | None = commit
+        while current is not None:
+            row = index.commit(current.oid)
+            if row is not None and row.main:
+                return current, row.seq
+            current = self._repository.store.commit(current.parents[0]) if current.parents else None
+        return None, 0
+
+    # Writing
+
+    def rebuild(self) -> Index:
+        """The index made anew from the history, whatever stood there."""
+        self.close()
+        return self._keep(Index(self._build(self._bundle.tip, unless_current=False)))
+
+    def verify(self) -> list[str]:
+        """What differs between the index and one made beside it: nothing, or a sentence for each difference."""
+        from gitmem.index.compare import differences
+
+        index = self.current()
+        tip = index.tip
+        beside = self._private(tip)
+        try:
+            return differences(index.database, beside)
+        finally:
+            beside.close()
+
+    def forget(self) -> None:
+        """Delete the index, with every text that it holds; the next reader makes it again."""
+        self.close()
+        with self._building():
+            remove(self.path)
+
+    def _build(self, tip: Oid, *, unless_current: bool) -> Database:
+        """A fresh database at the index's place; another process's, if it was faster."""
+        with self._building():
+            if unless_current:
+                with contextlib.suppress(IndexTrouble):
+                    found = Database.open(self.path)
+                    self._bring_up(found, tip)
+                    return found
+            made = os.path.join(self._repository.scratch, f"index-{os.getpid()}-{threading.get_ident()}.db")
+            remove(made)
+            try:
+                database = Database.create(made)
+                try:
+                    self._fill(database, tip)
+                    database.settle()
+                finally:
+                    database.close()
+                publish(made, self.path)
+            finally:
+                remove(made)
+            return Database.open(self.path)
+
+    def _private(self, tip: Oid) -> Database:
+        database = Database.create(PRIVATE)
+        self._fill(database, tip)
+        return database
+
+    @contextlib.contextmanager
+    def _building(self) -> Iterator[None]:
+        """One process builds; the others wait for it."""
+        from filelock import FileLock, Timeout
+
+        try:
+            os.makedirs(self._repository.scratch, exist_ok=True)
+            lock = FileLock(os.path.join(self._bundle.state_dir, "index.lock"), timeout=_WAIT)
+            lock.acquire()
+        except Timeout:
+            raise IndexTrouble("busy", "another process is building it") from None
+        except OSError as error:
+            raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _bring_up(self, database: Database, tip: Oid) -> None:
+        if not database.is_writable:
+            raise IndexTrouble("unwritable", "it is behind and can not be written to")
+        self._fill(database, tip)
+
+    def _fill(self, database: Database, tip: Oid) -> None:
+        """Bring a database up to a commit, in one transaction."""
+        from gitmem.index.writer import Writer
+
+        with database.writing():
+            index = Lookup(database)
+            if index.tip == tip:  # another process was faster
+                return
+            commits, base = self._missing(index, tip)
+            seq = 0
+            if base is not None:
+                known = index.commit(base.oid)
+                assert known is not None
+                seq = known.seq
+            writer = Writer(database)
+            if seq < index.seq:
+                writer.roll_back(seq)
+            self._replay(writer).run(commits, base=base, seq=seq, progress=self.progress)
+            database.set("tip", tip)
+            database.set("seq", str(seq + len(commits)))
+
+    def _replay(self, writer: Writer) -> Replay:
+        from gitmem.memory.find.replay import Replay
+        from gitmem.memory.gate.trust import Vouching
+
+        return Replay(self._repository, writer, Vouching(self._repository, self._bundle.config.machine))
+
+    def _missing(self, index: Lookup, tip: Oid) -> tuple[list[Commit], Commit | None]:
+        """The commits of the line that the index lacks, oldest first, and the one it has before them."""
+        store = self._repository.store
+        found: list[Commit] = []
+        current: Oid | None = tip
+        while current is not None:
+            commit = store.commit(current)
+            known = index.commit(current)
+            if known is not None and known.main:
+                return found[::-1], commit
+            found.append(commit)
+            current = commit.parents[0] if commit.parents else None
+        return found[::-1], None
+
+    # Connections: one for each thread
+
+    def _opened(self) -> Index | None:
+        index: Index | None = getattr(self._local, "index", None)
+        if index is not None and index.database.is_replaced:
+            self.close()
+            return None
+        return index
+
+    def _keep(self, index: Index) -> Index:
+        self._local.index = index
+        return index
+
+    def close(self) -> None:
+        """Give this thread's connection back."""
+        index: Index | None = getattr(self._local, "index", None)
+        if index is not None:
+            self._local.index = None
+            index.database.close()

@@ -1,0 +1,312 @@
+"""Recall: earlier sessions. By a question, the newest, one from end to end, or around an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.errors import UnknownRevision
+from gitmem.index.database import IndexTrouble
+from gitmem.index.find import CANDIDATES, find
+from gitmem.index.query import Query, parse
+from gitmem.memory.find.ranking import Ranked, RankedSession
+from gitmem.memory.find.recap import Passage
+from gitmem.memory.find.search import Wanted
+from gitmem.memory.gate.egress import Outlet
+from gitmem.safety.fence import sanitize
+
+if TYPE_CHECKING:
+    from gitmem.index.lookup import Span
+    from gitmem.index.records import Place, SessionFacts
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.find.index import Index
+    from gitmem.memory.find.recap import Summarizer
+
+Order = Literal["best", "newest", "oldest"]
+
+SESSIONS = 3
+MOST_SESSIONS = 10
+_WINDOWS = 3
+_AROUND = 5
+_MOST_AROUND = 20
+_BOOKENDS = 3
+_FIRST, _LAST = 20, 10
+_LINE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry of a session; `matches` where the question led to it."""
+
+    id: str
+    session: str
+    type: str
+    at: str
+    text: str
+    matches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A session: when it was, what it came from, and who took part."""
+
+    session: str
+    title: str = ""
+    started: str = ""
+    ended: str = ""
+    source: str = ""
+    platform: str = ""
+    model: str = ""
+    agent: str = ""
+    machine: str = ""
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recap:
+    """What one session had to do with a question."""
+
+    about: About
+    recap: str
+    score: float
+    windows: tuple[tuple[Line, ...], ...]
+    began: tuple[Line, ...]
+    ended: tuple[Line, ...]
+    through: tuple[str, ...] = ()
+    """The sessions of this lineage that matched, where they are others than its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer to a question: recaps, best first, and how many texts the gate kept back."""
+
+    recaps: list[Recap]
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A session, or a part of it, as it was recorded."""
+
+    about: About
+    lines: tuple[Line, ...]
+    left_out: int = 0
+    """How many entries stand between the first and the last lines."""
+
+
+class Recall:
+    """Session search in one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    @cached_property
+    def summarizer(self) -> Summarizer:
+        from gitmem.memory.find.recap import make_summarizer
+
+        return make_summarizer(self._bundle)
+
+    # By a question
+
+    def __call__(
+        self,
+        query: str,
+        wanted: Wanted | None = None,
+        *,
+        limit: int = SESSIONS,
+        current: str = "",
+        order: Order = "best",
+    ) -> Recalled:
+        """Recaps of the sessions that answer a question; the current session's lineage is left out."""
+        index = self._bundle.index.current()
+        try:
+            return self._recalled(
+                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+            )
+        except IndexTrouble as trouble:
+            index = self._bundle.index.trusted(trouble)
+            return self._recalled(
+                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+            )
+
+    def ranked(self, index: Index, query: Query, wanted: Wanted, *, current: str = "") -> list[RankedSession]:
+        """The sessions that answer, best first, each by its root."""
+        here = self._lineage(index, current) if current else ()
+        filters = self._bundle.search.filters(index, _without(wanted, here))
+        found = find(index.database, query, filters, limit=2 * CANDIDATES)
+        sessions = {place.session for one in found.texts for place in one.places if place.session}
+        roots = {session: index.root_of(session) for session in sessions}
+        return self._bundle.search.ranking(index, found).sessions(roots)
+
+    def _recalled(
+        self, index: Index, query: Query, wanted: Wanted, limit: int, current: str, order: Order
+    ) -> Recalled:
+        limit = max(1, min(limit, MOST_SESSIONS))
+        outlet = Outlet(self._bundle, index)
+        ranked = self.ranked(index, query, wanted, current=current) if query else []
+        titled = [name for name in index.sessions_titled(query.text.strip()) if name != current]
+        ranked.sort(key=lambda one: one.session not in titled)
+        recaps: list[Recap] = []
+        for one in ranked:
+            if len(recaps) == limit:
+                break
+            recap = self._recap(index, query, one, outlet)
+            if recap is not None:
+                recaps.append(recap)
+        if order != "best":
+            recaps.sort(key=lambda recap: recap.about.started, reverse=order == "newest")
+        return Recalled(recaps, outlet.withheld)
+
+    def _recap(self, index: Index, query: Query, ranked: RankedSession, outlet: Outlet) -> Recap | None:
+        hits = [hit for hit in ranked.hits if outlet.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
+        if not hits:
+            return None
+        windows = self._windows(index, hits, outlet)
+        began = self._lines(index.events_first(ranked.session, _BOOKENDS), outlet)
+        last = hits[0].place.session
+        ended = self._lines(index.events_last(last, _BOOKENDS), outlet)
+        passages = [
+            Passage(line.at, line.text, line.matches) for line in _ordered([*began, *_flat(windows), *ended])
+        ]
+        recap = sanitize(self.summarizer.summarize(query, passages))
+        if not outlet.is_harmless(recap):  # a model may have put together what was harmless apart
+            recap = ""
+        through = dict.fromkeys(hit.place.session for hit in hits if hit.place.session != ranked.session)
+        about = _about(index.session(ranked.session), ranked.session)
+        return Recap(about, recap, round(ranked.score, 4), windows, began, ended, tuple(through))
+
+    def _windows(self, index: Index, hits: Sequence[Ranked], outlet: Outlet) -> tuple[tuple[Line, ...], ...]:
+        """What stands around each hit; a hit that another's window shows already has none of its own."""
+        places = [_in_session(hit) for hit in hits]
+        matching = {place.id for place in places}
+        shown: set[int] = set()
+        windows: list[tuple[Line, ...]] = []
+        for place in places:
+            if place.id in shown:
+                continue
+            if place.space == "event":
+                spans = index.events_around(place.session, place.id, _AROUND)
+            else:
+                spans = index.spans_by_id([place.id])
+            spans = [span for span in spans if span.id not in shown]
+            shown.update(span.id for span in spans)
+            lines = self._lines(spans, outlet, matching)
+            if lines:
+                windows.append(lines)
+        return tuple(windows)
+
+    def _lineage(self, index: Index, session: str) -> tuple[str, ...]:
+        found = {index.root_of(session): None, session: None}
+        waiting = list(found)
+        while waiting:
+            for child in index.children(waiting.pop()):
+                if child not in found:
+                    found[child] = None
+                    waiting.append(child)
+        return tuple(found)
+
+    # Without a question
+
+    def browse(self, *, limit: int = SESSIONS, offset: int = 0, current: str = "") -> list[About]:
+        """The newest sessions, children not counted."""
+        index = self._bundle.index.current()
+        here = index.root_of(current) if current else ""
+        found: list[About] = []
+        for facts in index.sessions():
+            if facts.parent and index.session(facts.parent) is not None:
+                continue
+            if facts.name == here:
+                continue
+            found.append(_about(facts, facts.name))
+            if len(found) == offset + limit:
+                break
+        return found[offset:]
+
+    def read(self, session: str, *, first: int = _FIRST, last: int = _LAST) -> Reading:
+        """How a session began and how it ended."""
+        index = self._bundle.index.current()
+        facts = self._known(index, session)
+        outlet = Outlet(self._bundle, index)
+        count = index.count_events(session)
+        if count <= first + last:
+            return Reading(_about(facts, session), self._lines(index.events_first(session, count), outlet))
+        lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], outlet)
+        return Reading(_about(facts, session), lines, count - first - last)
+
+    def scroll(self, session: str, entry: str, *, window: int = _AROUND) -> Reading:
+        """What stands around an entry of a session, by its id."""
+        index = self._bundle.index.current()
+        facts = self._known(index, session)
+        found = [span for span in index.spans_of_key("event", entry) if span.session == session]
+        if not found:
+            raise UnknownRevision(f"The session {session!r} has no entry {entry!r}.")
+        spans = index.events_around(session, found[-1].id, max(1, min(window, _MOST_AROUND)))
+        lines = self._lines(spans, Outlet(self._bundle, index), {found[-1].id})
+        return Reading(_about(facts, session), lines)
+
+    def _known(self, index: Index, session: str) -> SessionFacts:
+        facts = index.session(session)
+        if facts is None:
+            self._bundle.sessions.get(session)  # which tells the nearest ones
+            raise UnknownRevision(f"There is no session {session!r}.")
+        return facts
+
+    def _lines(self, spans: Iterable[Span], outlet: Outlet, matching: Iterable[int] = ()) -> tuple[Line, ...]:
+        """Entries as they may leave: without what the gate holds back, sanitized, none too long."""
+        wanted = set(matching)
+        return tuple(
+            Line(span.key, span.session, span.type, span.at, _cut(sanitize(span.text)), span.id in wanted)
+            for span in spans
+            if outlet.lets_out(span.text, span)
+        )
+
+
+def _without(wanted: Wanted, sessions: tuple[str, ...]) -> Wanted:
+    from dataclasses import replace
+
+    return replace(wanted, without_sessions=(*wanted.without_sessions, *sessions)) if sessions else wanted
+
+
+def _about(facts: SessionFacts | None, session: str) -> About:
+    if facts is None:  # entries of a session whose concept is gone
+        return About(session)
+    return About(
+        facts.name,
+        facts.title,
+        facts.started,
+        facts.ended,
+        facts.source,
+        facts.platform,
+        facts.model,
+        facts.agent,
+        facts.machine,
+        facts.parent,
+    )
+
+
+def _in_session(hit: Ranked) -> Place:
+    """The place of a hit among the events of its session, where it has one: a decision is a concept as well."""
+    events = (
+        one for one in hit.candidate.places if one.space == "event" and one.session == hit.place.session
+    )
+    return next(events, hit.place)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LINE else text[: _LINE - 1].rstrip() + "…"
+
+
+def _flat(windows: Iterable[Iterable[Line]]) -> list[Line]:
+    return [line for window in windows for line in window]
+
+
+def _ordered(lines: Iterable[Line]) -> list[Line]:
+    """Each line once, by time; one that matches counts as such wherever else it stands."""
+    found: dict[tuple[str, str], Line] = {}
+    for line in lines:
+        known = found.get((line.session, line.id))
+        if known is None or line.matches:
+            found[line.session, line.id] = line
+    return sorted(found.values(), key=lambda line: line.at)

@@ -1,0 +1,78 @@
+"""The recall log: which session was shown what, and for which question. Kept on this machine, and only if asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.files import read_file
+from gitmem.okf.identity import EntryKey
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_NAME = "recall.log"
+_LARGEST = 4_000_000  # bytes, then it begins anew and the one before is kept beside it
+_QUESTION = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """One recall: the entries that were shown, each by its path and key."""
+
+    at: str
+    session: str
+    question: str
+    shown: tuple[tuple[str, EntryKey], ...]
+
+
+class RecallLog:
+    """The log of one bundle. A line that can not be read is passed over: it is a note, and no memory."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._path = os.path.join(bundle.state_dir, _NAME)
+
+    def note(self, session: str, question: str, shown: Iterable[tuple[str, EntryKey]]) -> None:
+        """Add one recall; a failure is a warning."""
+        line = {
+            "at": self._bundle.now(),
+            "session": session,
+            "question": self._bundle.redact(question)[:_QUESTION],
+            "shown": [{"path": path, "space": key.space, "key": key.id} for path, key in shown],
+        }
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(self._path).st_size > _LARGEST:
+                    os.replace(self._path, f"{self._path}.1")
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except (OSError, UnicodeEncodeError) as error:
+            self._bundle.warnings.append(f"What was recalled could not be noted ({error}).")
+
+    def read(self) -> Iterator[Recollection]:
+        """Every recall on record, oldest first."""
+        for path in (f"{self._path}.1", self._path):
+            for line in (read_file(path) or b"").decode("utf-8", "replace").splitlines():
+                if (found := _parsed(line)) is not None:
+                    yield found
+
+
+def _parsed(line: str) -> Recollection | None:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, Mapping) or not isinstance(data.get("shown"), list):
+        return None
+    shown = tuple(
+        (str(item.get("path", "")), EntryKey(str(item.get("space", "")), str(item.get("key", ""))))
+        for item in data["shown"]
+        if isinstance(item, Mapping)
+    )
+    at, session, question = (str(data.get(name, "")) for name in ("at", "session", "question"))
+    return Recollection(at, session, question, shown)

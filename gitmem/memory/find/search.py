@@ -1,0 +1,258 @@
+"""Search: the entries that answer a query, now or as of any commit, best first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UsageError
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH
+from gitmem.index.database import IndexTrouble
+from gitmem.index.dates import mentions
+from gitmem.index.filters import Filters, shared_scopes
+from gitmem.index.find import CANDIDATES, Candidates, find
+from gitmem.index.marking import marked
+from gitmem.index.query import Query, parse
+from gitmem.memory.find.ranking import Ranked, Ranking, Settings
+from gitmem.memory.gate.egress import Outlet
+from gitmem.okf import timestamps
+from gitmem.okf.identity import EntryKey
+from gitmem.safety.fence import sanitize
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.find.index import Index
+
+_SNIPPET = 240
+_LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
+MOST = 1_000
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*?)[ \t#]*$", re.MULTILINE)
+_MARK = re.compile("\x02([^\x03]*)\x03")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to search in. Dates are what people write; an empty field lets all through.
+
+    `scope` is "" for what holds on this machine, "shared", "all", or the name of a machine.
+    """
+
+    type: str = ""
+    session: str = ""
+    agent: str = ""
+    tag: str = ""
+    since: str = ""
+    until: str = ""
+    path: str = ""
+    scope: str = ""
+    removed: bool = False
+    as_of: str = ""
+    without_sessions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry that answers. `also` counts the other places where the same text stands."""
+
+    path: str
+    session: str
+    type: str
+    text: str
+    at: str
+    score: float
+    agent: str
+    machine: str
+    tags: tuple[str, ...]
+    trust: int
+    commit: str
+    key: EntryKey
+    snippet: str
+    """Part of the text, what matched between \\x02 and \\x03."""
+    parts: dict[str, float] = field(default_factory=dict)
+    also: int = 0
+    removed: str = ""
+    """The commit with which it left the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a query."""
+
+    query: Query
+    hits: list[Hit]
+    withheld: int = 0
+    near: tuple[str, ...] = ()
+    """Words that are in the memory and look like those that were asked for, where nothing was found."""
+
+
+class Search:
+    """Searching one bundle. Every question is put to an index that stands for the tip."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def __call__(self, query: str, wanted: Wanted | None = None, *, limit: int = 10) -> Found:
+        """The best entries for a query."""
+        asked = parse(query)
+        index = self._bundle.index.current()
+        try:
+            return self._answer(index, asked, wanted or Wanted(), limit)
+        except IndexTrouble as trouble:  # it came to light only now
+            index = self._bundle.index.trusted(trouble)
+            return self._answer(index, asked, wanted or Wanted(), limit)
+
+    def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
+        if not query:
+            return Found(query, [])
+        limit = max(1, min(limit, MOST))
+        filters = self.filters(index, wanted)
+        found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
+        outlet = Outlet(self._bundle, index)
+        hits: list[Hit] = []
+        for ranked in self.ranking(index, found).entries():
+            if len(hits) == limit:
+                break
+            if outlet.lets_out(ranked.candidate.text, ranked.place):
+                hits.append(self._hit(index, query, ranked))
+        near = () if hits or outlet.withheld else tuple(self._near(index, query))
+        return Found(query, hits, outlet.withheld, near)
+
+    # For those who rank on their own
+
+    def ranking(self, index: Index, found: Candidates) -> Ranking:
+        """The candidates of a query, weighed."""
+        sessions = {place.session for one in found.texts for place in one.places if place.session}
+        paths = {place.path for one in found.texts[:50] for place in one.places if place.space == "concept"}
+        settings = Settings(
+            self._bundle.clock(),
+            self._bundle.config.recency_half_life,
+            mentions(found.query.text, now=self._bundle.clock()),
+        )
+        links = index.links_among(paths) if len(paths) > 1 else ()
+        return Ranking(found, settings, sizes=index.session_sizes(sessions), links=links)
+
+    def filters(self, index: Index, wanted: Wanted) -> Filters:
+        """What people asked for, in the index's terms."""
+        filters = Filters(
+            type=wanted.type,
+            session=wanted.session,
+            agent=wanted.agent,
+            tag=wanted.tag,
+            since=self._moment(wanted.since, start=True),
+            until=self._moment(wanted.until, start=False),
+            path=wanted.path,
+            scopes=self._scopes(wanted.scope),
+            removed=wanted.removed,
+            without_sessions=wanted.without_sessions,
+        )
+        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._looked_at()
+        return self._as_of(index, filters, commit) if commit else filters
+
+    def _looked_at(self) -> Oid:
+        """The commit that a person has checked out, where that is not main: they look at that tree."""
+        refs = self._bundle.repository.refs
+        head = refs.head()
+        if head == BRANCH:
+            return ""
+        commit = refs.read(head) if head.startswith("refs/") else head
+        if not commit or commit == self._bundle.tip:
+            return ""
+        told = f"HEAD is at {commit[:8]} and not on main: searched as of that commit."
+        if told not in self._bundle.warnings:
+            self._bundle.warnings.append(told)
+        return commit
+
+    def _moment(self, text: str, *, start: bool) -> str:
+        return timestamps.stamp(self._bundle.moment(text, start=start)) if text else ""
+
+    def _scopes(self, scope: str) -> tuple[str, ...]:
+        if scope == "all":
+            return ()
+        if scope == "shared":
+            return shared_scopes("")
+        return shared_scopes(scope)[1:] if scope else shared_scopes(self._bundle.config.machine)
+
+    def _as_of(self, index: Index, filters: Filters, commit: Oid) -> Filters:
+        known = index.commit(commit)
+        if known is not None and known.main:
+            return replace(filters, seq=known.seq)
+        if filters.removed:
+            raise UsageError("--removed and --as-of together need a commit that main itself stood at.")
+        listing, base = self._bundle.index.listing(index, commit)
+        return replace(filters, seq=base, listing=listing)
+
+    # What is shown
+
+    def _hit(self, index: Index, query: Query, ranked: Ranked) -> Hit:
+        place, candidate = ranked.place, ranked.candidate
+        gone = index.commit_at(place.to_seq) if place.to_seq else None
+        return Hit(
+            place.path,
+            place.session,
+            place.type,
+            _cut(sanitize(candidate.text)),
+            place.at,
+            round(ranked.score, 4),
+            place.agent,
+            place.machine,
+            place.tags,
+            place.trust,
+            place.commit,
+            EntryKey(place.space, place.key),
+            sanitize(
+                snippet(candidate.marked or marked(index.database, query, candidate.id, candidate.text))
+            ),
+            {name: round(value, 4) for name, value in ranked.parts.items()},
+            len(candidate.places) - 1,
+            gone.oid if gone else "",
+        )
+
+    def _near(self, index: Index, query: Query) -> list[str]:
+        from gitmem.index.suggest import near_words
+
+        return near_words(index.database, [term.text for term in query.terms if term.kind == "word"])
+
+
+def snippet(text: str, *, length: int = _SNIPPET) -> str:
+    """The part of a marked text where most matches stand, on one line."""
+    text = on_one_line(text)
+    if len(text) <= length:
+        return text
+    marks = [match.start() for match in _MARK.finditer(text)]
+    start = max(marks, key=lambda mark: (_within(marks, mark, length), -mark), default=0)
+    start = max(0, start - length // 5)
+    end = min(len(text), start + length)
+    start = max(0, end - length)
+    if start:
+        start = text.find(" ", start, start + 30) + 1 or start
+    if end < len(text):
+        cut = text.rfind(" ", end - 30, end)
+        end = cut if cut > start else end
+    piece = text[start:end]
+    # A mark that the cut opened or closed is mended.
+    if piece.rfind("\x02") > piece.rfind("\x03"):
+        piece += "\x03"
+    if piece.find("\x03") >= 0 and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
+        piece = "\x02" + piece
+    return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
+
+
+def on_one_line(text: str) -> str:
+    """A text without its line breaks; a heading becomes a label."""
+    return " ".join(_HEADING.sub(r"\1:", text).split())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _within(marks: Sequence[int], start: int, length: int) -> int:
+    return sum(1 for mark in marks if start <= mark < start + length)
+
+
+def unmarked(text: str) -> str:
+    """A snippet without its marks."""
+    return text.replace("\x02", "").replace("\x03", "")

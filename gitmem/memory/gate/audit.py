@@ -1,0 +1,111 @@
+"""The scanner over a whole bundle: its tree as it is, or everything its history holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UnknownRevision
+from gitmem.files import read_file, replace_file
+from gitmem.memory.hand_edits import scope_of
+from gitmem.okf import entries as okf
+from gitmem.okf.entries import entry_hash
+from gitmem.safety.verdict import Result, Verdict
+
+if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
+    from gitmem.memory.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """An entry of the tree that the scanner flags: it stays there, and out of prompt and recall."""
+
+    path: str
+    text: str
+    result: Result
+
+    @property
+    def id(self) -> str:
+        """What a person names it by to release it."""
+        return entry_hash(self.text)[:12]
+
+
+def scan_tree(bundle: Bundle, revision: str = "HEAD") -> Iterator[tuple[str, Result]]:
+    """A verdict for every entry of the tree, with where it stands."""
+    tree = bundle.tree(revision)
+    for path, entry in tree.files():
+        yield from _scan_file(bundle, path, tree.read_entry(entry), "")
+
+
+def scan_history(bundle: Bundle) -> Iterator[tuple[str, Result]]:
+    """A verdict for every entry that was ever committed, once for each version of its file."""
+    seen: set[tuple[str, str]] = set()
+    for commit, changes in bundle.history.tree_changes():
+        for change in changes:
+            if change.new is None or (change.path, change.new.oid) in seen:
+                continue
+            seen.add((change.path, change.new.oid))
+            data = bundle.repository.store.blob(change.new.oid)
+            yield from _scan_file(bundle, change.path, data, f" in {commit.oid[:8]}")
+
+
+def _scan_file(bundle: Bundle, path: str, data: bytes, suffix: str) -> Iterator[tuple[str, Result]]:
+    for key, entry in okf.entries_of(path, data).items():
+        name = key.id[:12] if key.space in ("§", "event") else key.id
+        place = f"{path}{f' ({name})' if name else ''}{suffix}"
+        yield place, bundle.gate.judge(entry.text, scope_of(path))
+
+
+# What stands in the tree and is flagged
+
+
+def flagged(bundle: Bundle, directory: str = "") -> Iterator[Flagged]:
+    """The entries below a directory that the scanner flags and nobody here has released."""
+    tree = bundle.tree()
+    for path, _ in tree.files(directory):
+        yield from _flagged_in(bundle, tree, path)
+
+
+def _flagged_in(bundle: Bundle, tree: Tree, path: str) -> list[Flagged]:
+    entries = list(okf.entries_of(path, tree.read(path) or b"").values())
+    results = bundle.gate.judge_all([entry.text for entry in entries], scope_of(path))
+    return [
+        Flagged(path, entry.text, result)
+        for entry, result in zip(entries, results, strict=True)
+        if result.verdict is not Verdict.ALLOW
+    ]
+
+
+def find_flagged(bundle: Bundle, name: str) -> Flagged:
+    """A flagged entry by its id or the beginning of it: of the curated store, or of the rest of the tree."""
+    for directory in ("memories", ""):
+        near = {one.id: one for one in flagged(bundle, directory) if name and one.id.startswith(name)}
+        if len(near) == 1:
+            return next(iter(near.values()))
+        if near:
+            raise UnknownRevision(f"{len(near)} flagged entries begin with {name!r}: give more of the id.")
+    raise UnknownRevision(
+        f"Nothing in quarantine and no flagged entry begins with {name!r}.",
+        hint="List them with `gitmem quarantine list`, and all flagged entries with `gitmem scan`.",
+    )
+
+
+# Which rules the tree was last found clean with
+
+
+def is_scanned(bundle: Bundle) -> bool:
+    """Whether the whole tree was found clean with the very rules that hold here now."""
+    return read_file(_note(bundle)) == bundle.gate.scanner.fingerprint.encode()
+
+
+def note_scanned(bundle: Bundle) -> None:
+    """Remember that the whole tree was found clean with these rules."""
+    data = bundle.gate.scanner.fingerprint.encode()
+    replace_file(_note(bundle), data, scratch=bundle.repository.scratch)
+
+
+def _note(bundle: Bundle) -> str:
+    return os.path.join(bundle.state_dir, "scanned-with")

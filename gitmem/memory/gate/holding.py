@@ -1,0 +1,53 @@
+"""Holding back what came in: entries that the shipped rules block leave the tree, and their text is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.git.message import Message
+from gitmem.memory.gate.retractions import retract
+from gitmem.okf import entries as okf
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.events import EventsFile
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.provenance import Origin
+    from gitmem.memory.sync.inspect import Flagged
+
+
+def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
+    """Retract these entries in a commit of their own; gives the names of their items in quarantine."""
+    if not flagged:
+        return []
+    origin = bundle.origin(source="sync", reason="the scanner blocks it")
+    held: list[str] = []
+
+    def work(edits: Edits) -> Message | None:
+        held[:] = [name for flag in flagged if (name := _hold_one(bundle, edits, flag, origin))]
+        return Message("merge", f"hold back {len(held)} entries", {"Scan": tuple(held)}) if held else None
+
+    bundle.commit(work, purpose="hold", origin=origin)
+    return held
+
+
+def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> str:
+    data = edits.read(flag.path)
+    if data is None or flag.entry.key not in okf.parts_of(flag.path, data):
+        return ""
+    kind = okf.kind_of(flag.path, data)
+    if kind == "curated":
+        file = CuratedFile.salvage(data, flag.path)
+        edits.write(flag.path, file.remove(flag.entry.key.id).render())
+    elif kind == "events":
+        part = EventsFile.parse(data, flag.path).without({flag.entry.key.id})
+        if part.events:
+            edits.write(flag.path, part.render())
+        else:
+            edits.remove(flag.path)
+    else:
+        edits.remove(flag.path)
+    retract(edits, flag.entry, flag.path, state="held", at=bundle.now(), origin=origin)
+    where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
+    return bundle.quarantine.hold(flag.entry.text, flag.result, destination=where, origin=origin)

@@ -1,0 +1,139 @@
+"""Quarantine: what the scanner held back, on a branch of its own that no work tree, index or remote sees."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem import __version__
+from gitmem.errors import BundleBusy, InvalidContent, UnknownRevision
+from gitmem.git.message import Message
+from gitmem.git.objects import Person, render_commit
+from gitmem.git.refs import QUARANTINE
+from gitmem.git.tree import Tree
+from gitmem.memory.provenance import Origin
+from gitmem.okf import layout
+from gitmem.okf.concept import Concept
+from gitmem.okf.entries import entry_hash
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
+
+_TRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One thing held back: its text, why, and where it would have gone."""
+
+    id: str
+    concept: Concept
+
+    @property
+    def text(self) -> str:
+        return self.concept.body
+
+    @property
+    def destination(self) -> dict[str, str]:
+        value = self.concept.meta.get("destination")
+        return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}
+
+    @property
+    def verdict(self) -> str:
+        return str(self.concept.meta.get("verdict", ""))
+
+    @property
+    def findings(self) -> list[dict[str, str]]:
+        value = self.concept.meta.get("findings")
+        return [dict(item) for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+    @property
+    def at(self) -> str:
+        return str(self.concept.meta.get("at", ""))
+
+    @property
+    def origin(self) -> dict[str, str]:
+        value = self.concept.meta.get("origin")
+        return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}
+
+
+class Quarantine:
+    """The quarantine of one bundle, on this machine."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+
+    def all(self) -> list[Held]:
+        """What is held, the oldest first."""
+        tree = self._tree()
+        found = []
+        for name, entry in tree.names().items():
+            with contextlib.suppress(InvalidContent):
+                found.append(Held(name.removesuffix(".md"), Concept.parse(tree.read_entry(entry), name)))
+        return sorted(found, key=lambda held: (held.at, held.id))
+
+    def has(self, name: str) -> bool:
+        """Whether an id that begins so is held."""
+        return bool(name) and any(each.startswith(name) for each in self._tree().names())
+
+    def get(self, name: str) -> Held:
+        """One item by its id or the beginning of it."""
+        near = [held for held in self.all() if held.id.startswith(name)] if name else []
+        if len(near) != 1:
+            raise UnknownRevision(
+                f"{len(near)} items in quarantine begin with {name!r}.",
+                hint="List them with `gitmem quarantine list`.",
+            )
+        return near[0]
+
+    def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
+        """Keep a text back; gives its id. The same text for the same place is kept once."""
+        text = self._bundle.redact(text)
+        where = dict(destination)
+        name = entry_hash(f"{sorted(where.items())}\n{text}")[:12]
+        if f"{name}.md" in self._tree():
+            return name
+        concept = Concept.new(
+            layout.QUARANTINED,
+            text,
+            title=f"Held: {result.rules[0] if result.rules else result.verdict}",
+            verdict=str(result.verdict),
+            findings=[
+                {"rule": finding.rule, "category": finding.category, "reason": finding.reason}
+                for finding in result.findings
+            ],
+            destination=where,
+            origin={key: str(value) for key, value in origin.trailers().items() if value} or None,
+            commit=self._bundle.tip,
+            at=self._bundle.now(),
+            generated={"by": f"gitmem/{__version__}", "at": self._bundle.now()},
+        )
+        self._change(f"{name}.md", concept.render(), f"hold {name}", origin)
+        return name
+
+    def remove(self, name: str, *, why: str) -> Held:
+        """Take an item out of quarantine; its text stays in the quarantine's own history."""
+        held = self.get(name)
+        self._change(f"{held.id}.md", None, f"{why} {held.id}", self._bundle.origin())
+        return held
+
+    def _tree(self) -> Tree:
+        return self._repository.tree(self._repository.refs.read(QUARANTINE))
+
+    def _change(self, path: str, data: bytes | None, what: str, origin: Origin) -> None:
+        moment = int(self._bundle.clock().timestamp())
+        who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
+        with self._bundle.writing("quarantine"):
+            for _ in range(_TRIES):
+                tip = self._repository.refs.read(QUARANTINE)
+                tree, objects = self._repository.tree(tip).apply({path: data})
+                message = Message("quarantine", what, origin.trailers()).render()
+                commit = render_commit(tree.oid, (tip,) if tip else (), who, who, message)
+                self._repository.store.write([*objects, commit])
+                if self._repository.refs.set(QUARANTINE, commit.oid, expected=tip):
+                    return
+        raise BundleBusy("Somebody else keeps changing the quarantine: try again in a moment.")

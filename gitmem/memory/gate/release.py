@@ -1,0 +1,105 @@
+"""Release from quarantine: a person looked, and the text goes where it belonged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import InvalidContent
+from gitmem.git.message import Message
+from gitmem.memory.capture.recorder import find_session
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.quarantine import Held
+from gitmem.memory.gate.retractions import is_retracted, retract
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.okf.events import Event, EventsFile
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.gate.audit import Flagged
+
+
+def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[Held, str]:
+    """Let an item in; gives it and the commit that holds it now (empty where a later commit will)."""
+    held = bundle.quarantine.get(item)
+    kind = held.destination.get("kind", "")
+    origin = bundle.origin(reason=reason, source=f"released by {by}", session=held.origin.get("Session", ""))
+    bundle.gate.release(entry_hash(_judged_text(held)), by)
+
+    def work(edits: Edits) -> Message | None:
+        if kind == "entry":
+            _put_entry(bundle, edits, held, by)
+        elif kind == "event":
+            _put_event(edits, held)
+        elif kind != "file":
+            raise InvalidContent(f"Nothing is known of where {held.id} belongs: copy its text by hand.")
+        return Message("memory", f"release {held.id}")
+
+    published = bundle.commit(work, purpose="release", origin=origin) if kind != "file" else None
+    bundle.quarantine.remove(held.id, why="release")
+    if kind == "file":
+        made = bundle.take_in_edits(strict=False, reason=reason)
+        return held, made[-1].commit.oid if made else ""
+    return held, published.commit.oid if published else ""
+
+
+def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> str:
+    """Show a flagged entry of the tree again on this machine; gives the commit that says who looked, if any."""
+    bundle.gate.release(entry_hash(flagged.text), by)
+
+    def work(edits: Edits) -> Message | None:
+        data = edits.read(flagged.path)
+        if data is None or not flagged.path.startswith("memories/"):
+            return None
+        file = CuratedFile.salvage(data, flagged.path)
+        entry = file.get(entry_hash(flagged.text))
+        if entry is None:
+            return None
+        verified = replace(entry, extra={**entry.extra, "verified": f"human:{by}"})
+        looked = file.with_entries(verified if each == entry else each for each in file.entries)
+        edits.write(flagged.path, looked.render())
+        return Message("memory", f"release {flagged.id}")
+
+    origin = bundle.origin(reason=reason, source=f"released by {by}")
+    published = bundle.commit(work, purpose="release", origin=origin)
+    return published.commit.oid if published else ""
+
+
+def _judged_text(held: Held) -> str:
+    """The text as the gate sees it: an event's fields are judged joined."""
+    return _event(held).entry.text if held.destination.get("kind") == "event" else held.text
+
+
+def _put_entry(bundle: Bundle, edits: Edits, held: Held, by: str) -> None:
+    path = held.destination["path"]
+    file = CuratedFile.salvage(edits.read(path) or b"", path)
+    entry = Entry(section_key(held.text), held.text)
+    if is_retracted(edits, entry.key):
+        retract(edits, entry, path, state="released", at=bundle.now(), origin=bundle.origin(source=by))
+    added = file.add(held.text, file.next_at(bundle.now()), verified=f"human:{by}")
+    edits.write(path, added.render())
+
+
+def _put_event(edits: Edits, held: Held) -> None:
+    """The event takes the place of the stub that was recorded for it."""
+    where = held.destination
+    home = (find_session(edits, where["session"]) or "").removesuffix(".md")
+    for name in edits.names(home) if home else []:
+        path = f"{home}/{name}"
+        data = edits.read(path) if name.endswith(".md") else None
+        if data is None:
+            continue
+        part = EventsFile.parse(data, path)
+        if any(event.id == where["event"] for event in part.events):
+            edits.write(path, part.without({where["event"]}).append([_event(held)]).render())
+            return
+    raise InvalidContent(f"The session {where['session']!r} is gone from the bundle: copy the text by hand.")
+
+
+def _event(held: Held) -> Event:
+    where = held.destination
+    fields = json.loads(held.text)
+    texts = {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {}
+    return Event(where["event"], where["event_kind"], where["at"], texts)

@@ -1,0 +1,167 @@
+"""The gate: every text passes it on the way into the memory and on the way out to an agent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError, InvalidContent
+from gitmem.files import read_file, replace_file
+from gitmem.okf import layout
+from gitmem.okf.identity import entry_hash
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.safety.scanner import Scanner
+    from gitmem.safety.verdict import Result, Scope
+
+_WINDOW = 256 * 1024
+_OVERLAP = 4 * 1024
+
+
+class BlockedContent(InvalidContent):
+    """A text that the scanner blocks; nothing was changed."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"This can not be stored: {result.explain()}.")
+        self.result = result
+
+
+class Gate:
+    """The scanner with this bundle's own rules, and what people here have released."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._path = os.path.join(bundle.state_dir, "releases")
+        self._rules_path = os.path.join(bundle.state_dir, "rules-accepted")
+        self._scanner: Scanner | None = None
+        self._scanner_for: str | None = ""
+
+    @property
+    def is_ready(self) -> bool:
+        return self._scanner is not None
+
+    def use_shipped_rules(self) -> None:
+        """The caller knows that this bundle has no rules of its own, and saves looking for them."""
+        from gitmem.safety.scanner import Scanner
+
+        self._scanner, self._scanner_for = Scanner.shipped(), None
+
+    @property
+    def scanner(self) -> Scanner:
+        """The shipped rules and those that this bundle adds; its own can tighten and never loosen."""
+        if self._scanner is not None and self._scanner_for is None:
+            return self._scanner
+        entry = self._bundle.repository.tree(self._bundle.repository.tip()).entry(layout.CONFIG_SCANNER)
+        key = entry.oid if entry is not None else ""
+        if self._scanner is None or self._scanner_for != key:
+            data = self._bundle.repository.store.blob(key) if key else None
+            self._scanner, self._scanner_for = self._with_rules(data), key
+        return self._scanner
+
+    def _with_rules(self, data: bytes | None) -> Scanner:
+        from gitmem.okf.concept import Concept
+        from gitmem.safety.rules import parse_rules
+        from gitmem.safety.scanner import Scanner
+
+        if data is None:
+            return Scanner.shipped()
+        if not self.rules_are_accepted(data):
+            self._bundle.warnings.append(
+                f"{layout.CONFIG_SCANNER} has rules that nobody accepted on this machine: look at it, then run "
+                "`gitmem scan --accept-rules`."
+            )
+            return Scanner.shipped()
+        try:
+            rules, problems = parse_rules(_toml_of(Concept.parse(data).body), layout.CONFIG_SCANNER)
+        except GitMemError as error:
+            rules, problems = [], [str(error)]
+        self._bundle.warnings += [
+            f"A rule in {layout.CONFIG_SCANNER} is ignored: {problem}" for problem in problems
+        ]
+        return Scanner.shipped().with_rules(rules)
+
+    def rules_are_accepted(self, data: bytes) -> bool:
+        """Whether a person here accepted this bundle's own rules as they are: others may have sent them."""
+        return read_file(self._rules_path) == hashlib.sha256(data).hexdigest().encode()
+
+    def accept_rules(self) -> bool:
+        """A person says that this bundle's rules hold here; False where it has none."""
+        data = self._bundle.read(layout.CONFIG_SCANNER)
+        if data is None:
+            return False
+        digest = hashlib.sha256(data).hexdigest().encode()
+        replace_file(self._rules_path, digest, scratch=self._bundle.repository.scratch, durable=True)
+        self._scanner = None
+        return True
+
+    def judge(self, text: str, scope: Scope) -> Result:
+        """The verdict on a text; what a person released on this machine is let through."""
+        return self._judge(self.scanner, text, scope)
+
+    def judge_all(self, texts: Iterable[str], scope: Scope) -> list[Result]:
+        """The verdicts on many texts; the bundle's own rules are looked for once."""
+        scanner = self.scanner
+        return [self._judge(scanner, text, scope) for text in texts]
+
+    def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
+        from gitmem.safety.verdict import Result, Verdict
+
+        result = _scanned(scanner, text, scope)
+        if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
+            return Result(Verdict.ALLOW, result.findings)
+        return result
+
+    def refuse_blocked(self, text: str, scope: Scope) -> None:
+        """Raise where the scanner blocks a text."""
+        from gitmem.safety.verdict import Verdict
+
+        result = self.judge(text, scope)
+        if result.verdict is Verdict.BLOCK:
+            raise BlockedContent(result)
+
+    def is_released(self, text_hash: str) -> bool:
+        return text_hash in self._releases()
+
+    def release(self, text_hash: str, by: str) -> None:
+        """A person says that this text is fine here. It holds on this machine only."""
+        released = self._releases()
+        released[text_hash] = {"by": by, "at": self._bundle.now()}
+        data = json.dumps(released, indent=1, sort_keys=True).encode()
+        replace_file(self._path, data, scratch=self._bundle.repository.scratch, durable=True)
+
+    def _releases(self) -> dict[str, object]:
+        try:
+            found = json.loads(read_file(self._path) or b"{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def _scanned(scanner: Scanner, text: str, scope: Scope) -> Result:
+    """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
+    from gitmem.safety.verdict import Result
+
+    if len(text) <= _WINDOW:
+        return scanner.scan(text, scope)
+    results = [
+        scanner.scan(text[start : start + _WINDOW], scope)
+        for start in range(0, len(text), _WINDOW - _OVERLAP)
+    ]
+    findings = tuple(finding for result in results for finding in result.findings)
+    return Result(max(result.verdict for result in results), findings)
+
+
+def _toml_of(body: str) -> str:
+    """The rules in the body of config/scanner.md: its fenced TOML blocks, or all of it without any."""
+    blocks: list[str] = []
+    inside = False
+    for line in body.splitlines():
+        if line.strip().startswith("```"):
+            inside = not inside
+        elif inside:
+            blocks.append(line)
+    return "\n".join(blocks) if blocks else body

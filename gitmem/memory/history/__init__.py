@@ -1,0 +1,1 @@
+"""History: log, blame and trace; restore and revert."""

@@ -1,0 +1,288 @@
+"""History in the unit people think in: which entries came, went and changed, when and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError, UnknownRevision
+from gitmem.git import walk as graph
+from gitmem.git.message import kind_of, trailers_of
+from gitmem.git.objects import Commit, Oid
+from gitmem.git.refs import BRANCH
+from gitmem.git.tree import Tree, TreeChange
+
+if TYPE_CHECKING:
+    from gitmem.index.lookup import CommitRow
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.find.index import Index
+    from gitmem.okf.entries import Change
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One commit as people read it."""
+
+    commit: Commit
+    kind: str
+    trailers: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, commit: Commit) -> LogEntry:
+        return cls(commit, kind_of(commit.message), trailers_of(commit.message))
+
+    @property
+    def at(self) -> str:
+        from gitmem.okf.timestamps import stamp
+
+        return stamp(datetime.fromtimestamp(self.commit.committer.time, UTC))
+
+    @property
+    def session(self) -> str:
+        return self.first("Session")
+
+    def first(self, trailer: str) -> str:
+        return self.trailers.get(trailer, ("",))[0]
+
+    def as_json(self) -> dict[str, str | None]:
+        """Who, when and why, with stable keys."""
+        return {
+            "commit": self.commit.oid,
+            "at": self.at,
+            "kind": self.kind,
+            "session": self.session or None,
+            "agent": self.first("Agent") or None,
+            "machine": self.first("Machine") or None,
+            "author": self.commit.author.name,
+            "reason": self.first("Reason") or None,
+            "source": self.first("Source") or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LogFilter:
+    """Which commits to show; an empty field lets all through."""
+
+    kind: str = ""
+    session: str = ""
+    agent: str = ""
+    machine: str = ""
+    path: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def takes(self, entry: LogEntry) -> bool:
+        moment = entry.commit.committer.time
+        return (
+            (not self.kind or entry.kind == self.kind)
+            and (not self.session or self.session in entry.trailers.get("Session", ()))
+            and (not self.agent or self.agent in entry.trailers.get("Agent", ()))
+            and (not self.machine or self.machine in entry.trailers.get("Machine", ()))
+            and (self.since is None or moment >= self.since.timestamp())
+            and (self.until is None or moment <= self.until.timestamp())
+        )
+
+
+class History:
+    """The history of one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+
+    def log(self, wanted: LogFilter | None = None, *, start: str = "HEAD") -> Iterator[LogEntry]:
+        """Commits, newest first."""
+        wanted = wanted or LogFilter()
+        for commit in self._candidates(wanted, start):
+            entry = LogEntry.of(commit)
+            if wanted.takes(entry):
+                yield entry
+
+    def _candidates(self, wanted: LogFilter, start: str) -> Iterable[Commit]:
+        """Commits among which those that are wanted will be: by the index where it helps, else all."""
+        tip = self._bundle.resolve(start)
+        if wanted.path:
+            return self._touching(wanted.path, tip)
+        for trailer, value in (
+            ("Session", wanted.session),
+            ("Machine", wanted.machine),
+            ("Agent", wanted.agent),
+        ):
+            if value and tip == self._bundle.tip:
+                known = self._from_index(lambda index, t=trailer, v=value: index.commits_with(t, v))  # type: ignore[misc]
+                return graph.walk(self._repository, tip) if known is None else known
+        return graph.walk(self._repository, tip)
+
+    def touching(self, path: str, *, start: str = "HEAD") -> Iterator[LogEntry]:
+        """Commits that changed a file, newest first, also those that came by a merge."""
+        return (LogEntry.of(commit) for commit in self._touching(path, self._bundle.resolve(start)))
+
+    def _touching(self, path: str, tip: Oid) -> Iterable[Commit]:
+        known = (
+            self._from_index(lambda index: index.commits_touching(path)) if tip == self._bundle.tip else None
+        )
+        if known is not None:
+            return known
+        walked = graph.walk(self._repository, tip)
+        return (commit for commit in walked if graph.touches(self._repository, commit, path))
+
+    def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
+        """What the index knows of commits; None where it can not be asked, for history needs no index."""
+        try:
+            return [self._repository.store.commit(row.oid) for row in ask(self._bundle.index.current())]
+        except GitMemError:
+            return None
+
+    def versions(self, path: str) -> Iterator[bytes | None]:
+        """What a file was after each commit that changed it, newest first; None where it was gone."""
+        for entry in self.touching(path):
+            yield self._repository.tree(entry.commit.oid).read(path)
+
+    def tree_changes(self) -> Iterator[tuple[Commit, list[TreeChange]]]:
+        """Every commit on the line of `main` with the files it changed, oldest first."""
+        old = self._repository.tree(None)
+        for commit in reversed(list(graph.first_parents(self._repository, self._bundle.tip))):
+            new = Tree(self._repository.store, commit.tree)
+            yield commit, list(old.changes(new))
+            old = new
+
+    def entry(self, revision: str) -> LogEntry:
+        return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))
+
+    def between(self, old: Oid | None, new: Oid | None, path: str = "") -> list[Change]:
+        """What differs in `new`, entry by entry; None stands for the empty tree."""
+        return self.between_trees(self._repository.tree(old), self._repository.tree(new), path)
+
+    def before(self, commit: Commit) -> Oid | None:
+        """Where `main` stood before a commit; of a merge's parents, the one that was here."""
+        if len(commit.parents) > 1:
+            for old, new, _ in self._repository.refs.moves(BRANCH):
+                if new == commit.oid and old in commit.parents:
+                    return old
+        return commit.parents[0] if commit.parents else None
+
+    def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files that a commit changed, as they were before and after it."""
+        old = self._repository.tree(self.before(commit))
+        return _sides(old, Tree(self._repository.store, commit.tree))
+
+    def between_trees(self, old: Tree, new: Tree, path: str = "") -> list[Change]:
+        return _compare(*_sides(old, new, path))
+
+    def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
+        """What one commit did, against its first parent."""
+        return self.between(self.before(commit), commit.oid, path)
+
+    def mentions(self, commit: Commit, text: str) -> bool:
+        """Whether a commit brought or took an entry with this text."""
+        before, after = self.sides(commit)
+        needle = text.encode()
+        if not any(needle in data for data in (*before.values(), *after.values())):
+            return False
+        return any(
+            text in entry.text
+            for change in _compare(before, after)
+            for entry in (change.old, change.new)
+            if entry is not None
+        )
+
+    def of_session(self, session: str, path: str = "") -> list[Change]:
+        """What one session did in all its commits, whatever others did in between."""
+        commits = [entry.commit for entry in self.log(LogFilter(session=session))]
+        if not commits:
+            raise UnknownRevision(
+                f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."
+            )
+        from gitmem.okf.folding import fold
+
+        return fold(
+            change
+            for first, last in _runs(list(reversed(commits)))
+            for change in self.between(self.before(first), last.oid, path)
+        )
+
+    def of_work_tree(self, path: str = "") -> list[Change]:
+        """What a person changed since the tip and nobody has committed."""
+        before, after = self._work_tree_sides(path)
+        return _compare(before, after)
+
+    def unified(self, old: Oid | None, new: Oid | None, path: str = "") -> Iterator[str]:
+        """The difference as lines of a unified diff."""
+        left, right = self._repository.tree(old), self._repository.tree(new)
+        for change in left.changes(right, path):
+            yield from unified_lines(
+                change.path,
+                left.read_entry(change.old) if change.old else None,
+                right.read_entry(change.new) if change.new else None,
+            )
+
+    def unified_work_tree(self, path: str = "") -> Iterator[str]:
+        before, after = self._work_tree_sides(path)
+        for name in sorted(before.keys() | after.keys()):
+            yield from unified_lines(name, before.get(name), after.get(name))
+
+    def _work_tree_sides(self, path: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        tree = self._bundle.tree()
+        before: dict[str, bytes] = {}
+        after: dict[str, bytes] = {}
+        for edit in self._bundle.hand_edits():
+            if path and edit.path != path and not edit.path.startswith(path.rstrip("/") + "/"):
+                continue
+            old = tree.read(edit.path)
+            if old is not None:
+                before[edit.path] = old
+            if edit.data is not None:
+                after[edit.path] = edit.data
+            else:
+                after.pop(edit.path, None)
+        return before, after
+
+
+def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
+    from gitmem.okf.entries import compare  # brings YAML, which `log` does without
+
+    return compare(before, after)
+
+
+def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
+    """First and last of each run of commits that follow one another, oldest first.
+
+    A run is compared as a whole: what happens inside it and is undone there need not be read.
+    """
+    first = last = None
+    for commit in commits:
+        if last is not None and commit.parents == (last.oid,):
+            last = commit
+            continue
+        if first is not None and last is not None:
+            yield first, last
+        first = last = commit
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _sides(old: Tree, new: Tree, path: str = "") -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The files that differ between two trees, on both sides."""
+    before: dict[str, bytes] = {}
+    after: dict[str, bytes] = {}
+    for change in old.changes(new, path):
+        if change.old is not None:
+            before[change.path] = old.read_entry(change.old)
+        if change.new is not None:
+            after[change.path] = new.read_entry(change.new)
+    return before, after
+
+
+def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
+    """One file's difference as lines of a unified diff."""
+    import difflib
+
+    before, after = (
+        [] if side is None else side.decode("utf-8", "replace").splitlines(keepends=True)
+        for side in (old, new)
+    )
+    names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
+    for line in difflib.unified_diff(before, after, *names):
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

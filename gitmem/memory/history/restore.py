@@ -1,0 +1,138 @@
+"""Restore: the tree of an earlier moment becomes a new commit on top; nothing is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UnknownRevision
+from gitmem.git.message import Message
+from gitmem.git.tree import Tree
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.retractions import Files, is_retracted
+from gitmem.memory.provenance import Origin
+from gitmem.okf import entries as okf
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Change, EntryKey
+from gitmem.okf.events import EventsFile
+
+if TYPE_CHECKING:
+    from gitmem.git.objects import Oid
+    from gitmem.git.transaction import Published
+    from gitmem.memory.bundle import Bundle
+
+# What was taken out stays out, and what was erased stays erased, wherever one goes back to.
+_KEPT = ("retractions/", layout.CONFIG_ERASED)
+
+
+@dataclass(slots=True)
+class Restored:
+    """What a restore did, or would do."""
+
+    target: Oid
+    tell: Callable[[], list[Change]] = field(default=list, repr=False)
+    withheld: int = 0
+    """Entries that were retracted since and stay out."""
+    published: Published | None = None
+
+    @property
+    def changes(self) -> list[Change]:
+        """What differs afterwards, in entries; read only when asked for, because it means reading files."""
+        return self.tell()
+
+
+def restore(
+    bundle: Bundle,
+    revision: str,
+    *,
+    paths: Sequence[str] = (),
+    keep_sessions: bool = False,
+    dry_run: bool = False,
+    origin: Origin,
+) -> Restored:
+    """Put the memory back to a revision, whole or below some paths, as one commit on top.
+
+    What waits in the buffers of this process is flushed first: it happened before the restore.
+    """
+    target = bundle.resolve(revision)
+    if not dry_run:
+        bundle.flush_buffers()
+    wanted = bundle.repository.tree(target)
+    for path in paths:
+        if path not in wanted and path not in bundle.tree():
+            raise UnknownRevision(f"Neither {revision} nor the present has anything at {path!r}.")
+    done = Restored(target)
+    whole = not paths and not keep_sessions
+
+    def work(edits: Edits) -> Message | None:
+        done.withheld = 0
+        has_retractions = bool(edits.names("retractions"))
+        for change in edits.tip.changes(wanted):
+            path = change.path
+            if path.startswith(_KEPT) or not _is_within(path, paths):
+                continue
+            if keep_sessions and layout.is_session(path):
+                continue
+            if change.new is None:
+                edits.remove(path)
+            elif has_retractions:
+                done.withheld += _put_unretracted(edits, path, wanted)
+            else:
+                edits.put(path, change.new)
+        if whole and not has_retractions:
+            edits.keep_pages()  # those of the revision, to the byte
+        if not edits.differs():
+            return None
+        done.tell = edits.changes
+        return Message("restore", f"to {revision} ({target[:12]})")
+
+    if dry_run:
+        work(Edits(bundle.tree()))
+    else:
+        done.published = bundle.commit(work, purpose="restore", origin=origin)
+    return done
+
+
+def _is_within(path: str, paths: Sequence[str]) -> bool:
+    return not paths or any(path == one or path.startswith(one.rstrip("/") + "/") for one in paths)
+
+
+def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
+    """A file of the revision without what was retracted since; gives how many entries stay out."""
+    data = wanted.read(path) or b""
+    if is_retracted(edits, EntryKey("body", ""), path, okf.body_of(path, data)):
+        return 1  # that wording was taken back: the present one stays
+    kept, withheld = without_retracted(edits, path, data)
+    if kept is None:
+        if path in edits:
+            edits.remove(path)
+    elif kept == data:
+        entry = wanted.entry(path)
+        assert entry is not None
+        edits.put(path, entry)
+    else:
+        edits.write(path, kept)
+    return withheld
+
+
+def without_retracted(files: Files, path: str, data: bytes) -> tuple[bytes | None, int]:
+    """A file without the entries that are retracted, None where nothing is left; and how many went."""
+    kind = okf.kind_of(path, data)
+    if kind == "curated":
+        file = CuratedFile.parse(data, path)
+        gone = [entry for entry in file.entries if is_retracted(files, entry.key)]
+        for entry in gone:
+            file = file.remove(entry.key.id)
+        return (file.render() if gone else data), len(gone)
+    if kind == "events":
+        part = EventsFile.parse(data, path)
+        out = {event.id for event in part.events if is_retracted(files, event.key)}
+        left = part.without(out)
+        return (left.render() if left.events or not out else None), len(out)
+    if kind in ("concept", "blob"):
+        whole = okf.whole_of(path, data)
+        if is_retracted(files, whole.key, path, okf.body_of(path, data)):
+            return None, 1
+    return data, 0

@@ -1,0 +1,254 @@
+"""Trace: where a text came from, and everything it may have touched while it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError, UnknownRevision, UsageError
+from gitmem.memory.capture.sessions import SessionState
+from gitmem.memory.find.recall_log import RecallLog
+from gitmem.memory.history.log import LogEntry
+from gitmem.okf import entries as okf
+from gitmem.okf.entries import EntryKey
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+@dataclass(slots=True)
+class Life:
+    """One stretch in which an entry stood in a file."""
+
+    path: str
+    key: EntryKey
+    text: str
+    came: LogEntry
+    left: LogEntry | None = None
+
+
+@dataclass(slots=True)
+class Exposed:
+    """A session that the text reached, by its prompt or by a recall, and what that session wrote."""
+
+    session: str
+    in_prompt: bool
+    certain: bool
+    """The prompt block it used is on record; else it only began while the text was there."""
+    recalled_for: list[str] = field(default_factory=list)
+    """The questions that brought it up, as far as the recall log has them."""
+    wrote: list[str] = field(default_factory=list)
+
+    @property
+    def how(self) -> str:
+        ways = ["" if self.certain else "began while it was there"] if self.in_prompt else ["by recall only"]
+        return "".join(f" ({way})" for way in ways if way)
+
+
+@dataclass(slots=True)
+class Traced:
+    """The lives of all entries that held a text, and their blast radius."""
+
+    text: str
+    lives: list[Life]
+    exposed: list[Exposed]
+
+    @property
+    def command(self) -> str:
+        """The command that takes it back."""
+        sessions = list(dict.fromkeys(life.came.session for life in self.lives if life.came.session))
+        if len(sessions) == 1 and all(life.came.session for life in self.lives):
+            return f"gitmem revert --session {sessions[0]}"
+        commits = dict.fromkeys(life.came.commit.oid[:12] for life in self.lives)
+        return f"gitmem revert {' '.join(commits)}"
+
+    def lines(self) -> Iterator[str]:
+        for life in self.lives:
+            yield f"{life.path}: {_short(life.text)}"
+            yield f"  came  {_told(life.came)}"
+            if life.left is not None:
+                yield f"  left  {_told(life.left)}"
+        if self.exposed:
+            yield ""
+            yield "Sessions that it reached:"
+            for one in self.exposed:
+                yield f"  {one.session}{one.how}"
+                for question in one.recalled_for:
+                    yield f"    recalled for: {_short(question)}"
+                for sentence in one.wrote:
+                    yield f"    {sentence}"
+        yield ""
+        yield f"To take it back: {self.command}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "entries": [
+                {
+                    "path": life.path,
+                    "space": life.key.space,
+                    "id": life.key.id,
+                    "text": life.text,
+                    "came": life.came.as_json(),
+                    "left": life.left.as_json() if life.left else None,
+                }
+                for life in self.lives
+            ],
+            "sessions": [
+                {
+                    "session": one.session,
+                    "in_prompt": one.in_prompt,
+                    "certain": one.certain,
+                    "recalled_for": one.recalled_for,
+                    "wrote": one.wrote,
+                }
+                for one in self.exposed
+            ],
+            "command": self.command,
+        }
+
+
+def trace(bundle: Bundle, text: str) -> Traced:
+    """The whole life of a text, and the sessions it may have reached."""
+    if not text.strip():
+        raise UsageError("Give the text to trace, or a part of it.")
+    lives = _lives(bundle, text)
+    if not lives:
+        raise UnknownRevision(f"No entry in the whole history contains {_short(text)!r}.")
+    return Traced(text, lives, _exposed(bundle, lives))
+
+
+def _lives(bundle: Bundle, text: str) -> list[Life]:
+    """Oldest first: each entry with the text, from the commit it came with to the one it left with."""
+    try:
+        return _by_spans(bundle, text)
+    except GitMemError:  # the index is only a view: without one the history itself is read
+        return _by_reading(bundle, text)
+
+
+def _by_spans(bundle: Bundle, text: str) -> list[Life]:
+    index = bundle.index.current()
+    store = bundle.repository.store
+    lives = []
+    for span in index.spans_containing(text):
+        left = index.commit_at(span.to_seq) if span.to_seq is not None else None
+        lives.append(
+            Life(
+                span.path,
+                EntryKey(span.space, span.key),
+                span.text,
+                LogEntry.of(store.commit(span.commit)),
+                LogEntry.of(store.commit(left.oid)) if left is not None else None,
+            )
+        )
+    return lives
+
+
+def _by_reading(bundle: Bundle, text: str) -> list[Life]:
+    needle = text.casefold()
+    open_lives: dict[tuple[str, EntryKey], Life] = {}
+    told: list[Life] = []
+    for commit, changes in bundle.history.tree_changes():
+        for change in changes:
+            before = bundle.repository.store.blob(change.old.oid) if change.old else b""
+            after = bundle.repository.store.blob(change.new.oid) if change.new else b""
+            if not _mentions(before, needle) and not _mentions(after, needle):
+                continue
+            now = _holding(change.path, after, needle)
+            for place in [place for place in open_lives if place[0] == change.path and place[1] not in now]:
+                open_lives.pop(place).left = LogEntry.of(commit)
+            for key, found in now.items():
+                if (change.path, key) not in open_lives:
+                    life = Life(change.path, key, found, LogEntry.of(commit))
+                    open_lives[change.path, key] = life
+                    told.append(life)
+    return told
+
+
+def _mentions(data: bytes, needle: str) -> bool:
+    return needle in data.decode("utf-8", "replace").casefold()
+
+
+def _holding(path: str, data: bytes, needle: str) -> dict[EntryKey, str]:
+    if not data:
+        return {}
+    entries = okf.entries_of(path, data)
+    return {key: entry.text for key, entry in entries.items() if needle in entry.text.casefold()}
+
+
+def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
+    """Sessions that the text reached, oldest first; by the block on record, else by when they began."""
+    in_prompt = [life for life in lives if life.path.startswith("memories/")]
+    recalled = _recalled(bundle, lives)
+    found = []
+    for state in reversed(bundle.sessions.all()):
+        blocks = _blocks(state)
+        if blocks:
+            exposed = any(_stood_at(bundle, life, commit) for life in in_prompt for commit in blocks)
+        else:
+            started = state.get("started")
+            exposed = any(
+                life.came.at <= started and (life.left is None or started < life.left.at)
+                for life in in_prompt
+            )
+        questions = recalled.get(state.id, [])
+        if exposed or questions:
+            found.append(
+                Exposed(state.id, exposed, exposed and bool(blocks), questions, _wrote(bundle, state.id))
+            )
+    return found
+
+
+def _recalled(bundle: Bundle, lives: list[Life]) -> dict[str, list[str]]:
+    """The questions for which each session was shown the text."""
+    entries = {life.key for life in lives if life.key.space in ("§", "event")}
+    files = {life.path for life in lives if life.key.space not in ("§", "event")}
+    found: dict[str, list[str]] = {}
+    for one in RecallLog(bundle).read():
+        if any(key in entries or path in files for path, key in one.shown):
+            questions = found.setdefault(one.session, [])
+            if one.question not in questions:
+                questions.append(one.question)
+    return found
+
+
+def _blocks(state: SessionState) -> list[str]:
+    listed = state.concept.meta.get("prompt_blocks")
+    if not isinstance(listed, list):
+        return []
+    return [str(item["commit"]) for item in listed if isinstance(item, Mapping) and "commit" in item]
+
+
+def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
+    data = bundle.read(life.path, commit)
+    return data is not None and life.text in data.decode("utf-8", "replace")
+
+
+def _wrote(bundle: Bundle, session: str) -> list[str]:
+    try:
+        changes = bundle.history.of_session(session)
+    except UnknownRevision:
+        return []
+    return [
+        f"{change.op} in {change.path}: {_short((change.new or change.old).text)}"  # type: ignore[union-attr]
+        for change in changes
+        if not change.path.startswith("sessions/")
+    ]
+
+
+def _told(entry: LogEntry) -> str:
+    parts = [entry.at[:16].replace("T", " "), entry.commit.oid[:8], entry.commit.subject]
+    for word, value in (
+        ("session", entry.session),
+        ("machine", entry.first("Machine")),
+        ("source", entry.first("Source")),
+    ):
+        if value:
+            parts.append(f"{word} {value}")
+    return "  ".join(parts)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"

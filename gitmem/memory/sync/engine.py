@@ -1,0 +1,407 @@
+"""Sync: fetch, check, merge, push, again while someone else pushed first; never half done."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.repository import Repository
+from gitmem.git.transport import (
+    Fetched,
+    RemoteError,
+    Transport,
+    Update,
+    choose,
+    is_travelling,
+    remote_ref,
+    take_over,
+    throw_away,
+)
+from gitmem.memory.gate.trust import note_pulled
+from gitmem.memory.sync.remote_state import SyncState
+from gitmem.okf import paths
+
+# Most syncs find nothing new: what only others need is imported where it is used.
+
+if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
+    from gitmem.memory.bundle import Bundle
+    from gitmem.okf.entries import Change
+
+_TRIES = 8
+
+
+def _silent(_stage: str) -> None:
+    return
+
+
+class RewrittenRemote(GitMemError):
+    """The remote's history is not a continuation of what we saw there."""
+
+
+@dataclass(slots=True)
+class Synced:
+    """What one sync did."""
+
+    remote: str
+    came: list[Change] = field(default_factory=list)
+    """What this agent believes now that it did not before, and the other way round."""
+    sent: int = 0
+    received: int = 0
+    held: list[str] = field(default_factory=list)
+    snapshots: list[str] = field(default_factory=list)
+    there: dict[str, Oid] = field(default_factory=dict)
+    """The named snapshots that the remote has now."""
+    main: Oid | None = None
+    """Where its `main` stands now."""
+    checked: int = 0
+    tip: Oid = ""
+    dry_run: bool = False
+
+
+class Sync:
+    """Syncing one bundle with its remotes."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        environment: Mapping[str, str],
+        *,
+        timeout: float = 120.0,
+        prefer: str = "",
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+        self._remotes = Remotes(self._repository)
+        self._state = SyncState(bundle)
+        self._tell = progress or _silent
+        self._transport: Transport = choose(environment, timeout=timeout, prefer=prefer)
+
+    # One round after the other
+
+    def run(self, name: str = "", *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
+        """Bring a remote and this bundle together. The state is as before or as after, never between."""
+        remote = self._remote(name)
+        if remote.pushes and not remote.consent and not dry_run:
+            raise UsageError(
+                f"Nobody has agreed yet to send this memory to {remote.name}: run "
+                f"`gitmem remote add {remote.name} URL` again and answer, or give --yes."
+            )
+        try:
+            synced = self._rounds(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        except GitMemError as error:
+            if not dry_run:
+                self._state.failed(remote.name, str(error))
+            raise
+        if not dry_run:
+            self._state.succeeded(remote.name, synced.there)
+            if not self._bundle.warnings:
+                refs = {SNAPSHOTS + tag: oid for tag, oid in synced.there.items()}
+                refs |= {BRANCH: synced.main} if synced.main else {}
+                self._state.mark(remote, refs, is_default=self._default() == remote.name)
+        return synced
+
+    def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
+        """Take in a git bundle file, with the same checks as from a remote."""
+        from gitmem.memory.sync.bundle_file import fetch_file
+
+        done = Synced(path, dry_run=dry_run)
+        with throw_away(self._repository, [self._bundle.tip]) as room_dir:
+            fetched = fetch_file(room_dir, path)
+            if fetched.main is None:
+                raise InvalidContent(f"{path} holds no memory: it has no branch main.")
+            with room_dir.opened() as room:
+                self._take(room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        done.tip = self._bundle.tip
+        return done
+
+    def _rounds(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
+        done = Synced(remote.name, dry_run=dry_run)
+        for attempt in range(_TRIES):
+            fetched = self._pull(remote, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
+            done.tip = self._bundle.tip
+            done.main = fetched.main
+            done.there = dict(fetched.snapshots)
+            if dry_run or not remote.pushes or self._push(remote, fetched, done):
+                return done
+            time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
+        raise RemoteError(f"Other machines keep pushing to {remote.name}: try again in a moment.")
+
+    # Pull
+
+    def _pull(self, remote: Remote, done: Synced, *, dry_run: bool, allow_unrelated: bool) -> Fetched:
+        repository = self._repository
+        last = repository.refs.read(remote_ref(remote.name))
+        haves = [oid for oid in (repository.tip(), last) if oid]
+        with throw_away(repository, haves) as room_dir:
+            self._tell(f"asking {remote.name}")
+            fetched = self._transport.fetch(room_dir, remote.url)
+            with room_dir.opened() as room:
+                if dry_run and remote.pushes:
+                    done.sent = len(only_in(room, self._bundle.tip, fetched.main))
+                if not remote.pulls:
+                    self._refuse_foreign(remote, room, fetched.main)
+                    return fetched
+                self._refuse_rewritten(remote, room, last, fetched.main)
+                if fetched.main is not None and not self._knows(fetched):
+                    self._take(
+                        room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated
+                    )
+        if not dry_run and fetched.main is not None and fetched.main != last:
+            repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
+        return fetched
+
+    def _knows(self, fetched: Fetched) -> bool:
+        """Whether the remote has nothing that we lack."""
+        refs = self._repository.refs
+        return fetched.main == self._bundle.tip and all(
+            refs.read(SNAPSHOTS + name) == oid for name, oid in fetched.snapshots.items()
+        )
+
+    def _take(
+        self,
+        room: Repository,
+        room_dir: Any,
+        fetched: Fetched,
+        done: Synced,
+        *,
+        dry_run: bool,
+        allow_unrelated: bool,
+    ) -> None:
+        from gitmem.memory.gate.holding import hold_back
+        from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
+        from gitmem.memory.sync.joining import join
+        from gitmem.memory.sync.merge import merge_commits
+
+        main = fetched.main
+        assert main is not None
+        tip = self._bundle.tip
+        fresh = only_in(room, main, tip) if main != tip else []
+        if fresh:
+            self._tell(f"checking {len(fresh):,} commits")
+        checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
+        new_snapshots = {
+            name: oid
+            for name, oid in fetched.snapshots.items()
+            if self._repository.refs.read(SNAPSHOTS + name) != oid
+        }
+        check_snapshots(room, main, new_snapshots)
+        self._bundle.warnings += [
+            f"{path}, which comes from {done.remote}, seems to hold a secret ({kind})."
+            for path, kind in checked.secrets
+        ]
+        done.checked += checked.entries
+        done.received += checked.commits
+        if dry_run:
+            if fresh:
+                edits = merge_commits(room, tip, main, allow_unrelated=allow_unrelated)
+                edits.finished()
+                done.came = edits.changes()
+            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
+            return
+        if fresh:
+            note_pulled(self._repository, main, tip)  # before any of it can be read
+        take_over(room_dir, self._repository)
+        self._repository.store.close()
+        self._repository.store.remember_commits_of(room.store)
+        if fresh:
+            self._tell("merging")
+            before = self._repository.tree(tip)
+            join(self._bundle, main, allow_unrelated=allow_unrelated)
+            self._keep_what_was_taken(before)
+            done.held = hold_back(self._bundle, checked.flagged)
+            done.came += self._bundle.history.between_trees(before, self._bundle.tree())
+        self._take_snapshots(new_snapshots, done)
+
+    def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
+        """What a backup holds and we do not have is never pushed over."""
+        if main is None or is_ancestor(room, main, self._bundle.tip):
+            return
+        raise RewrittenRemote(
+            f"The remote {remote.name} holds commits that this memory does not have, and it is push-only. Nothing "
+            f"was sent. To take them in, run `gitmem remote add {remote.name} URL` without --push-only and "
+            "`gitmem sync`; else choose an empty repository for the backup."
+        )
+
+    def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
+        """A remote that was emptied or rewritten never deletes local memory."""
+        if last is None or main == last or (main is not None and is_ancestor(room, last, main)):
+            return
+        what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
+        raise RewrittenRemote(
+            f"The remote {remote.name} {what}. Nothing was changed here. To put this memory there again run "
+            f"`gitmem remote forget {remote.name}` and `gitmem sync {remote.name}`; to leave it alone run "
+            f"`gitmem remote remove {remote.name}`."
+        )
+
+    # After the merge
+
+    def _keep_what_was_taken(self, before: Tree) -> None:
+        """Entries that another machine retracted keep their text in this machine's quarantine."""
+        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.okf import entries as okf
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        after = self._bundle.tree()
+        for change in before.changes(after):
+            if (
+                change.old is None
+                or not change.path.endswith(".md")
+                or change.path.startswith("retractions/")
+            ):
+                continue
+            left = okf.entries_of(change.path, after.read_entry(change.new)) if change.new else {}
+            for key, entry in okf.entries_of(change.path, before.read_entry(change.old)).items():
+                if key.space == "§" and key not in left and is_retracted(after, key):
+                    finding = Finding(
+                        "retracted", "retraction", "was taken back on another machine", (0, 0), Verdict.HOLD
+                    )
+                    self._bundle.quarantine.hold(
+                        entry.text,
+                        Result(Verdict.HOLD, (finding,)),
+                        destination={"kind": "entry", "path": change.path},
+                        origin=self._bundle.origin(source="sync"),
+                    )
+
+    def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
+        """Named snapshots are add-only; the same name from two machines is kept under two names."""
+        seen = self._seen_snapshots(done.remote)
+        for name, oid in sorted(theirs.items()):
+            ours = self._repository.refs.read(SNAPSHOTS + name)
+            known = seen.get(name)
+            if ours is None:
+                # One that was deleted here does not come back by itself.
+                if known != oid and self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
+                    done.snapshots.append(name)
+            elif known is not None and known != oid:
+                self._bundle.warnings.append(
+                    f"The snapshot {name!r} was moved on {done.remote}: yours stays as it is. If it was "
+                    f"meant, take that one with `gitmem snapshot delete {name}` and `gitmem sync`."
+                )
+            elif self._part_names(name, ours, oid):
+                done.snapshots.append(name)
+
+    def _part_names(self, name: str, ours: Oid, theirs: Oid) -> bool:
+        """Two machines chose one name: theirs, which others know, keeps it; ours gets the machine's."""
+        _, tag = self._repository.store.peel(ours)
+        machine = tag.tagger.email.rpartition("@")[2] if tag else self._bundle.config.machine
+        other = f"{name}@{paths.safe_name(machine or 'here')}"
+        number = 1
+        while self._repository.refs.read(SNAPSHOTS + other) not in (None, ours):
+            number += 1
+            other = f"{name}@{paths.safe_name(machine or 'here')}-{number}"
+        if self._repository.refs.read(SNAPSHOTS + other) is None:
+            self._repository.refs.set(SNAPSHOTS + other, ours, expected=None)
+        if not self._repository.refs.set(SNAPSHOTS + name, theirs, expected=ours):
+            return False
+        self._bundle.warnings.append(
+            f"Another machine has a snapshot {name!r} too: yours is called {other!r} from now on."
+        )
+        return True
+
+    def _seen_snapshots(self, remote: str) -> dict[str, Oid]:
+        """The named snapshots that a remote had when it was last seen."""
+        found = self.state(remote).get("snapshots")
+        return found if isinstance(found, dict) else {}
+
+    def delete_snapshot(self, name: str, remote: str = "") -> bool:
+        """Delete a snapshot's name on a remote; False where it has none. The history it named stays."""
+        where = self._remote(remote)
+        with throw_away(self._repository, [self._bundle.tip]) as room:
+            there = self._transport.fetch(room, where.url).snapshots
+        ref = SNAPSHOTS + name
+        if name not in there:
+            return False
+        if self._transport.push(self._repository.git_dir, where.url, [Update(ref, None, there[name])]):
+            raise RemoteError(f"Somebody changed the snapshot {name!r} on {where.name} meanwhile: try again.")
+        return True
+
+    # Push
+
+    def _push(self, remote: Remote, fetched: Fetched, done: Synced) -> bool:
+        """Send what is new; False where someone else was faster."""
+        tip = self._bundle.tip
+        updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []
+        seen = self._seen_snapshots(remote.name)
+        for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
+            name = ref.removeprefix(SNAPSHOTS)
+            # One that was there and is gone was deleted there on purpose.
+            if is_travelling(ref) and name not in fetched.snapshots and seen.get(name) != oid:
+                updates.append(Update(ref, oid, None))
+        if not updates:
+            return True
+        fresh = only_in(self._repository, tip, fetched.main)
+        self._refuse_secrets(remote, fresh)
+        self._tell(f"sending {len(fresh):,} commits to {remote.name}")
+        if self._transport.push(self._repository.git_dir, remote.url, updates):
+            return False
+        done.sent += len(fresh)
+        done.main = tip
+        done.there |= {
+            update.ref.removeprefix(SNAPSHOTS): update.new
+            for update in updates
+            if update.new and update.ref != BRANCH
+        }
+        self._repository.refs.set(
+            remote_ref(remote.name), tip, expected=self._repository.refs.read(remote_ref(remote.name))
+        )
+        return True
+
+    def _refuse_secrets(self, remote: Remote, commits: list[Oid]) -> None:
+        """No commit that was made here leaves with a secret in it, also one that a later commit took out.
+
+        What came from another remote only warns: one foreign key would block every remote.
+        """
+        from gitmem.memory.sync.outgoing import secrets_in
+
+        elsewhere: set[Oid] | None = None
+        for oid, path, kind in secrets_in(self._repository, commits):
+            if elsewhere is None:
+                elsewhere = self._made_elsewhere(remote, commits)
+            if oid not in elsewhere:
+                raise InvalidContent(
+                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
+                    "It must leave the history first, or this memory stays on this machine."
+                )
+            self._bundle.warnings.append(
+                f"{path} in commit {oid[:8]}, made elsewhere, seems to hold a secret ({kind})."
+            )
+
+    def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
+        """Of these commits those that another remote has too."""
+        made_here = set(commits)
+        for ref, oid in self._repository.refs.under("refs/remotes/").items():
+            if ref != remote_ref(remote.name):
+                made_here &= set(only_in(self._repository, self._bundle.tip, oid))
+        return set(commits) - made_here
+
+    # State
+
+    def _remote(self, name: str) -> Remote:
+        return self._remotes.get(name or self._default())
+
+    def _default(self) -> str:
+        """The remote that is meant where none is named."""
+        remotes = self._remotes.all()
+        return remotes[0].name if len(remotes) == 1 else "origin"
+
+    def forget(self, name: str) -> None:
+        """Forget what was seen of a remote: where it stood, and which snapshots it had."""
+        refs = self._repository.refs
+        seen = refs.read(remote_ref(name))
+        if seen is not None:
+            refs.delete(remote_ref(name), expected=seen)
+        self._state.forget(name)
+
+    def state(self, name: str) -> dict[str, Any]:
+        """How the last sync with a remote ended, and what was seen there."""
+        return self._state.of(name)

@@ -1,0 +1,130 @@
+"""What comes from a remote is looked at before any of it enters: objects, paths, sizes, OKF, content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitmem.errors import GitMemError
+from gitmem.git.ancestry import is_ancestor
+from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees, RefusedFetch
+from gitmem.git.objects import Oid, TreeEntry
+from gitmem.git.refs import SNAPSHOTS, check_ref_name
+from gitmem.git.repository import Repository
+from gitmem.okf import entries as okf
+from gitmem.okf import layout, validate
+from gitmem.okf.entries import Entry
+from gitmem.safety.scanner import Scanner
+from gitmem.safety.secrets import find
+from gitmem.safety.verdict import Result, Verdict
+
+MAX_COMMITS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """An entry that the shipped rules block."""
+
+    path: str
+    entry: Entry
+    result: Result
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was looked at: how much, and which entries must be held back."""
+
+    commits: int = 0
+    files: int = 0
+    entries: int = 0
+    flagged: list[Flagged] = field(default_factory=list)
+    secrets: list[tuple[str, str]] = field(default_factory=list)
+    """Path and kind of what looks like a secret in a new entry."""
+
+
+def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | None) -> Checked:
+    """Look at every new commit and at all that differs from what we know; raises RefusedFetch.
+
+    `room` is the throw-away repository with what was fetched; `known` the commit to compare with.
+    """
+    done = Checked()
+    if len(commits) > MAX_COMMITS:
+        raise RefusedFetch(
+            f"The remote sends {len(commits):,} commits at once: at most {MAX_COMMITS:,} are taken."
+        )
+    trees = IncomingTrees(room)
+    seen: set[Oid] = set()
+    for oid in reversed(commits):
+        commit = room.store.commit(oid)
+        done.commits += 1
+        parent = _tree_of(room, commit.parents[0]) if commit.parents else None
+        for path, _, new in trees.differences(parent, commit.tree):
+            if new is not None and new.oid not in seen:
+                seen.add(new.oid)
+                _check_blob(room, path, new)
+    done.files, trees.files = trees.files, 0
+    before = _tree_of(room, known) if known else None
+    for path, old, new in trees.differences(before, _tree_of(room, tip)):
+        if new is not None:
+            _check_content(room, path, old, new, done)
+    return done
+
+
+def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -> None:
+    """A snapshot names a commit of the history that was looked at, or the fetch is refused."""
+    for name, oid in snapshots.items():
+        try:
+            check_ref_name(SNAPSHOTS + name)
+            commit, _ = room.store.peel(oid)
+            known = is_ancestor(room, commit, main)
+        except GitMemError as error:
+            raise RefusedFetch(f"The remote sends a snapshot that is none: {error}") from error
+        if not known:
+            raise RefusedFetch(f"The remote's snapshot {name!r} names a commit that is not in its memory.")
+
+
+def _tree_of(room: Repository, commit: Oid) -> Oid:
+    return room.store.commit(commit).tree
+
+
+def _check_blob(room: Repository, path: str, entry: TreeEntry) -> None:
+    kind, size = room.store.measure(entry.oid)
+    if kind != b"blob":
+        raise RefusedFetch(f"The remote sends a {kind.decode()} as the file {path!r}.")
+    if size > MAX_BLOB:
+        raise RefusedFetch(
+            f"The remote sends {path!r} with {size >> 20} MB: at most {MAX_BLOB >> 20} are taken."
+        )
+
+
+def _check_content(room: Repository, path: str, old: TreeEntry | None, new: TreeEntry, done: Checked) -> None:
+    data = room.store.blob(new.oid)
+    for violation in validate.check_file(path, data):
+        raise RefusedFetch(
+            f"The remote's {path!r} is not valid: {violation.reason} Mend it where it was written, then sync."
+        )
+    if layout.is_generated(path):
+        return
+    before = okf.entries_of(path, room.store.blob(old.oid)) if old else {}
+    scanner = Scanner.shipped()
+    for key, entry in okf.entries_of(path, data).items():
+        was = before.get(key)
+        if was is not None and was.text == entry.text:
+            continue
+        done.entries += 1
+        result = _judged(scanner, path, entry.text)
+        if result.verdict is Verdict.BLOCK:
+            done.flagged.append(Flagged(path, entry, result))
+        done.secrets += [(path, secret.kind) for secret in find(entry.text)[:1]]
+
+
+def _judged(scanner: Scanner, path: str, text: str) -> Result:
+    """Only the shipped block rules: every machine comes to the same verdict."""
+    from gitmem.memory.hand_edits import scope_of
+
+    limit = 256 * 1024
+    results = [
+        scanner.scan(text[start : start + limit], scope_of(path), statistics=False)
+        for start in range(0, max(1, len(text)), limit)
+    ]
+    return max(results, key=lambda result: (result.verdict is Verdict.BLOCK, result.verdict is Verdict.HOLD))

@@ -1,0 +1,145 @@
+"""The merge of two histories of one memory: the same commit on every machine that makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError
+from gitmem.git.ancestry import merge_bases
+from gitmem.git.message import Message
+from gitmem.git.objects import Oid, Person
+from gitmem.git.repository import Repository
+from gitmem.git.tree import Tree
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.retractions import is_retracted
+from gitmem.okf import layout, paths
+from gitmem.okf.entries import EntryKey
+from gitmem.okf.merge import Retracted, beside, merge_file
+
+if TYPE_CHECKING:
+    from gitmem.git.tree import TreeChange
+
+MERGE_EMAIL = "merge@gitmem"
+"""Of the author of every merge that gitmem makes, on whatever machine."""
+_RETRACTIONS = "retractions/"
+_DEEPEST = 8
+
+
+class UnrelatedHistories(GitMemError):
+    """Two memories that have no commit in common."""
+
+
+def merge_commits(
+    repository: Repository,
+    ours: Oid,
+    theirs: Oid,
+    *,
+    allow_unrelated: bool = False,
+    bases: list[Oid] | None = None,
+) -> Edits:
+    """Edits over our tree that make it the merge of two commits; `bases` where they are known already."""
+    if bases is None:
+        bases = merge_bases(repository, ours, theirs)
+    if not bases and not allow_unrelated:
+        raise UnrelatedHistories(
+            "The remote holds another memory: the two have no commit in common.",
+            hint="To join them for good, run `gitmem sync --allow-unrelated`.",
+        )
+    base = _folded(repository, bases, depth=0)
+    return merge_trees(base, repository.tree(ours), repository.tree(theirs))
+
+
+def base_of(repository: Repository, ours: Oid, theirs: Oid) -> Tree:
+    """What two commits came from, as one tree."""
+    return _folded(repository, merge_bases(repository, ours, theirs), depth=0)
+
+
+def _folded(repository: Repository, bases: list[Oid], depth: int) -> Tree:
+    """One tree for several merge bases: they are merged with the same rule, in order of their ids."""
+    if not bases:
+        return repository.tree(None)
+    tree = repository.tree(bases[0])
+    for number, other in enumerate(bases[1:], start=1):
+        inner = merge_bases(repository, bases[number - 1], other) if depth < _DEEPEST else []
+        edits = merge_trees(_folded(repository, inner, depth + 1), tree, repository.tree(other))
+        tree, objects = tree.apply(edits.finished())
+        repository.store.write(objects)  # only read from here; housekeeping drops them
+    return tree
+
+
+def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
+    """Edits over `ours` that make it the merge; from the other side they make the same tree."""
+    left = {change.path: change for change in base.changes(ours)}
+    right = {change.path: change for change in base.changes(theirs)}
+    edits = Edits(ours)
+    for path in sorted(path for path in right if path.startswith(_RETRACTIONS)):
+        _merge_path(edits, path, base, ours, theirs, lambda _: False)
+
+    def retracted(key: EntryKey) -> bool:
+        return is_retracted(edits, key)
+
+    # What only we changed is looked at too: the other side may have retracted it.
+    for path in sorted(left.keys() | right.keys()):
+        if not path.startswith(_RETRACTIONS) and not _is_index_page(path):
+            _merge_path(edits, path, base, ours, theirs, retracted)
+    _part_collisions(edits, left, right)
+    edits.refresh_pages({*left, *right})
+    return edits
+
+
+def _merge_path(edits: Edits, path: str, base: Tree, ours: Tree, theirs: Tree, retracted: Retracted) -> None:
+    present = ours.read(path)
+    merged = merge_file(path, base.read(path), present, theirs.read(path), retracted)
+    if merged.data != present:
+        if merged.data is None:
+            edits.remove(path)
+        else:
+            edits.put(path, merged.data)
+    for name, data in merged.beside.items():
+        edits.put(name, data)
+
+
+def _part_collisions(edits: Edits, left: dict[str, TreeChange], right: dict[str, TreeChange]) -> None:
+    """Two paths that some file systems take for one, or a file where the other side has a directory."""
+    added_there = [path for path, change in right.items() if change.old is None and path in edits]
+    added_here = {path for path, change in left.items() if change.old is None}
+    for path in sorted(added_there):
+        rival = _rival(edits, path)
+        if rival is not None:
+            loser = max(path, rival)
+            data = edits.read(loser)
+            if data is not None:
+                edits.remove(loser)
+                edits.put(beside(loser, data), data)
+    for path in sorted({*added_there, *added_here}):
+        parent = path.rpartition("/")[0]
+        while parent:
+            data = edits.read(parent)
+            if data is not None:  # a file stands where this path needs a directory
+                edits.remove(parent)
+                edits.put(beside(parent, data), data)
+            parent = parent.rpartition("/")[0]
+
+
+def _rival(edits: Edits, path: str) -> str | None:
+    directory, slash, name = path.rpartition("/")
+    folded = paths.fold(name)
+    for other in edits.names(directory):
+        if other != name and paths.fold(other) == folded:
+            return f"{directory}{slash}{other}"
+    return None
+
+
+def _is_index_page(path: str) -> bool:
+    return path.rpartition("/")[2] == layout.INDEX
+
+
+def merge_message(ours: Oid, theirs: Oid) -> Message:
+    first, second = sorted((ours, theirs))
+    return Message("merge", f"{first[:12]} and {second[:12]}")
+
+
+def merge_author(repository: Repository, ours: Oid, theirs: Oid) -> Person:
+    """A fixed name and the later parent's moment: nothing of the machine enters a merge."""
+    moment = max(repository.store.commit(oid).committer.time for oid in (ours, theirs))
+    return Person("gitmem", MERGE_EMAIL, moment)

@@ -1,0 +1,84 @@
+"""Sync without a person: when a remote is tried again, and a process of its own that nobody waits for."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from gitmem.okf import timestamps
+
+if TYPE_CHECKING:
+    from gitmem.git.remotes import Remote
+    from gitmem.memory.bundle import Bundle
+
+LONGEST = 60
+"""Minutes between two tries with a remote that keeps failing: the circuit is open meanwhile."""
+FRESH = timedelta(minutes=10)
+# Kept, because a process object that goes away while its process runs is a warning.
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def pause(failures: int) -> timedelta:
+    """How long a remote is left alone after so many failures in a row."""
+    return timedelta(minutes=min(2 ** min(failures, 10), LONGEST)) if failures > 0 else timedelta()
+
+
+def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> bool:
+    """Whether a remote may be tried now: somebody agreed to it, and it did not just fail.
+
+    With `fresh_is_enough` one that was synced a moment ago is left alone too.
+    """
+    if remote.pushes and not remote.consent:
+        return False
+    return is_time(_state(bundle, remote.name), bundle, fresh_is_enough=fresh_is_enough)
+
+
+def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool = False) -> bool:
+    """Whether enough time has passed since a remote failed, or was synced."""
+    now = bundle.clock()
+    failures = state.get("failures")
+    failed = timestamps.parse(str(state.get("last_error_at", "")))
+    if failed is not None and isinstance(failures, int) and failures > 0:
+        return now - failed >= pause(failures) or now < failed  # a clock that was set back stops nothing
+    succeeded = timestamps.parse(str(state.get("last_success", "")))
+    return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
+
+
+def run_in_background(bundle: Bundle, environment: Mapping[str, str]) -> list[str]:
+    """Start a sync with every remote that is due, each as a process of its own; gives their names."""
+    from gitmem.git.remotes import Remotes
+
+    names = [remote.name for remote in Remotes(bundle.repository).all() if due(bundle, remote)]
+    _started[:] = [process for process in _started if process.poll() is None]
+    for name in names:
+        with contextlib.suppress(OSError):  # nothing depends on it
+            _started.append(
+                subprocess.Popen(
+                    # -P: it runs in the bundle, from where Python must not import.
+                    [sys.executable, "-P", "-m", "gitmem", "-C", bundle.root, "sync", name],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    cwd=bundle.root,
+                    env=dict(environment),
+                )
+            )
+    return names
+
+
+def wait() -> None:
+    """For tests: let what was started come to an end."""
+    for process in _started:
+        process.wait()
+    _started.clear()
+
+
+def _state(bundle: Bundle, name: str) -> dict[str, Any]:
+    from gitmem.memory.sync.engine import Sync
+
+    return Sync(bundle, {}).state(name)

@@ -1,0 +1,106 @@
+"""A push as the server sees it: the checks of a sync, before any ref of a shared bare repository moves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from gitmem.errors import BundleUnusable, GitMemError, UsageError
+from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.git.repository import Repository
+from gitmem.git.store import ObjectStore
+from gitmem.git.transport import is_travelling
+from gitmem.memory.sync.inspect import check_incoming, check_snapshots
+from gitmem.okf import layout
+
+SERVER_HOOKS = ("pre-receive",)
+"""Hooks of a bare repository that people push to; a bundle has the others."""
+
+_NOTHING = "0" * 40
+_SETTINGS = {"receive.fsckObjects": "true", "receive.maxInputSize": str(512 * 1024 * 1024)}
+
+
+def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
+    """Sentences about a push that must not enter; none where it may.
+
+    `lines` are git's (old, new, ref), `quarantine` the directory where git keeps the new objects
+    until the hook has agreed.
+    """
+    repository = Repository("", git_dir)
+    if quarantine:
+        lender = repository.store
+        repository.store = ObjectStore(git_dir, repository.scratch, objects=quarantine)
+        repository.store.lender = lender
+    main = repository.refs.read(BRANCH)
+    snapshots: dict[str, Oid] = {}
+    found: list[str] = []
+    try:
+        for line in lines:
+            old, new, ref = (*line.split(" ", 2), "", "")[:3]
+            ref = ref.rstrip("\n")
+            try:
+                if ref == BRANCH and is_travelling(ref):
+                    found += _main(repository, old, new)
+                    main = new
+                elif is_travelling(ref):
+                    found += _snapshot(ref, old, new)
+                    if new != _NOTHING:
+                        snapshots[ref.removeprefix(SNAPSHOTS)] = new
+                else:
+                    found.append(f"{ref}: only main and named snapshots are taken here.")
+            except GitMemError as error:
+                found.append(f"{ref}: {error}")
+        if not found and snapshots:
+            if main is None:
+                found.append("A snapshot can not come before the memory that it is one of.")
+            else:
+                check_snapshots(repository, main, snapshots)
+    except GitMemError as error:
+        found.append(str(error))
+    finally:
+        repository.store.close()
+    return found
+
+
+def _main(repository: Repository, old: Oid, new: Oid) -> list[str]:
+    if new == _NOTHING:
+        return ["main can not be deleted: the memory of all who sync with this remote is there."]
+    known = None if old == _NOTHING else old
+    if known is not None and not is_ancestor(repository, known, new):
+        return ["main can not be rewritten: sync first, then push."]
+    if layout.CONFIG_AGENT not in repository.tree(new):
+        return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
+    checked = check_incoming(repository, new, only_in(repository, new, known), known)
+    held = [f"{flag.path}: the scanner blocks an entry: {flag.result.explain()}" for flag in checked.flagged]
+    return held + [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets]
+
+
+def _snapshot(ref: str, old: Oid, new: Oid) -> list[str]:
+    if _NOTHING not in (old, new):
+        return [f"The snapshot {ref.removeprefix(SNAPSHOTS)!r} is there already: snapshots are never moved."]
+    return []
+
+
+def guard(path: str, *, command: str) -> str:
+    """Put the hook into a bare repository, with the settings it goes with; gives the path of the hook."""
+    from gitmem import resources
+    from gitmem.git.git_config import UnsafeSetting, make_safe
+
+    if not os.path.isfile(os.path.join(path, "HEAD")) or not os.path.isdir(os.path.join(path, "objects")):
+        raise UsageError(f"{path} is no bare git repository: make one with `git init --bare`.")
+    target = os.path.join(path, "hooks", SERVER_HOOKS[0])
+    script = resources.read(f"hooks/{SERVER_HOOKS[0]}")
+    if os.path.exists(target):
+        with open(target, "rb") as file:
+            if b"gitmem hook " not in file.read():
+                raise BundleUnusable(
+                    f"{target} is somebody else's: add a line `gitmem hook pre-receive || exit` to it."
+                )
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "wb") as file:
+        file.write(script.replace(b"exec gitmem ", b"exec " + os.fsencode(command) + b" ", 1))
+    os.chmod(target, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
+    make_safe(Repository("", path), [UnsafeSetting(key, "", value, "") for key, value in _SETTINGS.items()])
+    return target

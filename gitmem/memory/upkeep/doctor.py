@@ -1,0 +1,444 @@
+"""The usual problems of a bundle: each found, told with what to do, and mended where that is safe."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BundleBusy, GitMemError
+from gitmem.files import read_file
+from gitmem.git import git_config, git_index, housekeeping, transaction
+from gitmem.git.message import Message
+from gitmem.git.objects import FILE
+from gitmem.git.refs import BRANCH
+from gitmem.git.setup import has_attributes, write_attributes
+from gitmem.memory.bundle import format_of
+from gitmem.okf import layout, pages
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+
+Fix = Callable[[], str]
+"""Mends a problem; gives a sentence that says what was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem, and what to do. A note (`serious` is False) does not stop gitmem from working."""
+
+    name: str
+    what: str
+    remedy: str
+    serious: bool = True
+    fix: Fix | None = None
+
+
+class Diagnosis:
+    """Looks at one bundle. `install_hooks` puts our git hooks in place (it depends on who calls us)."""
+
+    def __init__(self, bundle: Bundle, *, install_hooks: Callable[[], object]) -> None:
+        self._bundle = bundle
+        self._repository = bundle.repository
+        self._install_hooks = install_hooks
+
+    def run(self) -> Iterator[Problem]:
+        """Every problem found; one that stops a check is told and does not stop the next."""
+        told: set[str] = set()
+        for check in (
+            self._disk,
+            self._interrupted,
+            self._locks,
+            self._head,
+            self._conflicts,
+            self._format,
+            self._index,
+            self._hand_edits,
+            self._journals,
+            self._pages,
+            self._hooks,
+            self._settings,
+            self._housekeeping,
+            self._links,
+            self._flagged,
+        ):
+            try:
+                for problem in check():
+                    told.add(problem.what)
+                    yield problem
+            except GitMemError as error:
+                if str(error) not in told:  # a merge under way stops more than one check
+                    yield Problem("unreadable", str(error), error.hint or "Run `gitmem verify`.")
+
+    # The disk and its locks
+
+    def _disk(self) -> Iterator[Problem]:
+        probe = os.path.join(self._repository.scratch, f"{os.getpid()}-probe")
+        try:
+            os.makedirs(self._repository.scratch, exist_ok=True)
+            with open(probe, "wb") as file:
+                file.write(b"x")
+            os.unlink(probe)
+        except OSError as error:
+            yield Problem(
+                "disk",
+                f"The bundle can not be written ({error.strerror}: {error.filename}).",
+                "Mount the disk for writing, or mend owner and mode of that directory.",
+            )
+
+    def _interrupted(self) -> Iterator[Problem]:
+        if self._repository.pending.read() is None:
+            return
+        owner = self._repository.lock.owner() or "a process"
+        try:
+            with self._repository.lock.hold("doctor", wait=0):
+                pass
+        except BundleBusy as busy:
+            yield Problem("busy", str(busy), "Wait for it to end.", serious=False)
+            return
+        yield Problem(
+            "interrupted",
+            f"A write by {owner} was interrupted, and its work tree files or git's index lag behind.",
+            "The next write finishes it; so does `gitmem doctor --fix`.",
+            fix=self._mend,
+        )
+
+    def _mend(self) -> str:
+        with transaction.writing(self._repository, "doctor"):
+            pass
+        return "The interrupted write is finished."
+
+    def _locks(self) -> Iterator[Problem]:
+        note = self._repository.pending.read()
+        ours = note.locks if note else {}
+        for name in ("index", "HEAD", "packed-refs", "config", BRANCH):
+            path = self._repository.refs.path(name) + ".lock"
+            try:
+                stat = os.stat(path)
+            except OSError:
+                continue
+            if ours.get(f"{name}.lock") != stat.st_ino:
+                age = max(0, int((self._bundle.clock().timestamp() - stat.st_mtime) / 60))
+                yield Problem(
+                    "lock",
+                    f"Another program holds {path} (since {age} minutes), so nothing can be committed.",
+                    "Let that program end. If no git command is running, remove the file.",
+                )
+
+    # The branch
+
+    def _head(self) -> Iterator[Problem]:
+        try:
+            self._repository.refuse_if_busy()
+        except GitMemError as error:
+            if self._repository.refs.read("MERGE_HEAD") is not None and shutil.which("git"):
+                remedy = "`gitmem doctor --fix` takes git's merge back and merges entry by entry instead."
+                yield Problem("head", str(error), remedy, fix=self._finish_merge)
+            else:
+                yield Problem("head", str(error), "Until then gitmem reads, and commits nothing.")
+        if self._repository.tip() is None:
+            yield Problem(
+                "branch",
+                "The branch main is gone.",
+                "Find its last commit with `git reflog`, then `git branch main COMMIT`.",
+            )
+
+    def _finish_merge(self) -> str:
+        from gitmem.memory.upkeep.repair import finish_merge
+
+        finish_merge(self._bundle)
+        return "Both sides are merged, entry by entry."
+
+    def _conflicts(self) -> Iterator[Problem]:
+        from gitmem.memory.upkeep.repair import broken_files, mend_files
+
+        if self._repository.tip() is None:
+            return
+        broken = broken_files(self._bundle)
+        if broken:
+            yield Problem(
+                "conflict",
+                f"A merge by plain git left conflict markers or a broken file: {_few(sorted(broken))}.",
+                "`gitmem doctor --fix` merges both sides again, entry by entry.",
+                fix=lambda: mend_files(self._bundle, broken),
+            )
+
+    def _format(self) -> Iterator[Problem]:
+        agent = self._repository.tree(self._repository.tip()).read(layout.CONFIG_AGENT)
+        if agent is None:
+            yield Problem(
+                "format",
+                f"{layout.CONFIG_AGENT} is missing, which names the bundle's format.",
+                f"Bring it back: `git checkout HEAD~1 -- {layout.CONFIG_AGENT}`, from a commit that has it.",
+            )
+        elif format_of(agent) > layout.FORMAT:
+            yield Problem(
+                "format",
+                f"The bundle has format {format_of(agent)}, newer than this gitmem writes ({layout.FORMAT}).",
+                "Upgrade gitmem. Until then it reads, and commits nothing.",
+            )
+
+    # The work tree
+
+    def _index(self) -> Iterator[Problem]:
+        path = self._repository.worktree.index_path
+        raw = read_file(path)
+        if raw is None or self._repository.tip() is None:
+            if self._repository.tip() is not None:
+                yield Problem(
+                    "index",
+                    "Git's index is missing, so git takes every file for deleted.",
+                    "The next write makes it again; so does `git reset`.",
+                    fix=self._renew_index,
+                )
+            return
+        if git_index.load(path) is None:
+            yield Problem(
+                "index",
+                "Git's index is damaged, split or sparse; what was staged in it can not be read by gitmem.",
+                "Run `git update-index --no-split-index`, or `git reset` if git can not read it either.",
+                fix=self._renew_index,
+            )
+
+    def _renew_index(self) -> str:
+        from gitmem.git.indexrepair import renew_index
+
+        with transaction.writing(self._repository, "doctor"):
+            renew_index(self._repository)
+        return "Git's index is made again."
+
+    def _hand_edits(self) -> Iterator[Problem]:
+        from gitmem.git.worktree import MAX_FILE_BYTES
+        from gitmem.okf import admission
+
+        if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
+            return
+        good: set[str] = set()
+        bad: dict[str, str] = {}
+        for edit in self._bundle.hand_edits():
+            if edit.problem:
+                bad[edit.path] = f"{edit.path} {edit.problem}."
+            elif edit.data is not None and (
+                reasons := admission.reasons(edit.path, FILE, edit.data, limit=MAX_FILE_BYTES)
+            ):
+                bad[edit.path] = f"{edit.path}: {reasons[0]}"
+            else:
+                good.add(edit.path)
+        for problem in bad.values():
+            yield Problem(
+                "hand edit", problem, "Mend or remove the file: `gitmem commit` stops at it until then."
+            )
+        paths = sorted(good - bad.keys())
+        if paths:
+            some = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+            yield Problem(
+                "hand edit",
+                f"Edited by hand and not committed: {some}.",
+                "See `gitmem diff`; `gitmem commit` commits it, and so does the next write.",
+                serious=False,
+            )
+
+    def _journals(self) -> Iterator[Problem]:
+        if not os.path.isdir(self._bundle.journal_dir):
+            return
+        from gitmem.memory.capture.abandoned import abandoned, damaged
+
+        events, unreadable = 0, 0
+        for journal in abandoned(self._bundle.journal_dir):
+            events += len(journal.records)
+            unreadable += bool(journal.problems)
+            journal.release()
+        if events or unreadable:
+            also = f"; {unreadable} can not be read in full" if unreadable else ""
+            yield Problem(
+                "journal",
+                f"A process ended without a flush and left events in its journal ({events}{also}).",
+                "The next session commits them; so does `gitmem doctor --fix`.",
+                fix=self._recover_journals,
+            )
+        for path in damaged(self._bundle.journal_dir):
+            yield Problem(
+                "journal",
+                f"Some lines of a journal could not be read: {path} holds them.",
+                "What could be read is committed. Look at the file, and remove it when you are done.",
+                serious=False,
+            )
+
+    def _recover_journals(self) -> str:
+        return " ".join(self._bundle.recover_journals()) or "Nothing was left in the journals."
+
+    def _pages(self) -> Iterator[Problem]:
+        tree = self._repository.tree(self._repository.tip())
+        missing = [
+            directory
+            for directory in ("", "decisions", "memories", "plans", "sessions", "snapshots", "tools")
+            if tree.names(directory) and layout.INDEX not in tree.names(directory)
+        ]
+        if missing and self._repository.tip() is not None:
+            shown = ", ".join(f"{name}/{layout.INDEX}" if name else layout.INDEX for name in missing)
+            yield Problem(
+                "pages",
+                f"Generated pages are missing: {shown}.",
+                "`gitmem doctor --fix` makes them again.",
+                serious=False,
+                fix=lambda: self._make_pages(missing),
+            )
+
+    def _make_pages(self, directories: list[str]) -> str:
+        def work(edits: Edits) -> Message | None:
+            for directory in directories:
+                path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
+                names, below = edits.names(directory), edits.directories(directory)
+                edits.write(path, pages.index_page(directory, names, below))
+            return Message("recover", "generated pages made again")
+
+        self._bundle.commit(work, purpose="doctor", origin=self._bundle.origin())
+        return "The generated pages are made again."
+
+    # Around it
+
+    def _hooks(self) -> Iterator[Problem]:
+        from gitmem.memory.upkeep.create import hook_states
+
+        elsewhere = git_config.hooks_path(self._repository)
+        if elsewhere:
+            yield Problem(
+                "hooks",
+                f"Git is told to look for hooks in {elsewhere}, so gitmem's hooks do not run.",
+                "Run `git config --unset core.hooksPath`, or call `gitmem hook NAME` from the hooks there.",
+                serious=False,
+            )
+        states = hook_states(self._repository)
+        missing = [name for name, state in states.items() if state == "missing"]
+        broken = [name for name, state in states.items() if state == "broken"]
+        if missing or broken:
+            which = ", ".join(missing + broken)
+            yield Problem(
+                "hooks",
+                f"Git hooks of gitmem are missing or call a gitmem that is gone: {which}.",
+                "`gitmem doctor --fix` puts them in place; without them plain git checks nothing.",
+                serious=bool(broken),
+                fix=self._put_hooks,
+            )
+        foreign = [name for name, state in states.items() if state == "foreign"]
+        if foreign:
+            yield Problem(
+                "hooks",
+                f"Git hooks of somebody else are in place: {', '.join(foreign)}.",
+                'Add a line `gitmem hook NAME "$@" || exit` to each, for gitmem to check commits.',
+                serious=False,
+            )
+
+        if not has_attributes(self._repository) or not git_config.has_merge_driver(self._repository):
+            yield Problem(
+                "merge driver",
+                "Plain `git pull` does not know how to merge a bundle: attributes or merge driver are missing.",
+                "`gitmem doctor --fix` puts them in place; `gitmem sync` needs neither.",
+                serious=False,
+                fix=self._put_merge_driver,
+            )
+
+    def _put_merge_driver(self) -> str:
+        write_attributes(self._repository)
+        self._install_hooks()
+        return "Plain git merges entry by entry from now on."
+
+    def _put_hooks(self) -> str:
+        self._install_hooks()
+        return "The git hooks are in place."
+
+    def _settings(self) -> Iterator[Problem]:
+        unsafe = git_config.unsafe_settings(self._repository)
+        for setting in unsafe:
+            now = f"is {setting.value}" if setting.value else "is not set"
+            yield Problem(
+                "settings",
+                f"{setting.key} {now} in this repository: {setting.why}.",
+                f"Run `git config {setting.key} {setting.wanted}`.",
+                serious=bool(setting.value),
+                fix=lambda setting=setting: self._make_safe(setting),  # type: ignore[misc]
+            )
+
+    def _make_safe(self, setting: git_config.UnsafeSetting) -> str:
+        git_config.make_safe(self._repository, [setting])
+        return f"{setting.key} is {setting.wanted} now."
+
+    def _links(self) -> Iterator[Problem]:
+        from gitmem.memory.find.links import Links
+
+        graph = Links(self._bundle)
+        broken = graph.broken()
+        if broken:
+            shown = [f"{edge.source} → {edge.target}" for edge in broken]
+            yield Problem(
+                "broken links",
+                f"{_so_many(len(broken), 'link leads', 'links lead')} nowhere: {_few(shown)}.",
+                "Mend the links, or write what they lead to.",
+                serious=False,
+            )
+        orphans = graph.orphans()
+        if len(orphans) > 1:  # a single one has nothing to be linked with
+            yield Problem(
+                "orphans",
+                f"{len(orphans)} concepts are linked with no other: {_few(orphans)}.",
+                "Link what belongs together; search finds them anyway.",
+                serious=False,
+            )
+
+    def _flagged(self) -> Iterator[Problem]:
+        """The whole tree is scanned when the rules are others than those it was last found clean with."""
+        from gitmem.memory.gate.audit import flagged, is_scanned, note_scanned
+        from gitmem.safety.verdict import Verdict
+
+        if self._repository.tip() is None or is_scanned(self._bundle):
+            return
+        found = list(flagged(self._bundle))
+        for verdict, what in ((Verdict.BLOCK, "block"), (Verdict.HOLD, "hold back")):
+            some = [one for one in found if one.result.verdict is verdict]
+            if some:
+                shown = [f"{one.path} ({one.id}: {', '.join(one.result.rules)})" for one in some]
+                yield Problem(
+                    "flagged",
+                    f"The rules of this version {what} "
+                    f"{_so_many(len(some), 'entry that stands', 'entries that stand')} in the tree: {_few(shown)}.",
+                    "No prompt and no recall shows it. Read it with `gitmem quarantine show ID`; let it in with "
+                    "`gitmem quarantine release ID`, or see with `gitmem trace` where it came from and take it "
+                    "back with `gitmem revert`.",
+                    serious=verdict is Verdict.BLOCK,
+                )
+        if not found:
+            with contextlib.suppress(OSError):  # a disk that can not be written is told above
+                note_scanned(self._bundle)
+
+    def _housekeeping(self) -> Iterator[Problem]:
+        if shutil.which("git") is None:
+            yield Problem(
+                "git",
+                "The git program is not installed; gitmem works without it, and compresses much worse.",
+                "Install git to use plain git on the bundle and to keep it small.",
+                serious=False,
+            )
+        if housekeeping.due(self._repository):
+            yield Problem(
+                "gc",
+                "The object store has grown since it was last compressed.",
+                "Run `gitmem gc`; gitmem also does it by itself now and then.",
+                serious=False,
+                fix=self._clean,
+            )
+
+    def _clean(self) -> str:
+        cleaned = housekeeping.clean(self._repository)
+        return f"The object store is compressed ({cleaned.before.bytes:,} to {cleaned.after.bytes:,} bytes)."
+
+
+def _so_many(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

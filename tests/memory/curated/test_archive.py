@@ -1,0 +1,104 @@
+"""A store that a merge made too full is archived in the order of what can be missed; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.curated.archive import (
+    ENVIRONMENT,
+    LESSON,
+    PREFERENCE,
+    QUIRK,
+    archive_overfull,
+    class_of,
+)
+from gitmem.memory.curated.store import names_local_path
+from gitmem.memory.sync.engine import Sync
+from gitmem.memory.upkeep.clone import clone
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+
+from tests.git.support import fsck_clean
+
+EXAMPLES = {
+    "Lesson: never run migrations on a Friday": LESSON,
+    "The outage turned out to be DNS": LESSON,
+    "pytest hangs with xdist, a workaround is -p no:cacheprovider": QUIRK,
+    "The deploy command exits early": QUIRK,
+    "The server runs Debian 12": ENVIRONMENT,
+    "Modules are named in the singular": ENVIRONMENT,
+    "Ada prefers short answers": PREFERENCE,
+    "Use tabs, not spaces": PREFERENCE,
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES.items())
+def test_classes(text: str, expected: int) -> None:
+    """Words tell lessons, quirks of tools, surroundings and preferences apart."""
+    assert expected == class_of(text)
+
+
+def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Bundle], tmp_path: Path) -> None:
+    """Two machines fill their stores; after the sync lessons leave first, and both end at one commit."""
+    a = make_bundle("a", memory_char_limit=120)
+    hub = str(tmp_path / "hub.git")
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
+    Remotes(a.repository).save(Remote("origin", hub, consent=True))
+    Sync(a, dict(os.environ)).run()
+    config = Config(machine="b", memory_char_limit=120)
+    b = clone(hub, str(tmp_path / "b"), config=config, clock=a.clock, environment=dict(os.environ))
+    facts = {
+        a: ("Ada prefers short answers", "Lesson: never deploy on a Friday", "The server runs Debian 12"),
+        b: ("The disk is called nvme0", "The outage turned out to be DNS", "Use tabs, not spaces"),
+    }
+    for bundle, texts in facts.items():
+        for text in texts:
+            bundle.curated.add(text)
+    for bundle in (a, b):
+        Sync(bundle, dict(os.environ)).run()
+    [archived] = archive_overfull(b)
+    assert archived.texts == ("Lesson: never deploy on a Friday", "The outage turned out to be DNS")
+    Sync(a, dict(os.environ)).run()
+    archive_overfull(a)  # at the same time as the other
+    for bundle in (b, a, b):
+        Sync(bundle, dict(os.environ)).run()
+        assert archive_overfull(bundle) == []
+    assert a.tip == b.tip
+    for bundle in (a, b):
+        kept = [entry.text for entry in bundle.curated.entries("memory")]
+        path = layout.archive("memory")
+        old = [entry.text for entry in CuratedFile.parse(bundle.read(path) or b"", path).entries]
+        assert {*facts[a], *facts[b]} == {*kept, *old}
+        assert len(kept) + len(old) == 6
+        assert sum(map(len, kept)) + 3 * (len(kept) - 1) <= 120
+        assert [span.text for span in bundle.index.current().spans_of_path(path)] == old
+        bundle.index.close()
+    fsck_clean(b.repository)
+    b.repository.store.close()
+
+
+def test_the_archive_commit_says_its_kind(make_bundle: Callable[..., Bundle]) -> None:
+    """It is a commit of kind `archive`, and a store within its limit gives none."""
+    small = make_bundle("small", memory_char_limit=1000)
+    small.curated.add("The server runs Debian 12 and has been there for years")
+    assert archive_overfull(small) == []
+    fuller = Bundle.open(small.root, config=Config(machine="laptop", memory_char_limit=20), clock=small.clock)
+    [done] = archive_overfull(fuller)
+    assert "archive: 1 entry" in fuller.repository.store.commit(done.commit).message
+    fuller.repository.store.close()
+
+
+def test_a_local_path_suggests_the_machine(bundle: Bundle) -> None:
+    """An entry that names a local path is suggested for this machine only; others are not."""
+    assert "--machine" in bundle.curated.add("The venv is in /home/ada/venv").suggestion
+    assert bundle.curated.add("Logs go to /var/log/app", machine=True).suggestion == ""
+    assert bundle.curated.add("The docs are at https://example.com/home/x").suggestion == ""
+    assert names_local_path("see ~/notes and C:\\work")
+    assert not names_local_path("either/or, and/or, 1/2, src/home/x")

@@ -1,0 +1,113 @@
+"""Whose word counts: a person's on this machine; what was pulled is a machine's word, whatever it says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.gate.release import release
+from gitmem.memory.history.blame import blame_of
+from gitmem.safety.verdict import Finding, Result, Verdict
+
+from tests.git.support import run_git
+from tests.memory.conftest import Clock
+from tests.memory.sync.test_engine import Machines
+
+HUMAN, MACHINE = 2, 1
+
+
+@pytest.fixture
+def machines(tmp_path: Path, clock: Clock) -> Iterator[Machines]:
+    made = Machines(tmp_path, clock, "git")
+    yield made
+    for bundle in made.all.values():
+        bundle.repository.store.close()
+
+
+def verify(bundle: Bundle, name: str, text: str) -> None:
+    """A person writes a note by hand and says that they looked at it."""
+    path = Path(bundle.root, "decisions", f"{name}.md")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        f"---\ntype: Decision\nverified:\n- by: human:ada\n  at: '2026-06-30T14:00:00Z'\n---\n{text}\n"
+    )
+    bundle.take_in_edits(strict=True)
+
+
+def trust(bundle: Bundle, words: str) -> int:
+    [hit] = bundle.search(words).hits
+    return hit.trust
+
+
+def test_a_pulled_human_is_a_machine(machines: Machines) -> None:
+    """Fast-forward or merge, whichever parent comes first: each person counts on their own machine only."""
+    a = machines.first()
+    b = machines.another("b")
+    verify(a, "one", "alpha is settled")
+    machines.sync(a)
+    machines.sync(b)  # a fast-forward
+    assert (HUMAN, MACHINE) == (trust(a, "alpha"), trust(b, "alpha"))
+    verify(a, "two", "beta is settled")
+    verify(b, "three", "gamma is settled")
+    for bundle in (a, b, a):
+        machines.sync(bundle)
+    assert a.tip == b.tip
+    told = [(trust(a, word), trust(b, word)) for word in ("alpha", "beta", "gamma")]
+    assert [(HUMAN, MACHINE), (HUMAN, MACHINE), (MACHINE, HUMAN)] == told
+    c = machines.another("c")
+    assert [MACHINE] * 3 == [trust(c, word) for word in ("alpha", "beta", "gamma")]
+
+
+def test_a_forged_name_of_this_machine_is_a_machine(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit that says it was made here by hand, and was not, is not believed; nor is one by `git pull`."""
+    monkeypatch.setenv(
+        "PATH", f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    )  # for the hooks
+    a = machines.first()
+    b = machines.another("b")
+    forge = (
+        "-c",
+        "core.hooksPath=/dev/null",
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        "edit: x\n\nKind: edit\nMachine: b",
+    )
+    verify(a, "one", "alpha is settled")
+    run_git(a.root, *forge)
+    machines.sync(a)
+    machines.sync(b)
+    assert MACHINE == trust(b, "alpha")
+    verify(a, "two", "beta is settled")
+    run_git(a.root, *forge)
+    machines.sync(a)
+    run_git(b.root, "pull", "-q", "--ff-only", "origin", "main")  # its hook notes what came
+    assert a.tip == b.tip
+    assert MACHINE == trust(b, "beta")
+
+
+def test_blame_says_whose_word_it_is(machines: Machines) -> None:
+    """What a person let in counts as verified on their machine, and is told as another machine's word elsewhere."""
+    a = machines.first()
+    b = machines.another("b")
+    finding = Finding("test.doubt", "test", "looks odd", (0, 1), Verdict.HOLD)
+    where = {"kind": "entry", "path": "memories/MEMORY.md"}
+    doubt = Result(Verdict.HOLD, (finding,))
+    held = a.quarantine.hold("a doubtful note", doubt, destination=where, origin=a.origin())
+    release(a, held, by="ada")
+    machines.sync(a)
+    [here] = blame_of(a, "memories/MEMORY.md").values()
+    assert ("human:ada", True) == (here.verified, here.verified_here)
+    assert "verified by human:ada" in here.sentence()
+    assert "another machine" not in here.sentence()
+    machines.sync(b)
+    [there] = blame_of(b, "memories/MEMORY.md").values()
+    assert ("human:ada", False) == (there.verified, there.as_json()["verified_here"])
+    assert "verified by human:ada on another machine" in there.sentence()

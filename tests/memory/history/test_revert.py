@@ -1,0 +1,311 @@
+"""Undo: restore, revert and undo on entries, and what keeps retracted things out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from gitmem.errors import InvalidContent, UnknownRevision
+from gitmem.git.objects import Commit
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.history.blame import blame_of
+from gitmem.memory.history.log import LogFilter
+from gitmem.memory.history.restore import restore
+from gitmem.memory.history.select import Selection, select
+from gitmem.memory.history.trace import trace
+from gitmem.okf import layout
+from gitmem.okf.concept import Concept
+from gitmem.okf.entries import Change
+
+
+def texts(bundle: Bundle) -> list[str]:
+    return [entry.text for entry in bundle.curated.entries("memory")]
+
+
+def everything(bundle: Bundle) -> str:
+    return "\n".join((bundle.read(path) or b"").decode() for path, _ in bundle.tree().files())
+
+
+def commits_of(bundle: Bundle, session: str) -> list[Commit]:
+    return [entry.commit for entry in bundle.history.log(LogFilter(session=session))]
+
+
+def write_concept(bundle: Bundle, path: str, body: str, session: str, **meta: object) -> None:
+    from gitmem.git.message import Message
+    from gitmem.memory.edits import Edits
+
+    def work(edits: Edits) -> Message | None:
+        edits.write(path, Concept.new("Note", body, **meta).render())
+        return Message("flush", path)
+
+    bundle.commit(work, purpose="test", origin=bundle.origin(session=session))
+
+
+@pytest.fixture
+def poisoned(bundle: Bundle) -> Bundle:
+    """Honest facts, a session that adds, rewords and removes, and an honest session afterwards."""
+    for text in ("fact one", "fact two", "fact three"):
+        bundle.curated.add(text, origin=bundle.origin(session="h0"))
+    write_concept(bundle, "notes/plan.md", "honest plan\n", "h0", title="Plan")
+    bundle.snapshots.create("clean", origin=bundle.origin())
+    bad = bundle.origin(session="bad", source="https://evil.example")
+    with bundle.session("bad") as session:
+        session.record_observation("bad was here")
+        bundle.curated.add("poison fact", origin=bad)
+        bundle.curated.replace("fact two", "fact two, poisoned", origin=bad)
+        bundle.curated.remove("fact three", origin=bad)
+        write_concept(bundle, "notes/plan.md", "poisoned plan\n", "bad", title="Plan")
+        write_concept(bundle, "notes/evil.md", "evil note\n", "bad", title="Evil")
+    with bundle.session("h1") as session:
+        session.record_observation("honest work")
+        bundle.curated.add("fact four", origin=bundle.origin(session="h1"))
+    return bundle
+
+
+def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Bundle) -> None:
+    """Added goes, removed comes back, reworded goes back, later learning stays; all in one commit."""
+    before = poisoned.tip
+    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="poisoned"))
+    assert done.published is not None
+    assert done.published.commit.parents == (before,)
+    assert texts(poisoned) == ["fact one", "fact two", "fact three", "fact four"]
+    assert poisoned.read("notes/plan.md") == (poisoned.read("notes/plan.md", "clean"))
+    tree = everything(poisoned)
+    assert "poison" not in tree.replace("reason: poisoned", "")
+    assert "evil" not in tree
+    assert "bad was here" not in tree
+    assert "honest work" in tree
+    assert set(poisoned.history.entry("HEAD").trailers["Reverts"]) == {
+        commit.oid for commit in commits_of(poisoned, "bad")
+    }
+
+
+def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Bundle) -> None:
+    """The changes that are told are those that are made."""
+    tip = poisoned.tip
+    told = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(), dry_run=True)
+    assert poisoned.tip == tip
+    made = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+
+    def core(changes: list[Change]) -> list[tuple[str, str]]:
+        return [(c.path, c.op) for c in changes if not c.path.startswith("retractions/")]
+
+    assert core(told.changes) == core(made.changes)
+
+
+def test_reverting_twice_changes_nothing(poisoned: Bundle) -> None:
+    """The second time there is nothing to do, and no commit."""
+    chosen = commits_of(poisoned, "bad")
+    poisoned.undo.revert(chosen, origin=poisoned.origin())
+    tip = poisoned.tip
+    assert poisoned.undo.revert(chosen, origin=poisoned.origin()).published is None
+    assert poisoned.tip == tip
+
+
+def test_reverting_the_revert_brings_all_back(poisoned: Bundle) -> None:
+    """The tree is what it was before the revert, log and retractions included."""
+    before = poisoned.tree().oid
+    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    assert done.published is not None
+    poisoned.undo.revert([done.published.commit], origin=poisoned.origin(), retracting=False)
+    assert poisoned.tree().oid == before
+
+
+def test_undo_takes_a_revert_back(poisoned: Bundle) -> None:
+    """`undo` is the same, found by itself; a second undo goes to what was before."""
+    before = poisoned.tree().oid
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    poisoned.undo.undo(origin=poisoned.origin())
+    assert poisoned.tree().oid == before
+    with pytest.raises(UnknownRevision, match="to take back"):
+        poisoned.undo.undo(origin=poisoned.origin())
+
+
+def test_what_was_changed_since_stays_and_is_told(poisoned: Bundle) -> None:
+    """A later wording of a poisoned entry wins over the old one."""
+    poisoned.curated.replace("poisoned", "fact two, looked at again", origin=poisoned.origin(session="h2"))
+    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    assert "fact two, looked at again" in texts(poisoned)
+    assert any("later wording" in sentence for sentence in done.kept)
+
+
+def test_a_restore_does_not_bring_retracted_things_back(poisoned: Bundle) -> None:
+    """Going back to a state in the middle of the poison leaves the poison out."""
+    middle = commits_of(poisoned, "bad")[0].oid
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    done = restore(poisoned, middle, origin=poisoned.origin())
+    assert done.withheld > 0
+    assert "poison fact" not in texts(poisoned)
+    assert "evil note" not in everything(poisoned)
+    assert "poisoned plan" not in everything(poisoned)
+
+
+def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(poisoned: Bundle) -> None:
+    """The text waits in quarantine; a person's own add lifts the retraction."""
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    answer = poisoned.curated.add("poison fact", origin=poisoned.origin(session="h3"))
+    assert answer.held
+    assert "poison fact" not in texts(poisoned)
+    poisoned.curated.add("poison fact", origin=poisoned.origin(), by_person=True)
+    assert "poison fact" in texts(poisoned)
+
+
+def test_restore_gives_the_tree_exactly(poisoned: Bundle) -> None:
+    """Without retractions the tree is that of the revision; nothing of the history is lost."""
+    target = poisoned.snapshots.get("clean").commit
+    before = poisoned.tip
+    done = restore(poisoned, "clean", origin=poisoned.origin())
+    assert poisoned.tree().oid == poisoned.repository.tree(target).oid
+    assert done.published is not None
+    assert done.published.commit.parents == (before,)
+    assert restore(poisoned, "clean", origin=poisoned.origin()).published is None
+    poisoned.undo.undo(origin=poisoned.origin())
+    assert poisoned.tree().oid == poisoned.repository.tree(before).oid
+
+
+def test_restore_of_a_path_and_without_sessions(poisoned: Bundle) -> None:
+    """`--path` leaves the rest; `--keep-sessions` leaves conversations."""
+    restore(poisoned, "clean", paths=["memories"], origin=poisoned.origin())
+    assert texts(poisoned) == ["fact one", "fact two", "fact three"]
+    assert "notes/evil.md" in poisoned.tree()
+    restore(poisoned, "clean", keep_sessions=True, origin=poisoned.origin())
+    assert "notes/evil.md" not in poisoned.tree()
+    assert poisoned.sessions.find("h1") is not None
+    with pytest.raises(UnknownRevision):
+        restore(poisoned, "clean", paths=["no/such"], origin=poisoned.origin())
+
+
+def test_restore_to_a_session_and_a_date(poisoned: Bundle) -> None:
+    """`session:ID` is the state just before it."""
+    restore(poisoned, "session:bad", origin=poisoned.origin())
+    assert texts(poisoned) == ["fact one", "fact two", "fact three"]
+
+
+def test_a_hand_edit_survives_a_restore(poisoned: Bundle) -> None:
+    """It is committed first, so the history has it."""
+    with open(poisoned.repository.worktree.path("notes/plan.md"), "w") as file:
+        file.write("---\ntype: Note\n---\nby hand\n")
+    poisoned.take_in_edits(strict=True)
+    restore(poisoned, "clean", origin=poisoned.origin())
+    assert b"by hand" in (poisoned.read("notes/plan.md", "HEAD~1") or b"")
+
+
+def test_snapshots(bundle: Bundle) -> None:
+    """Named ones are tags with a concept; names are checked, unique and deletable."""
+    first = bundle.snapshots.create("before", "all well", origin=bundle.origin(session="s1", model="m"))
+    concept = bundle.concept(layout.snapshot("before"))
+    assert concept is not None
+    assert (concept.type, concept.meta["model"], concept.body) == ("Snapshot", "m", "all well\n")
+    assert first.commit == bundle.tip
+    with pytest.raises(InvalidContent, match="already"):
+        bundle.snapshots.create("before", origin=bundle.origin())
+    for bad in ("a..b", "with space", "x~y", "auto/x", "-"):
+        if bad != "-":
+            with pytest.raises(InvalidContent):
+                bundle.snapshots.create(bad, origin=bundle.origin())
+    names = {bundle.snapshots.create(origin=bundle.origin()).name for _ in range(3)}
+    assert len(names) == 3
+    bundle.snapshots.delete("before")
+    with pytest.raises(UnknownRevision):
+        bundle.snapshots.get("before")
+
+
+def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Bundle]) -> None:
+    """No change, no new one; they write no concept; the setting turns them off."""
+    bundle = make_bundle()
+    tree = bundle.tree().oid
+    assert bundle.snapshots.automatic(origin=bundle.origin(), reason="test") is not None
+    assert bundle.snapshots.automatic(origin=bundle.origin(), reason="test") is None
+    assert bundle.tree().oid == tree
+    off = make_bundle("off", auto_snapshot=False)
+    with off.session("s1") as session:
+        session.record_observation("x")
+    assert off.snapshots.all() == []
+
+
+def test_blame_tells_origin_reason_and_rewording(poisoned: Bundle) -> None:
+    """Introduced, reworded, by which session; removed ones with when they left."""
+    found = blame_of(poisoned, layout.MEMORY, removed=True)
+    stories = {story.entry.text: story for story in found.values()}
+    reworded = stories["fact two, poisoned"]
+    assert (reworded.introduced.session, reworded.changed.session, reworded.times) == ("h0", "bad", 1)
+    assert reworded.replaced == "fact two"
+    gone = stories["fact three"].left
+    assert gone is not None
+    assert gone.session == "bad"
+    assert stories["fact four"].introduced.session == "h1"
+    with pytest.raises(UnknownRevision):
+        blame_of(poisoned, "no/such.md")
+
+
+def test_trace_tells_the_life_and_the_blast_radius(poisoned: Bundle) -> None:
+    """Where it came from, who had it in the prompt and what they wrote, and the command to run."""
+    with poisoned.session("reader") as session:
+        assert "poison fact" in session.prompt_block()
+        poisoned.curated.add("follows from poison", origin=poisoned.origin(session="reader"))
+    found = trace(poisoned, "poison fact")
+    [life] = [life for life in found.lives if life.path == layout.MEMORY]
+    assert (life.came.session, life.left) == ("bad", None)
+    exposed = {one.session: one for one in found.exposed}
+    assert exposed["reader"].certain
+    assert any("follows from poison" in sentence for sentence in exposed["reader"].wrote)
+    assert "--session bad" in found.command
+    with pytest.raises(UnknownRevision):
+        trace(poisoned, "never said")
+
+
+def test_derived_entries_are_listed_and_taken_along(bundle: Bundle) -> None:
+    """What names a reverted entry in Derived-From is told, and goes with `--derived`, transitively."""
+    bundle.curated.add("root lie", origin=bundle.origin(session="bad"))
+    root = bundle.curated.entries("memory")[0].key.id
+    bundle.curated.add("child", origin=bundle.origin(session="h1", derived_from=(root[:12],)))
+    child = bundle.curated.entries("memory")[1].key.id
+    bundle.curated.add("grandchild", origin=bundle.origin(session="h2", derived_from=(child,)))
+    chosen, followers = select(bundle, Selection(session="bad"))
+    assert (len(chosen), len(followers)) == (1, 2)
+    chosen, followers = select(bundle, Selection(session="bad", derived=True))
+    bundle.undo.revert(chosen, origin=bundle.origin())
+    assert (texts(bundle), followers) == ([], [])
+
+
+def test_selection_by_source_agent_and_text(poisoned: Bundle) -> None:
+    """Each way to name commits finds them; nothing fitting is an error."""
+    by_source, _ = select(poisoned, Selection(source="https://evil.example"))
+    assert len(by_source) == 3
+    by_text, _ = select(poisoned, Selection(text="poison fact"))
+    assert {commit.subject for commit in by_text} >= {"memory: add poison fact"}
+    with pytest.raises(UnknownRevision):
+        select(poisoned, Selection(session="nobody"))
+
+
+def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[..., Bundle]) -> None:
+    """Random subsets: where later commits touched other entries, the store is as if they never happened."""
+    rng = random.Random(7)
+    for round_number in range(6):
+        bundle, other = make_bundle(f"a{round_number}"), make_bundle(f"b{round_number}")
+        plan = []
+        for step in range(12):
+            plan.append((f"s{step}", f"fact {round_number}-{step}", rng.random() < 0.4))
+        for session, text, _ in plan:
+            bundle.curated.add(text, origin=bundle.origin(session=session))
+        for session, text, doomed in plan:
+            if not doomed:
+                other.curated.add(text, origin=other.origin(session=session))
+        chosen = [
+            entry.commit
+            for entry in bundle.history.log()
+            if entry.session in {session for session, _, doomed in plan if doomed}
+        ]
+        if chosen:
+            bundle.undo.revert(chosen, origin=bundle.origin())
+        assert texts(bundle) == texts(other)
+
+
+def test_memory_undo_takes_the_last_change_back(bundle: Bundle) -> None:
+    """Without a retraction: the same text may be added again."""
+    bundle.curated.add("keep")
+    bundle.curated.add("oops")
+    bundle.undo.undo(origin=bundle.origin(), kinds=("memory",))
+    assert texts(bundle) == ["keep"]
+    assert bundle.curated.add("oops").changed

@@ -1,0 +1,61 @@
+"""Sync without a person: a failing remote is left alone for longer and longer, and nobody waits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.git.transport import RemoteError
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.sync import schedule
+from gitmem.memory.sync.engine import Sync
+
+from tests.git.support import run_git
+from tests.memory.conftest import Clock
+
+
+def test_a_failing_remote_is_backed_off(bundle: Bundle, tmp_path: Path, clock: Clock) -> None:
+    """Each failure doubles the pause up to an hour; a success ends it."""
+    hub = tmp_path / "hub.git"
+    remote = Remote("origin", str(hub), consent=True)
+    Remotes(bundle.repository).save(remote)
+    syncing = Sync(bundle, dict(os.environ))
+    assert schedule.due(bundle, remote)
+    for minutes in (2, 4, 8, 16, 32, 60, 60):
+        with pytest.raises(RemoteError):
+            syncing.run()
+        assert not schedule.due(bundle, remote)
+        clock.now += timedelta(minutes=minutes - 1)
+        assert not schedule.due(bundle, remote)
+        clock.now += timedelta(minutes=1)
+        assert schedule.due(bundle, remote)
+    assert syncing.state("origin")["next_try"]
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
+    syncing.run()
+    assert schedule.due(bundle, remote)
+    assert not schedule.due(bundle, remote, fresh_is_enough=True)
+
+
+def test_without_consent_nothing_is_due(bundle: Bundle) -> None:
+    """A remote that nobody agreed to is never synced by itself; one that only gives is."""
+    assert not schedule.due(bundle, Remote("origin", "/nowhere"))
+    assert schedule.due(bundle, Remote("team", "/nowhere", "pull-only"))
+
+
+def test_a_background_sync_reaches_the_remote(
+    bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sync --background` starts a process of its own for every remote that is due."""
+    from gitmem.cli.main import main
+
+    hub = tmp_path / "hub.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
+    Remotes(bundle.repository).save(Remote("origin", str(hub), consent=True))
+    assert main(["-C", bundle.root, "sync", "--background"]) == 0
+    assert "started: origin" in capsys.readouterr().out
+    schedule.wait()
+    assert run_git(hub, "rev-parse", "main") == bundle.tip

@@ -1,0 +1,256 @@
+"""The doctor finds the usual problems, says what to do, and mends what is safe to mend."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.files import DiskGroup
+from gitmem.git import housekeeping
+from gitmem.git.pending import Pending
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.upkeep.create import create, install_hooks
+from gitmem.memory.upkeep.doctor import Diagnosis, Problem
+
+from tests.git.support import run_git
+
+NOTE = "---\ntype: Note\n---\n"
+GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
+
+
+@pytest.fixture
+def healthy(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Bundle]:
+    """A bundle that is not looked at in the end: these tests spoil it."""
+    made, _ = create(
+        str(tmp_path / "mem"), config=Config(machine="laptop"), clock=clock, person="ada", command=GITMEM
+    )
+    yield made
+    made.repository.store.close()
+
+
+def _problems(bundle: Bundle) -> list[Problem]:
+    diagnosis = Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository, command=GITMEM))
+    return list(diagnosis.run())
+
+
+def _one(bundle: Bundle, name: str) -> Problem:
+    (problem,) = [problem for problem in _problems(bundle) if problem.name == name]
+    assert problem.what.endswith(".")
+    assert problem.remedy
+    return problem
+
+
+def _mended(bundle: Bundle, name: str) -> None:
+    """Its remedy works, and says what it did."""
+    problem = _one(bundle, name)
+    assert problem.fix is not None
+    assert problem.fix().endswith(".")
+    assert name not in {problem.name for problem in _problems(bundle)}
+
+
+def test_a_healthy_bundle(healthy: Bundle) -> None:
+    """Nothing to tell."""
+    assert _problems(healthy) == []
+
+
+def test_a_disk_that_refuses(healthy: Bundle) -> None:
+    """The state directory can not be written."""
+    shutil.rmtree(healthy.repository.scratch)
+    Path(healthy.repository.scratch).write_text("in the way")
+    assert _one(healthy, "disk").serious
+    os.unlink(healthy.repository.scratch)
+
+
+def test_an_interrupted_write(healthy: Bundle) -> None:
+    """A note that nobody settled: the next write finishes it, and so does the doctor."""
+    with DiskGroup() as disk:
+        healthy.repository.pending.write(Pending(healthy.tip, healthy.tip, ()), disk)
+        disk.flush()
+    assert healthy.repository.pending.read() is not None
+    _mended(healthy, "interrupted")
+
+
+def test_a_foreign_lock_is_told_and_left(healthy: Bundle) -> None:
+    """Only a person may remove it."""
+    lock = Path(healthy.repository.git_dir, "index.lock")
+    lock.write_text("")
+    problem = _one(healthy, "lock")
+    assert (problem.serious, problem.fix) == (True, None)
+    assert str(lock) in problem.what
+    lock.unlink()
+
+
+def test_head_elsewhere(healthy: Bundle) -> None:
+    """A detached HEAD is a problem with a way back."""
+    run_git(healthy.root, "checkout", "-q", "--detach")
+    assert "git checkout main" in _one(healthy, "head").what
+    run_git(healthy.root, "checkout", "-q", "main")
+
+
+def test_a_merge_under_way(healthy: Bundle) -> None:
+    """So is a merge that somebody began."""
+    marker = Path(healthy.repository.git_dir, "MERGE_HEAD")
+    marker.write_text(healthy.tip + "\n")
+    assert "merge" in _one(healthy, "head").what
+    marker.unlink()
+
+
+def test_a_lost_branch(healthy: Bundle) -> None:
+    """The branch main is gone."""
+    branch = Path(healthy.repository.git_dir, "refs/heads/main")
+    good = branch.read_text()
+    branch.unlink()
+    assert "git reflog" in _one(healthy, "branch").remedy
+    branch.write_text(good)
+
+
+def test_a_newer_format(healthy: Bundle) -> None:
+    """Written by a newer gitmem: reading only."""
+    agent = Path(healthy.root, "config/agent.md")
+    agent.write_text(agent.read_text().replace("gitmem_format: 1", "gitmem_format: 7"))
+    run_git(healthy.root, "commit", "-q", "--no-verify", "-am", "x")
+    assert "format 7" in _one(healthy, "format").what
+
+
+def test_an_index_that_is_lost(healthy: Bundle) -> None:
+    """Git's index is made again."""
+    os.unlink(healthy.repository.worktree.index_path)
+    _mended(healthy, "index")
+    assert run_git(healthy.root, "status", "--porcelain") == ""
+
+
+def test_an_index_that_is_damaged(healthy: Bundle) -> None:
+    """The same for one with a flipped byte."""
+    index = Path(healthy.repository.worktree.index_path)
+    data = index.read_bytes()
+    index.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
+    _mended(healthy, "index")
+    assert run_git(healthy.root, "status", "--porcelain") == ""
+
+
+def test_an_index_of_another_version(healthy: Bundle) -> None:
+    """Version 4 is read; a split index is a problem that git itself can undo."""
+    run_git(healthy.root, "update-index", "--index-version", "4")
+    assert _problems(healthy) == []
+    run_git(healthy.root, "update-index", "--split-index")
+    assert "--no-split-index" in _one(healthy, "index").remedy
+    _mended(healthy, "index")
+    assert run_git(healthy.root, "status", "--porcelain") == ""
+
+
+def test_hand_edits(healthy: Bundle) -> None:
+    """A good one is a note, a bad one a problem; neither is touched, nothing is committed."""
+    Path(healthy.root, "good.md").write_text(NOTE)
+    assert not _one(healthy, "hand edit").serious
+    Path(healthy.root, "bad.md").write_text("bad")
+    Path(healthy.root, "link").symlink_to("x")
+    tip = healthy.tip
+    found = {problem.what: problem.serious for problem in _problems(healthy)}
+    assert found == {
+        "bad.md: It does not begin with front matter. (OKF rule 1)": True,
+        "link is a symbolic link, which a bundle never holds.": True,
+        "Edited by hand and not committed: good.md.": False,
+    }
+    assert tip == healthy.tip
+
+
+def test_a_journal_that_was_left(healthy: Bundle) -> None:
+    """Events of a dead process are committed by the doctor."""
+    from gitmem.memory.capture.journal import Journal
+
+    journal = Journal.create(healthy.journal_dir, clock=healthy.clock)
+    journal.append("observation", {"content": "left behind"}, session="s1")
+    _abandon(journal)
+    _mended(healthy, "journal")
+
+
+def test_a_journal_with_damaged_lines(healthy: Bundle) -> None:
+    """The doctor commits what can be read and says where the rest is, until a person has removed it."""
+    from gitmem.memory.capture.journal import Journal
+
+    journal = Journal.create(healthy.journal_dir, clock=healthy.clock)
+    for text in ("left behind", "precious"):
+        journal.append("observation", {"content": text}, session="s1")
+    _abandon(journal)
+    path = Path(healthy.journal_dir, f"{journal.uuid}.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"precious", b"precieux"))
+    problem = _one(healthy, "journal")
+    assert "(1; 1 can not be read in full)" in problem.what
+    assert problem.fix is not None
+    problem.fix()
+    kept = path.with_suffix(".damaged")
+    assert str(kept) in _one(healthy, "journal").what
+    assert b"precieux" in kept.read_bytes()
+    kept.unlink()
+    assert not [each for each in _problems(healthy) if each.what.startswith("Some lines")]
+
+
+def _abandon(journal: object) -> None:
+    """What a process that dies does: the lock is dropped, the file stays."""
+    journal._lock.release()  # type: ignore[attr-defined]
+
+
+def test_generated_pages(healthy: Bundle) -> None:
+    """A missing index.md is made again."""
+    run_git(healthy.root, "rm", "-q", "memories/index.md", "index.md")
+    run_git(healthy.root, "commit", "-q", "--no-verify", "-m", "x")
+    assert _one(healthy, "pages").what == "Generated pages are missing: index.md, memories/index.md."
+    _mended(healthy, "pages")
+
+
+def test_hooks(healthy: Bundle) -> None:
+    """Missing, broken and foreign hooks, and a directory elsewhere."""
+    hooks = Path(healthy.repository.git_dir, "hooks")
+    (hooks / "pre-commit").unlink()
+    assert not _one(healthy, "hooks").serious
+    (hooks / "pre-commit").write_text('#!/bin/sh\nexec /no/such/python -m gitmem hook pre-commit "$@"\n')
+    assert _one(healthy, "hooks").serious
+    _mended(healthy, "hooks")
+    (hooks / "pre-push").write_text("#!/bin/sh\n")
+    assert "somebody else" in _one(healthy, "hooks").what
+    install_hooks(healthy.repository)
+    (hooks / "pre-push").unlink()
+    install_hooks(healthy.repository)
+    run_git(healthy.root, "config", "core.hooksPath", "/elsewhere")
+    assert "/elsewhere" in _one(healthy, "hooks").what
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("core.autocrlf", "true"),
+        ("core.autocrlf", "input"),
+        ("core.splitIndex", "true"),
+        ("core.fsmonitor", "/bin/evil"),
+        ("gc.auto", "6700"),
+        ("index.skipHash", "true"),
+    ],
+)
+def test_settings_of_git(healthy: Bundle, key: str, value: str) -> None:
+    """Settings under which plain git does harm are set right, and the rest of the file stays."""
+    run_git(healthy.root, "config", "user.name", "Ann")
+    run_git(healthy.root, "config", key, value)
+    _mended(healthy, "settings")
+    assert run_git(healthy.root, "config", key) in ("false", "0")
+    assert run_git(healthy.root, "config", "user.name") == "Ann"
+
+
+def test_housekeeping_that_is_due(healthy: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is done."""
+    monkeypatch.setattr(housekeeping, "_PACK_LIMIT", 2)
+    healthy.record_observation("one")
+    healthy.record_observation("two")
+    _mended(healthy, "gc")
+
+
+def test_without_git(healthy: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note: gitmem works without the git program."""
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert not _one(healthy, "git").serious

@@ -1,0 +1,96 @@
+"""What the git hooks do to a message, and what they say about content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from gitmem.git.message import trailers_of
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.upkeep.git_hooks import afterwards, commit_msg, pre_push
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def _with(message: str, *, comments: bool = True, machine: str = "desk") -> str:
+    return commit_msg(message, kind="edit", machine=machine, comments=comments)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Subject\n", "Subject\n\nKind: edit\nMachine: desk\n"),
+        ("Subject", "Subject\n\nKind: edit\nMachine: desk\n"),
+        ("Fix: looks like a trailer\n", "Fix: looks like a trailer\n\nKind: edit\nMachine: desk\n"),
+        ("Subject\n\nBody.\n", "Subject\n\nBody.\n\nKind: edit\nMachine: desk\n"),
+        (
+            "Subject\n\nSigned-off-by: A <a@x>\n",
+            "Subject\n\nSigned-off-by: A <a@x>\nKind: edit\nMachine: desk\n",
+        ),
+        ("Subject\n\nKind: plan\n", "Subject\n\nKind: plan\nMachine: desk\n"),
+        ("Subject\n\nKind: plan\nMachine: m\n", "Subject\n\nKind: plan\nMachine: m\n"),
+        ("", ""),
+        ("\n# only comments\n", "\n# only comments\n"),
+        ("Subject\n\n# Please enter …\n#\n", "Subject\n\nKind: edit\nMachine: desk\n\n# Please enter …\n#\n"),
+    ],
+)
+def test_missing_trailers_are_added(message: str, expected: str) -> None:
+    """After what the person wrote, before git's comments, and only what is missing."""
+    assert expected == _with(message)
+
+
+def test_scissors_stay_below() -> None:
+    """`git commit -v` shows the diff below a line of scissors: trailers go above it."""
+    below = "# ------------------------ >8 ------------------------\n# Do not modify\ndiff --git a b\n+x\n"
+    assert f"Subject\n\nKind: edit\nMachine: desk\n{below}" == _with(f"Subject\n{below}")
+
+
+def test_without_an_editor_a_hash_is_content() -> None:
+    """`git commit -m` keeps lines with #."""
+    expected = "Subject\n\n# 12 is fixed\n\nKind: edit\nMachine: desk\n"
+    assert expected == _with("Subject\n\n# 12 is fixed\n", comments=False)
+
+
+def test_without_a_machine_only_the_kind() -> None:
+    """A machine without a name adds no empty trailer."""
+    assert _with("Subject\n", machine="") == "Subject\n\nKind: edit\n"
+
+
+@given(st.text(), st.booleans())
+def test_what_was_written_stays(message: str, comments: bool) -> None:
+    """Every character of the message is still there in its order, and a second run changes nothing."""
+    once = _with(message, comments=comments)
+    rest = iter(once)
+    assert all(char in rest for char in message.rstrip("\n"))
+    assert once == _with(once, comments=comments) or not comments
+
+
+@given(st.from_regex(r"\A[a-z ]{1,20}\n(\n[a-z ]{1,20}\n){0,3}\Z"))
+def test_trailers_are_read_back(message: str) -> None:
+    """What the hook adds is what the log reads."""
+    found = trailers_of(_with(message, comments=False))
+    assert not message.strip() or found["Kind"] == ("edit",)
+
+
+def test_a_deleted_branch_sends_nothing(bundle: Bundle) -> None:
+    """A push that deletes has nothing to check, and nonsense on the input is passed by."""
+    zero = "0" * 40
+    assert pre_push(bundle, [f"(delete) {zero} refs/heads/x {bundle.tip}\n", "nonsense\n"]) == []
+
+
+def test_a_first_push_checks_everything(bundle: Bundle) -> None:
+    """A remote without the branch: the whole history would leave."""
+    assert pre_push(bundle, [f"refs/heads/main {bundle.tip} refs/heads/main {'0' * 40}\n"]) == []
+
+
+def test_an_unknown_remote_commit_is_no_error(bundle: Bundle) -> None:
+    """The remote has a commit that we have not fetched."""
+    assert pre_push(bundle, [f"refs/heads/main {bundle.tip} refs/heads/main {'1' * 40}\n"]) == []
+
+
+def test_afterwards_leaves_a_healthy_bundle_alone(make_bundle: Callable[..., Bundle]) -> None:
+    """Nothing to finish, nothing changed."""
+    bundle = make_bundle()
+    tip = bundle.tip
+    afterwards(bundle)
+    assert tip == bundle.tip

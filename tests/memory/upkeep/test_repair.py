@@ -1,0 +1,150 @@
+"""Plain git without our merge driver: whatever it leaves, `doctor --fix` mends, and nothing of either side is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.sync.engine import Sync
+from gitmem.memory.upkeep.create import create, install_hooks
+from gitmem.memory.upkeep.doctor import Diagnosis
+from gitmem.memory.upkeep.repair import sides_of
+
+from tests.git.support import fsck_clean, run_git, try_git
+from tests.memory.conftest import Clock
+
+WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hub with one more fact than its plain clone, which has one and a note of its own."""
+    root = tmp_path_factory.mktemp("plain")
+    clock = Clock()
+    a, _ = create(str(root / "a"), config=Config(machine="a"), clock=clock)
+    a.curated.add("base fact")
+    note(a, "as it was")
+    run_git(str(root), "clone", "-q", "--bare", a.root, "hub.git")
+    run_git(str(root), "clone", "-q", "hub.git", "b")
+    a.curated.add("a fact")
+    note(a, "as a says")
+    run_git(a.root, *WITHOUT_HOOKS, "push", "-q", "../hub.git", "main")
+    b = Bundle.open(str(root / "b"), config=Config(machine="b"), clock=clock)
+    b.curated.add("b fact")
+    note(b, "as b says")
+    for bundle in (a, b):
+        bundle.repository.store.close()
+    return root
+
+
+@pytest.fixture
+def plain(ground: Path, tmp_path: Path) -> Iterator[Bundle]:
+    for name in ("hub.git", "b"):
+        shutil.copytree(ground / name, tmp_path / name)
+    run_git(str(tmp_path / "b"), "remote", "set-url", "origin", str(tmp_path / "hub.git"))
+    bundle = Bundle.open(str(tmp_path / "b"), config=Config(machine="b"), clock=Clock())
+    yield bundle
+    fsck_clean(bundle.repository)
+    bundle.repository.store.close()
+
+
+def note(bundle: Bundle, text: str) -> None:
+    path = Path(bundle.root, "decisions", "x.md")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"---\ntype: Decision\ntitle: X\n---\n{text}\n")
+    bundle.take_in_edits(strict=True)
+
+
+def doctor(bundle: Bundle) -> list[str]:
+    """Mends what can be mended; gives the names of the serious problems that were found."""
+    found = []
+    for problem in Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run():
+        if problem.fix is not None:
+            problem.fix()
+        found += [problem.name] if problem.serious else []
+    return found
+
+
+def is_whole(bundle: Bundle) -> None:
+    """Both sides' facts are there and their notes too, no marker is anywhere, and the doctor is content."""
+    assert {"base fact", "a fact", "b fact"} == {entry.text for entry in bundle.curated.entries("memory")}
+    tree = bundle.tree()
+    everything = b"\n".join(tree.read_entry(entry) for _, entry in tree.files())
+    for text in (b"as a says", b"as b says"):
+        assert text in everything
+    assert all(sides_of(tree.read_entry(entry)) is None for _, entry in tree.files())
+    assert "" == run_git(bundle.root, "status", "--short")
+    assert [] == doctor(bundle)
+
+
+def test_a_plain_clone_learns_to_merge(plain: Bundle) -> None:
+    """After `doctor --fix`, `git pull` in a plain clone merges entries by our driver."""
+    doctor(plain)
+    attributes = Path(plain.repository.git_dir, "info", "attributes")
+    assert attributes.read_text().endswith("*.md merge=gitmem\n")
+    before = attributes.read_text()
+    doctor(plain)
+    assert before == attributes.read_text()
+    assert "merge-driver %O %A %B %P" in run_git(plain.root, "config", "merge.gitmem.driver")
+
+
+def test_a_pull_that_stopped_in_a_conflict(plain: Bundle) -> None:
+    """A merge under way is taken back and made by us; what sync would do afterwards is nothing."""
+    assert try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main").returncode
+    assert ["head"] == doctor(plain)
+    is_whole(plain)
+    theirs = run_git(plain.root, "rev-parse", "origin/main")
+    assert theirs in plain.repository.store.commit(plain.tip).parents
+
+
+def test_conflict_markers_that_were_committed(plain: Bundle) -> None:
+    """Somebody committed the conflict as it was: both versions are merged out of it."""
+    try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
+    run_git(plain.root, "add", "-A")
+    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-m", "merged")
+    assert "conflict" in doctor(plain)
+    is_whole(plain)
+
+
+def test_markers_in_a_file_that_was_edited_since(plain: Bundle) -> None:
+    """The same where somebody worked on the file before the doctor came: their work stays."""
+    try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
+    path = Path(plain.root, "memories", "MEMORY.md")
+    run_git(plain.root, "add", "-A")
+    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-m", "merged")
+    path.write_text(path.read_text().replace("base fact", "base fact\n§\nlater fact"))
+    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-a", "-m", "more")
+    assert "conflict" in doctor(plain)
+    texts = {entry.text for entry in plain.curated.entries("memory")}
+    assert {"base fact", "a fact", "b fact", "later fact"} == texts
+
+
+def test_a_note_about_markers_is_left_alone(plain: Bundle) -> None:
+    """A file that tells of conflict markers, by an ordinary commit, is nobody's conflict."""
+    text = "so it looks:\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other"
+    note(plain, text)
+    assert "conflict" not in doctor(plain)
+    assert text in (plain.read("decisions/x.md") or b"").decode()
+
+
+def test_sync_after_a_plain_merge(plain: Bundle, tmp_path: Path) -> None:
+    """A merge by plain git that went well is history like any other: a sync sends it, another machine takes it."""
+    run_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "-X", "ours", "origin", "main")
+    doctor(plain)
+    run_git(plain.root, "config", "remote.origin.gitmemconsent", "true")
+    Sync(plain, dict(os.environ)).run()
+    assert (
+        plain.tip
+        == subprocess.run(
+            ["git", "-C", str(tmp_path / "hub.git"), "rev-parse", "main"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    )

@@ -1,0 +1,184 @@
+"""The proof that a bundle is whole finds each kind of damage."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from gitmem.config import Config
+from gitmem.git.message import Message
+from gitmem.git.objects import FILE, GitObject, Person, TreeEntry, render_commit, render_tree
+from gitmem.memory.bundle import Bundle
+from gitmem.memory.upkeep.create import create
+from gitmem.memory.upkeep.verify import Finding, Verification
+
+from tests.git.support import run_git
+
+NOTE = b"---\ntype: Note\n---\n"
+GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Bundle]:
+    """A bundle that is not looked at in the end: these tests spoil it."""
+    made, _ = create(
+        str(tmp_path / "mem"), config=Config(machine="laptop"), clock=clock, person="ada", command=GITMEM
+    )
+    yield made
+    made.repository.store.close()
+
+
+def _found(bundle: Bundle, *, history: bool = False) -> list[Finding]:
+    return list(Verification(bundle, history=history).run())
+
+
+def _checks(bundle: Bundle, *, history: bool = False) -> set[str]:
+    return {finding.check for finding in _found(bundle, history=history)}
+
+
+def _commit(bundle: Bundle, files: dict[bytes, TreeEntry], message: str, committer: str = "gitmem") -> None:
+    """A commit as a stranger could make it: no rule is kept."""
+    store = bundle.repository.store
+    old = dict(store.tree(bundle.tree().oid))
+    tree = GitObject.of(b"tree", render_tree({**old, **files}))
+    who = Person(committer, "x@y", 1_782_828_000)
+    commit = render_commit(tree.oid, (bundle.tip,), who, who, message)
+    store.write([tree, commit])
+    assert bundle.repository.refs.set("refs/heads/main", commit.oid, expected=bundle.tip)
+
+
+def _blob(bundle: Bundle, data: bytes, mode: int = FILE) -> TreeEntry:
+    blob = GitObject.of(b"blob", data)
+    bundle.repository.store.write([blob])
+    return TreeEntry(mode, blob.oid)
+
+
+def test_a_new_bundle_is_whole(bundle: Bundle) -> None:
+    """Nothing is found, and everything was counted."""
+    verification = Verification(bundle, history=True)
+    assert list(verification.run()) == []
+    assert (verification.commits, verification.files) == (1, 6)
+
+
+def test_a_bundle_with_content_is_whole(bundle: Bundle) -> None:
+    """What gitmem itself writes passes."""
+    bundle.record_decision("Use git", "it is there", ["storage"])
+    bundle.record_observation("The sky is blue")
+    assert _found(bundle, history=True) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "mode", "told"),
+    [
+        (b"a.md", b"no front matter", FILE, "does not begin with front matter"),
+        (b"a.md", b"\xff\xfe", FILE, "not UTF-8"),
+        (b"link", b"/etc/passwd", 0o120000, "symbolic link"),
+        (b"CON", b"x", FILE, "names a device"),
+        (b"bad\x1bname.md", NOTE, FILE, "control character"),
+        (b"\xff.md", NOTE, FILE, "UTF-8"),
+        (b".gitattributes", b"* filter=x", FILE, ".gitattributes"),
+        (b"setuid", b"x", 0o104755, "mode 104755"),
+    ],
+)
+def test_a_file_that_must_not_be_there(
+    bundle: Bundle, name: bytes, data: bytes, mode: int, told: str
+) -> None:
+    """Content, path and mode of every file are checked."""
+    _commit(bundle, {name: _blob(bundle, data, mode)}, "edit: x\n\nKind: edit\n")
+    assert any(told in finding.what for finding in _found(bundle) if finding.check == "files")
+
+
+def test_paths_that_collide(bundle: Bundle) -> None:
+    """Two names that are one name elsewhere."""
+    entry = _blob(bundle, NOTE)
+    _commit(bundle, {b"a.md": entry, b"A.md": entry}, "edit: x\n\nKind: edit\n")
+    assert "paths" in _checks(bundle)
+
+
+@pytest.mark.parametrize(
+    ("message", "committer", "wrong"),
+    [
+        ("edit: x\n\nKind: edit\n", "gitmem", False),
+        ("anything", "Ann", False),
+        ("edit: x\n", "gitmem", True),
+        ("edit: x\n\nKind: edit\nKind: flush\n", "gitmem", True),
+        ("edit: x\n\nKind: nonsense\n", "gitmem", True),
+        ("flush: x\n\nKind: edit\n", "gitmem", True),
+    ],
+)
+def test_trailers_of_our_own_commits(bundle: Bundle, message: str, committer: str, wrong: bool) -> None:
+    """Gitmem's commits say their kind once; people may write what they like."""
+    _commit(bundle, {}, message, committer)
+    assert wrong == ("trailers" in _checks(bundle))
+
+
+def test_the_history_is_checked_on_demand(bundle: Bundle) -> None:
+    """A bad file that was mended since is found in the whole history only."""
+    _commit(bundle, {b"a.md": _blob(bundle, b"bad")}, "edit: x\n\nKind: edit\n")
+    _commit(bundle, {b"a.md": _blob(bundle, NOTE)}, "edit: y\n\nKind: edit\n")
+    run_git(bundle.root, "reset", "-q", "--hard")
+    assert _found(bundle) == []
+    assert _checks(bundle, history=True) == {"files"}
+
+
+def test_a_work_tree_that_differs(bundle: Bundle) -> None:
+    """Edited, new and removed files, each told once."""
+    root = Path(bundle.root)
+    (root / "memories/USER.md").unlink()
+    (root / "new.md").write_bytes(NOTE)
+    run_git(root, "add", "new.md")
+    (root / "new.md").write_bytes(NOTE + b"again")
+    found = [finding.where for finding in _found(bundle) if finding.check == "work tree"]
+    assert sorted(found) == ["memories/USER.md", "new.md"]
+
+
+def test_an_object_that_is_gone(bundle: Bundle) -> None:
+    """A missing blob is told by the check of objects, and stops no other check."""
+    _commit(bundle, {b"a.md": TreeEntry(FILE, "1" * 40)}, "edit: x\n\nKind: edit\n")
+    found = _found(bundle)
+    assert any("1" * 40 in finding.where for finding in found if finding.check == "objects")
+
+
+def test_refs_and_head(bundle: Bundle) -> None:
+    """A damaged branch, a lost one, a HEAD that is none."""
+    path = Path(bundle.repository.git_dir)
+    branch = path / "refs/heads/main"
+    good = branch.read_bytes()
+    branch.write_bytes(b"nonsense")
+    assert "refs" in _checks(bundle)
+    branch.unlink()
+    assert "refs" in _checks(bundle)
+    branch.write_bytes(good)
+    assert _found(bundle) == []
+    (path / "HEAD").write_bytes(b"a/b\n")
+    assert "refs" in _checks(bundle)
+    (path / "HEAD").write_bytes(b"ref: refs/heads/main\n")
+
+
+def test_gits_index(bundle: Bundle) -> None:
+    """A flipped byte in git's index, and no index at all."""
+    index = Path(bundle.repository.worktree.index_path)
+    good = index.read_bytes()
+    index.write_bytes(good[:40] + bytes([good[40] ^ 1]) + good[41:])
+    assert "index" in _checks(bundle)
+    index.write_bytes(b"x")
+    assert "index" in _checks(bundle)
+    os.unlink(index)
+    assert "index" in _checks(bundle)
+    index.write_bytes(good)
+
+
+def test_what_every_bundle_has(bundle: Bundle) -> None:
+    """Without config/agent.md or the root index a bundle is not whole."""
+
+    def work(edits: object) -> Message:
+        edits.remove("config/agent.md")  # type: ignore[attr-defined]
+        return Message("edit", "x")
+
+    bundle.commit(work, purpose="test", origin=bundle.origin())
+    assert any(finding.where == "config/agent.md" for finding in _found(bundle))
