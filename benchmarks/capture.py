@@ -29,14 +29,16 @@ from datetime import UTC, datetime
 
 from gitmem.config import Config
 from gitmem.git.message import Message
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.secrets import redact as take_out
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
+from gitmem.world import World
 
 from benchmarks.support import (
     _WORDS,
@@ -105,9 +107,9 @@ def mixed(chance: random.Random, count: int, *, turns: bool, first: int = 0) -> 
     return made
 
 
-def make_bundle(root: str, files: int) -> Bundle:
+def make_bundle(root: str, files: int) -> Memory:
     """A bundle with so many files: sessions with their parts over two years, and decisions."""
-    bundle, _ = create(root, config=Config(machine="benchmark"), clock=clock)
+    bundle, _ = create(World(os.environ, clock=clock), root, config=Config(machine="benchmark"))
     chance = random.Random(files)
 
     def work(edits: Edits) -> Message | None:
@@ -154,7 +156,7 @@ def make_bundle(root: str, files: int) -> Bundle:
 
 
 @contextmanager
-def buffer_of(bundle: Bundle, session: str = "benchmark") -> Iterator[HotMemoryBuffer]:
+def buffer_of(bundle: Memory, session: str = "benchmark") -> Iterator[HotMemoryBuffer]:
     buffer = HotMemoryBuffer(
         bundle, SessionInfo(session, agent="hermes", machine="benchmark"), max_items=10**9
     )
@@ -169,7 +171,7 @@ def push_all(buffer: HotMemoryBuffer, events: Events) -> None:
         buffer.push(**event)  # type: ignore[arg-type]
 
 
-def check_clean(bundle: Bundle) -> None:
+def check_clean(bundle: Memory) -> None:
     """A figure counts only if git finds nothing to say about what was made."""
     if git(bundle.root, "status", "--porcelain") or git(bundle.root, "fsck", "--strict"):
         raise RuntimeError(f"{bundle.root} is not clean")
@@ -208,7 +210,7 @@ def push_section(where: str, sizes: Sizes, report: Report) -> None:
     report.section("Push of a 200-character event (journal as by default), median", rows)
 
 
-def _pushes(buffer: HotMemoryBuffer, bundle: Bundle, text: str, count: int) -> tuple[float, float, float]:
+def _pushes(buffer: HotMemoryBuffer, bundle: Memory, text: str, count: int) -> tuple[float, float, float]:
     """Medians in microseconds: the whole push, the redactor on its fields, a bare write."""
     buffer.push(content=text, category="preference")
     with open(os.path.join(bundle.journal_dir, f"{buffer.writer}.jsonl"), "rb") as file:
@@ -216,8 +218,8 @@ def _pushes(buffer: HotMemoryBuffer, bundle: Bundle, text: str, count: int) -> t
     bare = os.open(os.path.join(bundle.state_dir, "bare"), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
 
     def redact() -> None:
-        bundle.redact(text)
-        bundle.redact("preference")
+        take_out(text)
+        take_out("preference")
 
     contenders: dict[str, Callable[[], object]] = {
         "push": lambda: buffer.push(content=text, category="preference"),
@@ -337,7 +339,7 @@ def growth_section(where: str, sizes: Sizes, report: Report) -> None:
     aged = time.perf_counter() - begun
     young.index.current()
 
-    def contender(bundle: Bundle, buffer: HotMemoryBuffer) -> Callable[[int], float]:
+    def contender(bundle: Memory, buffer: HotMemoryBuffer) -> Callable[[int], float]:
         def run(number: int) -> float:
             push_all(buffer, mixed(random.Random(number), 10, turns=True, first=10 * number))
             started = time.perf_counter()

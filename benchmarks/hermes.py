@@ -34,9 +34,10 @@ from typing import Any, ClassVar
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
 from gitmem.hosts.hermes import background
-from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.hosts.hermes.install import install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
+from gitmem.world import World
 
 from benchmarks.support import WHO, Report, Row, entry_path, milliseconds, working_directory
 
@@ -132,8 +133,8 @@ class GitMem(Contender):
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         home = Home(self.home)
-        install(home, dict(os.environ))
-        bundle = open_bundle(home, dict(os.environ))
+        install(home, World.real())
+        bundle = open_home(home, World.real())
         publish(
             bundle.repository,
             lambda _: Draft(dict(texts), Message("import", "texts"), WHO, WHO),

@@ -16,13 +16,15 @@ import shutil
 from datetime import UTC, datetime
 
 from gitmem.config import Config
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.trace import trace
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
+from gitmem.world import World
 
 from benchmarks.support import (
     Report,
@@ -43,9 +45,11 @@ def clock() -> datetime:
     return datetime.now(UTC)
 
 
-def build(root: str, files: int, commits: int, revisions: int) -> Bundle:
+def build(root: str, files: int, commits: int, revisions: int) -> Memory:
     """The history is fed to `git fast-import`, in the form gitmem writes it."""
-    bundle, _ = create(root, config=Config(machine="bench", memory_char_limit=10**9), clock=clock)
+    bundle, _ = create(
+        World(os.environ, clock=clock), root, config=Config(machine="bench", memory_char_limit=10**9)
+    )
     shutil.rmtree(os.path.join(root, ".git", "hooks"))  # plain git is measured without ours
     chance = random.Random(commits)
     feed = [
@@ -84,10 +88,10 @@ def build(root: str, files: int, commits: int, revisions: int) -> Bundle:
     )
     git(root, "reset", "--quiet", "--hard")
     bundle.repository.store.close()
-    return Bundle.open(root, config=bundle.config, clock=clock)
+    return open_bundle(World(os.environ, clock=clock), root, "as is", config=bundle.config)
 
 
-def reading(report: Report, bundle: Bundle, rounds: int, index_seconds: float) -> None:
+def reading(report: Report, bundle: Memory, rounds: int, index_seconds: float) -> None:
     root = bundle.root
     session = "s7"
     commits = [entry.commit for entry in bundle.history.touching(MEMORY)]
@@ -130,7 +134,7 @@ def reading(report: Report, bundle: Bundle, rounds: int, index_seconds: float) -
     )
 
 
-def restoring(report: Report, bundle: Bundle, place: str, rounds: int) -> None:
+def restoring(report: Report, bundle: Memory, place: str, rounds: int) -> None:
     rows = []
     limits = {1: 0.5, 100: 1.5, 1000: 2.0}
     chance = random.Random(5)
@@ -141,7 +145,7 @@ def restoring(report: Report, bundle: Bundle, place: str, rounds: int) -> None:
         shutil.copytree(bundle.root, theirs, symlinks=True)
         for root in (ours, theirs):
             git(root, "update-index", "-q", "--refresh")
-        copy = Bundle.open(ours, config=bundle.config, clock=clock)
+        copy = open_bundle(World(os.environ, clock=clock), ours, "as is", config=bundle.config)
         touched = {entry_path(index): entry_content(chance) for index in range(number)}
         before = copy.tip
         _change(copy, touched)
@@ -150,7 +154,7 @@ def restoring(report: Report, bundle: Bundle, place: str, rounds: int) -> None:
         git(theirs, "checkout", "--quiet", "--detach", after)
         states = [before, after]
 
-        def put_back(turn: int, copy: Bundle = copy, states: list[str] = states) -> float:
+        def put_back(turn: int, copy: Memory = copy, states: list[str] = states) -> float:
             return timed(lambda: restore(copy, states[turn % 2], origin=copy.origin()))
 
         def check_out(turn: int, theirs: str = theirs, states: list[str] = states) -> float:
@@ -168,7 +172,7 @@ def restoring(report: Report, bundle: Bundle, place: str, rounds: int) -> None:
     report.section("Restore (durable, work tree and git index included)", rows)
 
 
-def _change(bundle: Bundle, files: dict[str, bytes]) -> None:
+def _change(bundle: Memory, files: dict[str, bytes]) -> None:
     from gitmem.git.message import Message
     from gitmem.memory.edits import Edits
 

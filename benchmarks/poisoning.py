@@ -11,6 +11,7 @@ hermes-okf 0.5.9's `git_revert` to the same commit (skipped where it is not inst
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import shutil
 import subprocess
@@ -21,18 +22,20 @@ from pathlib import Path
 
 from gitmem.config import Config
 from gitmem.git.message import Message
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.edits import Edits
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.select import Selection, select
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create
 from gitmem.okf.concept import Concept
+from gitmem.world import World
 
 AGENTS = ("hermes", "scout", "clerk")
 
 
 @dataclass
-class World:
+class Story:
     """What should be there in the end, and what must not be."""
 
     honest: dict[str, str] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class Clock:
         return self.now
 
 
-def write(bundle: Bundle, path: str, body: str, session: str, agent: str, kind: str = "Note") -> None:
+def write(bundle: Memory, path: str, body: str, session: str, agent: str, kind: str = "Note") -> None:
     meta = {"name": path.split("/")[-2], "description": "a procedure"} if kind == "Skill" else {}
 
     def work(edits: Edits) -> Message | None:
@@ -61,7 +64,7 @@ def write(bundle: Bundle, path: str, body: str, session: str, agent: str, kind: 
     bundle.commit(work, purpose="benchmark", origin=bundle.origin(session=session, agent=agent))
 
 
-def honest_session(bundle: Bundle, world: World, number: int, rng: random.Random) -> None:
+def honest_session(bundle: Memory, world: Story, number: int, rng: random.Random) -> None:
     agent = AGENTS[number % len(AGENTS)]
     name = f"honest-{number}"
     origin = bundle.origin(session=name, agent=agent)
@@ -81,7 +84,7 @@ def honest_session(bundle: Bundle, world: World, number: int, rng: random.Random
     del rng
 
 
-def poison_session(bundle: Bundle, world: World, number: int, rng: random.Random) -> None:
+def poison_session(bundle: Memory, world: Story, number: int, rng: random.Random) -> None:
     agent = AGENTS[number % len(AGENTS)]
     name = f"poison-{number}"
     origin = bundle.origin(session=name, agent=agent, source="https://evil.example")
@@ -98,7 +101,7 @@ def poison_session(bundle: Bundle, world: World, number: int, rng: random.Random
         world.poison.append(f"POISON{number}")
 
 
-def _texts(bundle: Bundle) -> list[str]:
+def _texts(bundle: Memory) -> list[str]:
     return [entry.text for entry in bundle.curated.entries("memory")]
 
 
@@ -111,7 +114,7 @@ class Outcome:
     altered: int
 
 
-def judge(root: Path, world: World) -> Outcome:
+def judge(root: Path, world: Story) -> Outcome:
     """Look at the files themselves, as any program would."""
     memory = (root / "memories" / "MEMORY.md").read_text(encoding="utf-8")
     entries = set(memory.split("\n---\n", 1)[1].split("\n§\n"))
@@ -132,11 +135,11 @@ def judge(root: Path, world: World) -> Outcome:
     return Outcome(residual, lost, altered)
 
 
-def build(root: Path, honest: int, poisoned: int, after: int) -> tuple[Bundle, World]:
+def build(root: Path, honest: int, poisoned: int, after: int) -> tuple[Memory, Story]:
     rng = random.Random(11)
     config = Config(machine="laptop", memory_char_limit=10_000_000, auto_snapshot=False)
-    bundle, _ = create(str(root), config=config, clock=Clock())
-    world = World()
+    bundle, _ = create(World(os.environ, clock=Clock()), str(root), config=config)
+    world = Story()
     first_poison = honest // 4
     moments = sorted(rng.sample(range(first_poison, honest), poisoned))
     for number in range(honest):
@@ -150,12 +153,14 @@ def build(root: Path, honest: int, poisoned: int, after: int) -> tuple[Bundle, W
     return bundle, world
 
 
-def copied(bundle: Bundle, target: Path) -> Bundle:
+def copied(bundle: Memory, target: Path) -> Memory:
     shutil.copytree(bundle.root, target, symlinks=True)
-    return Bundle.open(str(target), config=bundle.config, clock=bundle.clock)
+    return open_bundle(
+        World(os.environ, clock=bundle.world.clock), str(target), "as is", config=bundle.config
+    )
 
 
-def by_hermes_okf(bundle: Bundle, target: Path, commit: str) -> bool:
+def by_hermes_okf(bundle: Memory, target: Path, commit: str) -> bool:
     """hermes-okf's own undo on the same history; False where it is not installed."""
     try:
         from hermes_okf.git_bundle import GitOKFBundle

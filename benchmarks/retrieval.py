@@ -27,6 +27,7 @@ from gitmem.index import english
 from gitmem.index.query import parse
 from gitmem.memory.find.search import Wanted
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from benchmarks.support import Report, Row, working_directory
 
@@ -100,7 +101,7 @@ def ours(conversation: Conversation, root: str, *, utterances: bool, undated: bo
     """A bundle of the conversation; asked through recall's ranking, and through search alone."""
     said: dict[str, set[str]] = {}
     clock = _Clock(conversation.talks[0].at)
-    bundle = create(root, config=Config(machine="bench", fsync="off"), clock=clock)[0]
+    bundle = create(World(os.environ, clock=clock), root, config=Config(machine="bench", fsync="off"))[0]
     for talk in conversation.talks:
         clock.now = conversation.talks[-1].at if undated else max(clock.now, talk.at)
         with bundle.session(f"session-{talk.number}") as session:

@@ -28,12 +28,13 @@ from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
 from gitmem.index import english
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.find.context import context
 from gitmem.memory.find.prefetch import Prefetch
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
+from gitmem.world import World
 
 from benchmarks.support import WHO, Report, Row, git, interleaved, ratio_row, timed, working_directory
 
@@ -78,9 +79,9 @@ def event(number: int, chance: random.Random) -> Event:
     return Event(f"w-{number}", "turn", at, {"user": VOCABULARY.text(chance, chance.randint(20, 60))})
 
 
-def bundle_of_events(root: str, entries: int) -> Bundle:
+def bundle_of_events(root: str, entries: int) -> Memory:
     """A bundle of sessions with so many turns in all, in one commit for each 100,000."""
-    bundle = create(root, config=Config(machine="bench", fsync="off"), clock=_now)[0]
+    bundle = create(World(os.environ, clock=_now), root, config=Config(machine="bench", fsync="off"))[0]
     chance = random.Random(entries)
     number = 0
     while number < entries:
@@ -102,8 +103,8 @@ def _same(draft: Draft, _tip: object) -> Draft:
     return draft
 
 
-def bundle_of_concepts(root: str, files: int) -> Bundle:
-    bundle = create(root, config=Config(machine="bench", fsync="off"), clock=_now)[0]
+def bundle_of_concepts(root: str, files: int) -> Memory:
+    bundle = create(World(os.environ, clock=_now), root, config=Config(machine="bench", fsync="off"))[0]
     chance = random.Random(files)
     made = {}
     for number in range(files):
@@ -116,7 +117,7 @@ def bundle_of_concepts(root: str, files: int) -> Bundle:
     return bundle
 
 
-def questions(bundle: Bundle, count: int) -> list[str]:
+def questions(bundle: Memory, count: int) -> list[str]:
     database = sqlite3.connect(bundle.index.path)
     (last,) = database.execute("SELECT max(id) FROM entry").fetchone()
     chance = random.Random(7)
@@ -161,7 +162,7 @@ def query(report: Report, directory: str, entries: int, *, times_bare: float, at
     bundle.index.close()
 
 
-def prefetching(report: Report, bundle: Bundle, asked: list[str]) -> None:
+def prefetching(report: Report, bundle: Memory, asked: list[str]) -> None:
     """A cold prefetch looks it up on the turn's own time; a warm one finds it there."""
     prefetch = Prefetch(lambda text: context(bundle, text).fenced)
     cold: dict[int, float] = {}
@@ -195,12 +196,12 @@ def rebuild(report: Report, directory: str, entries: int) -> None:
         bundle.index.current()
         bundle.index.close()
 
-        def ours(_: int, bundle: Bundle = bundle) -> float:
+        def ours(_: int, bundle: Memory = bundle) -> float:
             took = timed(bundle.index.rebuild)
             bundle.index.close()
             return took
 
-        def bare(_: int, bundle: Bundle = bundle) -> float:
+        def bare(_: int, bundle: Memory = bundle) -> float:
             return timed(lambda: bare_loop(bundle, directory))
 
         taken = interleaved({"ours": ours, "bare": bare}, 3, warm_up=0)
@@ -210,8 +211,9 @@ def rebuild(report: Report, directory: str, entries: int) -> None:
             [ratio_row("rebuild / bare loop", taken["ours"], taken["bare"], at_most=1.5)],
         )
     code = (
-        "import sys, resource; from gitmem.config import Config; from gitmem.memory.bundle import Bundle;"
-        "b = Bundle.open(sys.argv[1], config=Config(machine='bench'), clock=None); b.index.rebuild();"
+        "import sys, resource; from gitmem.config import Config; from gitmem.world import World;"
+        "from gitmem.memory.opening import open_bundle;"
+        "b = open_bundle(World(), sys.argv[1], 'as is', config=Config(machine='bench')); b.index.rebuild();"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     done = subprocess.run(
@@ -223,7 +225,7 @@ def rebuild(report: Report, directory: str, entries: int) -> None:
     )
 
 
-def bare_loop(bundle: Bundle, directory: str) -> None:
+def bare_loop(bundle: Memory, directory: str) -> None:
     """What a rebuild must at least do: read, parse, insert rows and words."""
     import yaml
 
@@ -264,7 +266,7 @@ def bare_loop(bundle: Bundle, directory: str) -> None:
     database.close()
 
 
-def files_of(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
+def files_of(bundle: Memory) -> Iterator[tuple[str, bytes]]:
     """The markdown files of the tip, as the object store has them."""
     tree = bundle.tree()
     for path in bundle.file_paths():

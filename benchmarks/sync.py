@@ -26,10 +26,12 @@ from gitmem.config import Config
 from gitmem.git.ancestry import only_in
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.inspect import check_incoming
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 from tests.servers.local import HOST, http_backend
 
 LIMITS = {"git": {1: 3, 100: 3, 1000: 4}, "dulwich": {1: 4, 100: 6, 1000: 12}}
@@ -52,8 +54,13 @@ def git(where: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(where), *arguments], check=True, capture_output=True, env=GIT)
 
 
-def opened(path: Path, machine: str) -> Bundle:
-    return Bundle.open(str(path), config=Config(machine=machine, memory_char_limit=10**7), clock=now)
+def opened(path: Path, machine: str) -> Memory:
+    return open_bundle(
+        World(os.environ, clock=now),
+        str(path),
+        "as is",
+        config=Config(machine=machine, memory_char_limit=10**7),
+    )
 
 
 def ground(root: Path, commits: int) -> None:
@@ -62,12 +69,14 @@ def ground(root: Path, commits: int) -> None:
     hub = root / "served" / "hub.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
     git(hub, "config", "http.receivepack", "true")
-    create(str(root / "a"), config=Config(machine="a"), clock=now)[0].repository.store.close()
+    create(World(os.environ, clock=now), str(root / "a"), config=Config(machine="a"))[
+        0
+    ].repository.store.close()
     a = opened(root / "a", "a")
     for number in range(20):
         a.record_observation(f"earlier work {number}", session="before")
     Remotes(a.repository).save(Remote("origin", str(hub), consent=True))
-    Sync(a, os.environ).run()
+    Sync(a).run()
     shutil.copytree(root / "a", root / "b")
     b = opened(root / "b", "b")
     b.record_observation("b saw this", session="of-b")
@@ -76,7 +85,7 @@ def ground(root: Path, commits: int) -> None:
         a.record_observation(
             f"what the agent saw at step {number} on the other machine", session=f"s{number // 50}"
         )
-    Sync(a, os.environ).run()
+    Sync(a).run()
     a.repository.store.close()
 
 
@@ -120,7 +129,7 @@ def by_git(root: Path, url: str) -> Callable[[], object]:
 def by_gitmem(root: Path, url: str, transport: str) -> Callable[[], object]:
     bundle = opened(fresh(root), "b")
     Remotes(bundle.repository).save(Remote("origin", url, consent=True))
-    return lambda: Sync(bundle, os.environ, prefer=transport).run()
+    return lambda: Sync(bundle, prefer=transport).run()
 
 
 def no_change(root: Path, url: str, rounds: int) -> None:
@@ -128,7 +137,7 @@ def no_change(root: Path, url: str, rounds: int) -> None:
     where = fresh(root)
     bundle = opened(where, "b")
     Remotes(bundle.repository).save(Remote("origin", url, consent=True))
-    Sync(bundle, os.environ).run()
+    Sync(bundle).run()
     bundle.repository.store.close()
     # An installed command has its bytecode; without it every run would compile.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -158,7 +167,7 @@ def no_change(root: Path, url: str, rounds: int) -> None:
 
 def checks_alone(root: Path) -> None:
     """The checks over a memory as sessions make it, 50 entries to a commit, as for a clone."""
-    create(str(root), config=Config(machine="c"), clock=now)[0].repository.store.close()
+    create(World(os.environ, clock=now), str(root), config=Config(machine="c"))[0].repository.store.close()
     bundle = opened(root, "c")
     for number in range(40):
         with bundle.session(f"s{number}") as session:

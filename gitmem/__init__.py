@@ -6,9 +6,10 @@ when they are first used: `import gitmem` alone costs next to nothing.
 
 from __future__ import annotations
 
+from gitmem.version import __version__
+
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be most of what importing this costs
 
-__version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -27,19 +28,18 @@ if TYPE_CHECKING:
         UnsafePath,
         UsageError,
     )
-    from gitmem.hosts.plain import open_bundle
-    from gitmem.memory.bundle import Bundle
+    from gitmem.hosts.plain import open_memory as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
     from gitmem.memory.capture.buffer import HotMemoryBuffer
     from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
-    from gitmem.memory.capture.sessions import Session
     from gitmem.memory.find.context import context
     from gitmem.memory.find.prefetch import Prefetch
     from gitmem.memory.find.search import Wanted
+    from gitmem.memory.memory import Memory
+    from gitmem.memory.session import Session
     from gitmem.safety.fence import fence, sanitize
 
 __all__ = [
     "BrokenConcept",
-    "Bundle",
     "BundleBusy",
     "BundleNotFound",
     "BundleUnusable",
@@ -49,6 +49,7 @@ __all__ = [
     "GitMemError",
     "HotMemoryBuffer",
     "InvalidContent",
+    "Memory",
     "NewerFormat",
     "Prefetch",
     "Session",
@@ -62,22 +63,22 @@ __all__ = [
     "fence",
     "memorize_decision",
     "memorize_tool",
-    "open_bundle",
+    "open",
     "sanitize",
 ]
 
 _HOMES = {
-    "Bundle": "gitmem.memory.bundle",
     "Config": "gitmem.config",
     "HotMemoryBuffer": "gitmem.memory.capture.buffer",
+    "Memory": "gitmem.memory.memory",
     "Prefetch": "gitmem.memory.find.prefetch",
-    "Session": "gitmem.memory.capture.sessions",
+    "Session": "gitmem.memory.session",
     "Wanted": "gitmem.memory.find.search",
     "context": "gitmem.memory.find.context",
     "fence": "gitmem.safety.fence",
     "memorize_decision": "gitmem.memory.capture.decorators",
     "memorize_tool": "gitmem.memory.capture.decorators",
-    "open_bundle": "gitmem.hosts.plain",
+    "open": "gitmem.hosts.plain",
     "sanitize": "gitmem.safety.fence",
 }
 
@@ -87,7 +88,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(_HOMES.get(name, "gitmem.errors")), name)
+    home = import_module(_HOMES.get(name, "gitmem.errors"))
+    value: object = home.open_memory if name == "open" else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -14,7 +14,6 @@ def test_the_public_names() -> None:
     """These and no others: a name that comes or goes is a decision."""
     assert gitmem.__all__ == [
         "BrokenConcept",
-        "Bundle",
         "BundleBusy",
         "BundleNotFound",
         "BundleUnusable",
@@ -24,6 +23,7 @@ def test_the_public_names() -> None:
         "GitMemError",
         "HotMemoryBuffer",
         "InvalidContent",
+        "Memory",
         "NewerFormat",
         "Prefetch",
         "Session",
@@ -37,7 +37,7 @@ def test_the_public_names() -> None:
         "fence",
         "memorize_decision",
         "memorize_tool",
-        "open_bundle",
+        "open",
         "sanitize",
     ]
     assert dir(gitmem) == gitmem.__all__
@@ -62,10 +62,10 @@ def test_other_names_are_not_there() -> None:
 
 
 def test_importing_gitmem_imports_nothing_else() -> None:
-    """No module of gitmem or of anybody else is loaded before a name is used."""
+    """No module of weight is loaded before a name is used."""
     script = (
         "import sys; before = set(sys.modules); import gitmem; "
         "print(sorted(set(sys.modules) - before - {'__future__'}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "['gitmem']\n"
+    assert done.stdout == "['gitmem', 'gitmem.version']\n"

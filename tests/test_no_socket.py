@@ -49,7 +49,7 @@ PYTHON = (
     + """
 import gitmem
 
-bundle = gitmem.open_bundle(sys.argv[1])
+bundle = gitmem.open(sys.argv[1])
 messages = []
 for number in range(8):
     messages.append({"role": "user", "content": f"I prefer tool{number}."})

@@ -51,7 +51,7 @@ def install(app: App, home: str | None, profile: str | None, as_json: bool) -> N
     from gitmem.hosts.hermes.install import install as put_in
 
     chosen = _home(app, home, profile)
-    report = put_in(chosen, app.world.env, person=app.world.person, clock=app.world.clock)
+    report = put_in(chosen, app.world)
     _tell(app, chosen, report, as_json)
     if not as_json:
         app.out.line(dim("It is active from the next session on; `gitmem hermes status` checks every step."))
@@ -74,7 +74,7 @@ def status(app: App, home: str | None, profile: str | None, as_json: bool) -> No
     from gitmem.hosts.hermes.status import check
 
     chosen = _home(app, home, profile)
-    found = check(chosen, app.world.env)
+    found = check(chosen, app.world)
     bad = [one for one in found if not one.ok]
     if as_json:
         rows = [{"name": one.name, "ok": one.ok, "what": one.what, "fix": one.fix or None} for one in found]
@@ -94,7 +94,7 @@ def _home(app: App, home: str | None, profile: str | None) -> Home:
     if home and profile:
         raise UsageError("Give --home or --profile, not both.")
     path = os.path.normpath(os.path.join(app.world.cwd, home)) if home else ""
-    return choose_home(app.world.env, app.world.home, path=path, profile=profile or "")
+    return choose_home(app.world, path=path, profile=profile or "")
 
 
 def _tell(app: App, home: Home, report: Report, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from gitmem.cli.output import complain
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -85,22 +85,19 @@ def _install(app: App, args: tuple[str, ...]) -> None:
 
     if len(args) != 1:
         raise UsageError("Name one bare repository: `gitmem hook install PATH`.")
-    hook_path = guard(app.outside_path(args[0]), command=f"{shlex.quote(sys.executable)} -m gitmem")
+    hook_path = guard(app.world.path(args[0]), command=f"{shlex.quote(sys.executable)} -m gitmem")
     app.out.line(f"{hook_path} is in place: every push is checked from now on.")
 
 
-def _bundle(app: App) -> Bundle:
+def _bundle(app: App) -> Memory:
     """The bundle that git stands in, whatever -C or $GITMEM_BUNDLE say: git sets the directory."""
-    from gitmem.git.setup import open_repository
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.opening import open_bundle
 
-    repository = open_repository(app.world.cwd)
-    bundle = Bundle(repository, app.config_of(repository), app.world.clock, app.world.person)
-    app.bundle = bundle
-    return bundle
+    app.bundle = open_bundle(app.world, app.world.cwd, "as is")
+    return app.bundle
 
 
-def _index_path(app: App, bundle: Bundle) -> str:
+def _index_path(app: App, bundle: Memory) -> str:
     given = app.world.env.get("GIT_INDEX_FILE")
     return os.path.join(app.world.cwd, given) if given else bundle.repository.worktree.index_path
 
@@ -114,7 +111,7 @@ def _refuse(app: App, problems: list[str], what: str) -> None:
         )
 
 
-def _commit_msg(app: App, bundle: Bundle, path: str) -> None:
+def _commit_msg(app: App, bundle: Memory, path: str) -> None:
     from gitmem.memory.upkeep.git_hooks import commit_msg
 
     git_dir = bundle.repository.git_dir

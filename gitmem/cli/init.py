@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 
@@ -39,17 +38,16 @@ def init(app: App, directory: str, separate_git_dir: str | None, as_json: bool) 
     gitmem init mem
     gitmem init ~/.hermes/gitmem/bundle --separate-git-dir ~/.hermes/gitmem/bundle.git
     """
+    from gitmem.memory.opening import refuse_inside_a_bundle
     from gitmem.memory.upkeep.create import create
 
-    cwd = app.world.cwd
-    root = os.path.normpath(os.path.join(cwd, directory))
-    app.refuse_inside_a_bundle(root)
+    root = app.world.path(directory)
+    refuse_inside_a_bundle(root)
     bundle, made = create(
+        app.world,
         root,
         config=app.config_of(None),
-        clock=app.world.clock,
-        person=app.world.person,
-        separate_git_dir=os.path.join(cwd, separate_git_dir) if separate_git_dir else None,
+        separate_git_dir=app.world.path(separate_git_dir) if separate_git_dir else None,
         command=hook_command(),
     )
     app.bundle = bundle

@@ -16,7 +16,8 @@ import click
 from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
-    from gitmem.cli.context import App, World
+    from gitmem.cli.context import App
+    from gitmem.world import World
 
 _INTERRUPTED = 130
 
@@ -130,7 +131,7 @@ class LazyGroup(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from gitmem import __version__
+        from gitmem.version import __version__
 
         click.echo(f"gitmem {__version__}")
         ctx.exit()
@@ -170,7 +171,8 @@ class Run:
         self.app: App | None = None
 
     def begin(self, bundle: str) -> App:
-        from gitmem.cli.context import App, World
+        from gitmem.cli.context import App
+        from gitmem.world import World
 
         self.app = App(self._world or World.real())
         self.app.chosen = bundle

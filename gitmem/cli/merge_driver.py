@@ -28,7 +28,7 @@ def merge_driver(app: App, base: str, ours: str, theirs: str, path: str) -> None
     from gitmem.git.setup import open_repository
     from gitmem.memory.sync.driver import merge_versions
 
-    files = [app.outside_path(name) for name in (base, ours, theirs)]
+    files = [app.world.path(name) for name in (base, ours, theirs)]
     try:
         merged = merge_versions(open_repository(app.world.cwd), path, *(_read(name) for name in files))
         for name, data in merged.beside.items():

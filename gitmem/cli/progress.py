@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from gitmem.cli.context import App
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 _AFTER = 1.0
 _WIDTH = 30
 
 
 @contextmanager
-def shown_while_building(app: App) -> Iterator[Bundle]:
+def shown_while_building(app: App) -> Iterator[Memory]:
     """The bundle, for a block that reads its index; the connection is given back at the end."""
     bundle = app.bundle
     bar = _Bar() if sys.stderr.isatty() else None

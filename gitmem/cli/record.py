@@ -15,8 +15,8 @@ from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.capture.sessions import SessionState
+    from gitmem.memory.memory import Memory
     from gitmem.memory.plans import Plan
 
 _session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
@@ -131,7 +131,7 @@ def _one(app: App, as_json: bool, session: str, kind: str, **fields: object) -> 
 class _Lines:
     """Events as JSON lines, for a buffer; a bad line is told with its number and the rest goes on."""
 
-    def __init__(self, bundle: Bundle, session: str) -> None:
+    def __init__(self, bundle: Memory, session: str) -> None:
         from gitmem.memory.capture.buffer import HotMemoryBuffer
 
         self._bundle = bundle
@@ -374,7 +374,7 @@ def list_plans(app: App, everything: bool, as_json: bool) -> None:
         app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title)
 
 
-def _plan_origin(app: App, bundle: Bundle, session: str) -> Any:
+def _plan_origin(app: App, bundle: Memory, session: str) -> Any:
     return bundle.origin(session=session or app.session or bundle.sessions.open_id())
 
 

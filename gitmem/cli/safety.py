@@ -86,7 +86,7 @@ def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield "standard input", sys.stdin.buffer.read().decode("utf-8", "replace")
     for name in files:
         try:
-            with open(app.outside_path(name), "rb") as file:
+            with open(app.world.path(name), "rb") as file:
                 yield name, file.read().decode("utf-8", "replace")
         except OSError as error:
             raise GitMemError(f"{name} can not be read ({error.strerror}).") from error

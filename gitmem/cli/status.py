@@ -13,7 +13,7 @@ from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
     from gitmem.git.worktree import HandEdit
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 
 @click.command()
@@ -120,7 +120,7 @@ def _iso(seconds: float) -> str:
     return stamp(datetime.fromtimestamp(seconds, UTC))
 
 
-def _usage(bundle: Bundle) -> list[dict[str, object]]:
+def _usage(bundle: Memory) -> list[dict[str, object]]:
     from gitmem.okf import layout
     from gitmem.okf.curated import CuratedFile
 
@@ -144,7 +144,7 @@ def _usage(bundle: Bundle) -> list[dict[str, object]]:
     return rows
 
 
-def _waiting(bundle: Bundle) -> int:
+def _waiting(bundle: Memory) -> int:
     """Events in journals that no commit has yet."""
     import os
 
@@ -158,7 +158,7 @@ def _waiting(bundle: Bundle) -> int:
     return pending_count(bundle.journal_dir)
 
 
-def _edits_json(bundle: Bundle) -> list[dict[str, object]]:
+def _edits_json(bundle: Memory) -> list[dict[str, object]]:
     tree = bundle.tree()
     found: dict[str, dict[str, object]] = {}
     for edit in bundle.hand_edits():

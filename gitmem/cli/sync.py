@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from gitmem.git.remotes import Remote
     from gitmem.hosts.hermes.home import Home
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.archive import Archived
+    from gitmem.memory.memory import Memory
     from gitmem.memory.sync.engine import Sync, Synced
 
 
@@ -53,8 +53,8 @@ def add(app: App, name: str, url: str, mode: Any, yes: bool, as_json: bool) -> N
 
     bundle = app.bundle
     check_url(url)
-    if os.path.isdir(app.outside_path(url)):  # a path counts from here, and later syncs start elsewhere
-        url = app.outside_path(url)
+    if os.path.isdir(app.world.path(url)):  # a path counts from here, and later syncs start elsewhere
+        url = app.world.path(url)
     remotes = Remotes(bundle.repository)
     wanted = Remote(name, url, mode or "both")
     if wanted.pushes:
@@ -183,7 +183,7 @@ def run(
     if background:
         from gitmem.memory.sync.schedule import run_in_background
 
-        started = run_in_background(app.bundle, app.world.env)
+        started = run_in_background(app.bundle)
         app.out.json({"started": started}) if as_json else app.out.line(
             f"started: {', '.join(started)}" if started else "No remote is due."
         )
@@ -192,7 +192,7 @@ def run(
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
-        commits = write_file(bundle, app.outside_path(to_file))
+        commits = write_file(bundle, app.world.path(to_file))
         app.out.json({"file": to_file, "commits": commits}) if as_json else app.out.line(
             f"{to_file}: {commits} commits"
         )
@@ -200,7 +200,7 @@ def run(
     with shown_stages() as progress:
         syncing = _sync(app, timeout=timeout, prefer=transport or "", progress=progress)
         done = (
-            syncing.from_file(app.outside_path(from_file), dry_run=dry_run, allow_unrelated=allow_unrelated)
+            syncing.from_file(app.world.path(from_file), dry_run=dry_run, allow_unrelated=allow_unrelated)
             if from_file
             else syncing.run(name, dry_run=dry_run, allow_unrelated=allow_unrelated)
         )
@@ -216,7 +216,7 @@ def _tell_held(held: list[str]) -> None:
         )
 
 
-def _archive(bundle: Bundle) -> list[Archived]:
+def _archive(bundle: Memory) -> list[Archived]:
     from gitmem.memory.curated.archive import archive_overfull
 
     return archive_overfull(bundle)
@@ -303,7 +303,7 @@ def _sync(
 ) -> Sync:
     from gitmem.memory.sync.engine import Sync
 
-    return Sync(app.bundle, app.world.env, timeout=timeout, prefer=prefer, progress=progress)
+    return Sync(app.bundle, timeout=timeout, prefer=prefer, progress=progress)
 
 
 # --- clone -----------------------------------------------------------------------------------------------
@@ -333,18 +333,16 @@ def clone(
     if not directory and not hermes:
         raise UsageError("Name the directory for the bundle, or give --hermes.")
     home = _hermes_home(app, directory) if hermes else None
-    target = home.bundle if home else app.outside_path(directory or "")
+    target = home.bundle if home else app.world.path(directory or "")
     if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
     if home:
         os.makedirs(os.path.dirname(target), exist_ok=True)
     done = make_clone(
+        app.world,
         url,
         target,
         config=app.config_of(None),
-        clock=app.world.clock,
-        person=app.world.person,
-        environment=app.world.env,
         command=hook_command(),
         separate_git_dir=home.git_dir if home else None,
         prefer=transport or "",
@@ -367,15 +365,15 @@ def clone(
 def _hermes_home(app: App, directory: str | None) -> Home:
     from gitmem.hosts.hermes.home import choose_home
 
-    path = app.outside_path(directory) if directory else ""
-    return choose_home(app.world.env, app.world.home, path=path, profile="")
+    path = app.world.path(directory) if directory else ""
+    return choose_home(app.world, path=path, profile="")
 
 
 def _install(app: App, home: Home) -> list[str]:
     """Make the clone the memory of a Hermes home; gives what was done."""
     from gitmem.hosts.hermes.install import install
 
-    report = install(home, app.world.env, person=app.world.person, clock=app.world.clock)
+    report = install(home, app.world)
     for warning in report.warnings:
         app.warn(warning)
     return [what for state, what in report.steps if state == "done"]

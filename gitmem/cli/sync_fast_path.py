@@ -9,6 +9,7 @@ import os
 import sys
 
 from gitmem.git import git_command, sync_mark
+from gitmem.locate import holds_files, nearest_bundle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def _nothing_to_sync(argv: Sequence[str], env: Mapping[str, str]) -> str:
     if name and (name == "status" or not name[0].isalnum() or "/" in name):
         return ""
     try:
-        root = _root(chosen)
+        root = os.path.abspath(chosen) if chosen else nearest_bundle(os.getcwd())
         git_dir = os.path.join(root, ".git")
-        if not root or not os.path.isdir(git_dir):
+        if not root or not holds_files(root) or not os.path.isdir(os.path.join(git_dir, "gitmem")):
             return ""
         remote, url, there = _marked(root, git_dir, name)
         if not remote or there != _listed(url, env):
@@ -51,25 +52,6 @@ def _nothing_to_sync(argv: Sequence[str], env: Mapping[str, str]) -> str:
     except (OSError, ValueError):
         return ""
     return f"synced with {remote}: 0 commits came, 0 went"
-
-
-def _root(chosen: str) -> str:
-    """The bundle, where it is the chosen directory or plainly this one or one above it."""
-    if chosen:
-        return os.path.abspath(chosen) if _is_bundle(chosen) else ""
-    here = os.getcwd()
-    while not _is_bundle(here):
-        above = os.path.dirname(here)
-        if above == here:
-            return ""
-        here = above
-    return here
-
-
-def _is_bundle(path: str) -> bool:
-    return os.path.isfile(os.path.join(path, "config", "agent.md")) and os.path.isdir(
-        os.path.join(path, ".git", "gitmem")
-    )
 
 
 def _marked(root: str, git_dir: str, name: str) -> tuple[str, str, list[str]]:

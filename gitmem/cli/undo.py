@@ -122,7 +122,7 @@ def _delete_far(app: App, name: str) -> list[str]:
     from gitmem.git.remotes import Remotes
     from gitmem.memory.sync.engine import Sync
 
-    syncing = Sync(app.bundle, app.world.env)
+    syncing = Sync(app.bundle)
     remotes = [one.name for one in Remotes(app.bundle.repository).all() if one.pushes and one.consent]
     return [one for one in remotes if syncing.delete_snapshot(name, one)]
 

@@ -38,7 +38,7 @@ def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
     app = ctx.find_object(App)
     assert app is not None
     bundle = app.any_bundle()
-    bundle.mend()
+    bundle.finish_pending()
     verification = Verification(bundle, history=history)
     findings = list(verification.run())
     if as_json:

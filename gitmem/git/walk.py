@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.repository import Repository
-from gitmem.git.tree import Tree
+from gitmem.git.tree import Tree, TreeChange
 
 
 def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
@@ -39,6 +39,15 @@ def first_parents(repository: Repository, tip: Oid) -> Iterator[Commit]:
         commit = repository.store.commit(current)
         yield commit
         current = commit.parents[0] if commit.parents else None
+
+
+def tree_changes(repository: Repository, tip: Oid) -> Iterator[tuple[Commit, list[TreeChange]]]:
+    """Every commit on the line of `main` with the files it changed, oldest first."""
+    old = repository.tree(None)
+    for commit in reversed(list(first_parents(repository, tip))):
+        new = Tree(repository.store, commit.tree)
+        yield commit, list(old.changes(new))
+        old = new
 
 
 def touches(repository: Repository, commit: Commit, path: str) -> bool:

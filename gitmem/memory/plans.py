@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem import __version__
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine
+from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -106,8 +108,8 @@ class Plans:
 
     def create(self, title: str, steps: Iterable[str], *, origin: Origin | None = None) -> Plan:
         """A new plan with its steps."""
-        title = self._bundle.redact(" ".join(title.split()))
-        listed = [Step(self._bundle.redact(text)) for text in steps if text.strip()]
+        title = redact(" ".join(title.split()))
+        listed = [Step(redact(text)) for text in steps if text.strip()]
         if not title or not listed:
             raise UsageError("A plan needs a title and at least one step.")
         origin = origin or self._bundle.origin()
@@ -136,7 +138,7 @@ class Plans:
     ) -> Plan:
         """Mark a step done (counted from 1), with what came of it."""
         plan = self.get(name)
-        result = self._bundle.redact(result)
+        result = redact(result)
         at = self._bundle.now()
 
         def work(edits: Edits) -> Message | None:
@@ -158,10 +160,12 @@ class Plans:
         What waits in the buffers of this process is flushed first, and a snapshot follows where the
         settings want one.
         """
+        from gitmem.memory.snapshots import Snapshots
+
         plan = self.get(name)
         if plan.is_archived:
             return plan
-        self._bundle.flush_buffers("plan-complete")
+        self._bundle.part(OpenBuffers).flush("plan-complete")
         at = self._bundle.now()
         target = layout.plan_archive(plan.path)
 
@@ -177,7 +181,7 @@ class Plans:
         origin = (origin or self._bundle.origin()).because("plan-complete")
         self._bundle.commit(work, purpose="plan", origin=origin)
         if self._bundle.config.auto_snapshot:
-            self._bundle.snapshots.automatic(origin=origin, reason="plan complete")
+            self._bundle.part(Snapshots).automatic(origin=origin, reason="plan complete")
         return self.get(target)
 
 

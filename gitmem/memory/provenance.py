@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
 
 Trigger = Literal[
     "session-end", "buffer-max", "plan-complete", "explicit", "pre-compress", "turn", "shutdown", ""
@@ -44,8 +47,35 @@ class Origin:
     def because(self, trigger: Trigger, reason: str = "") -> Origin:
         return replace(self, trigger=trigger, reason=reason or self.reason)
 
-    def told(self, redact: Callable[[str], str]) -> Origin:
-        """The same with what a person or a program said in it without secrets: a commit is for good."""
+    def redacted(self, redact: Callable[[str], str]) -> Origin:
+        """The same, with the words of a person or a program in it redacted."""
         if not self.reason and not self.source:
             return self
         return replace(self, reason=redact(self.reason), source=redact(self.source))
+
+
+class SessionFacts(Protocol):
+    """What is known of a session, as far as it says where a change comes from."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def parent(self) -> str: ...
+    @property
+    def agent(self) -> str: ...
+    @property
+    def platform(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+
+
+def origin_of(config: Config, session: SessionFacts) -> Origin:
+    """The origin of what a session writes."""
+    return Origin(
+        session=session.id,
+        parent_session=session.parent,
+        agent=session.agent or config.agent_id,
+        machine=config.machine,
+        platform=session.platform,
+        model=session.model,
+    )

@@ -8,16 +8,18 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem import __version__
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.files import read_file, replace_file
 from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
+from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -81,8 +83,8 @@ class Snapshots:
 
     def create(self, name: str = "", note: str = "", *, origin: Origin, plan: str = "") -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        note = self._bundle.redact(note)
-        self._bundle.flush_buffers()
+        note = redact(note)
+        self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()
             check_ref_name(SNAPSHOTS + name)
@@ -115,7 +117,7 @@ class Snapshots:
 
     def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
         """A tag on the present state with its circumstances; None where nothing changed since the last."""
-        self._bundle.flush_buffers()
+        self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
             tip = self._bundle.tip
             if self._is_tagged(tip):
@@ -164,7 +166,7 @@ class Snapshots:
         return snapshot
 
     def _tag(self, name: str, commit: Oid, message: str) -> Snapshot:
-        moment = int(self._bundle.clock().timestamp())
+        moment = int(self._bundle.world.clock().timestamp())
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         tag = render_tag(commit, f"snapshot/{name}", who, one_line(message, 2000) + "\n")
         self._repository.store.write([tag])
@@ -174,7 +176,7 @@ class Snapshots:
 
     def _fresh_name(self, prefix: str = "") -> str:
         """A timestamp that never collides, also for two within a moment."""
-        base = f"{self._bundle.clock():%Y-%m-%dT%H-%M-%S}"
+        base = f"{self._bundle.world.clock():%Y-%m-%dT%H-%M-%S}"
         name, number = base, 1
         while self._repository.refs.read(SNAPSHOTS + prefix + name) is not None:
             number += 1

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import date as calendar_date
 from functools import lru_cache
+from typing import Protocol
 
 from gitmem.okf import timestamps
 from gitmem.okf.paths import safe_name, slug
@@ -76,6 +77,23 @@ def archive(target: str) -> str:
 def session(session_id: str, started_at: str) -> str:
     """The concept of one session, under the month it began in."""
     return f"sessions/{_month(started_at)}/{safe_name(session_id)}.md"
+
+
+class SessionFiles(Protocol):
+    """Enough of a tree to look for a session in it."""
+
+    def directories(self, directory: str) -> list[str]: ...
+    def __contains__(self, path: str) -> bool: ...
+
+
+def find_session(files: SessionFiles, session_id: str) -> str | None:
+    """The path of a session's concept, in whichever month it began."""
+    name = safe_name(session_id)
+    for month in reversed(files.directories("sessions")):
+        path = f"sessions/{month}/{name}.md"
+        if path in files:
+            return path
+    return None
 
 
 def session_part(session_id: str, started_at: str, writer: str, number: int) -> str:

@@ -11,12 +11,11 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gitmem.errors import TooLarge
 from gitmem.safety.verdict import Finding, Result, Scope, Verdict
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from gitmem.safety.rules import Rule
 
 NOTE = 4000  # characters up to which a text can be a note
-MAX_SCAN = 1_048_576  # characters; longer texts are refused, never cut
+WINDOW = 256 * 1024  # characters that are read at once; a longer text is read in windows
+OVERLAP = 4 * 1024  # characters that two windows share
 MAX_FINDINGS = 12
 KEY = 4  # letters by which the beginnings of words are looked up
 _WINDOW = 320  # characters behind an anchor that tell two places apart
@@ -37,11 +37,11 @@ _Uses = tuple[tuple[int, ...], frozenset[int]]
 _NO_USE: _Uses = ((), frozenset())
 _NOTHING: set[str] = set()
 
-__all__ = ["MAX_SCAN", "Scanner", "scan", "scan_rules_only"]
+__all__ = ["OVERLAP", "WINDOW", "Scanner", "scan", "scan_rules_only"]
 
 
 def scan(text: str, scope: Scope = "memory") -> Result:
-    """The verdict of the shipped scanner on a text, with the reasons. TooLarge above MAX_SCAN characters."""
+    """The verdict of the shipped scanner on a text, with the reasons."""
     return Scanner.shipped().scan(text, scope)
 
 
@@ -68,15 +68,28 @@ class Scanner:
         return Scanner((*self.rules, *extra), self.model, self.problems)
 
     def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True) -> Result:
-        """The verdict on a text, with findings in the order in which they stand in it."""
+        """The verdict on a text of any length, with findings in the order in which they stand in it."""
+        if len(text) <= WINDOW:
+            return self._read(text, scope, statistics)
+        # The windows overlap by more than any rule spans, so nothing hides on a border.
+        found: dict[tuple[str, tuple[int, int]], Finding] = {}
+        verdict = Verdict.ALLOW
+        for start in range(0, len(text) - OVERLAP, WINDOW - OVERLAP):
+            result = self._read(text[start : start + WINDOW], scope, statistics)
+            verdict = max(verdict, result.verdict)
+            for one in result.findings:
+                span = (one.span[0] + start, one.span[1] + start)
+                found.setdefault((one.rule, span), replace(one, span=span))
+        findings = sorted(found.values(), key=lambda one: (one.severity is not verdict, one.span))[
+            :MAX_FINDINGS
+        ]
+        return Result(verdict, tuple(sorted(findings, key=lambda one: one.span)))
+
+    def _read(self, text: str, scope: Scope, statistics: bool) -> Result:
+        """The verdict on a text that is read at once."""
         from gitmem.safety.decode import layers
         from gitmem.safety.unicode import fold, inspect, words_of
 
-        if len(text) > MAX_SCAN:
-            raise TooLarge(
-                f"The text has {len(text):,} characters; the scanner reads at most {MAX_SCAN:,}.",
-                hint="Store it as a file outside the memory, and a note that says where it is.",
-            )
         findings = inspect(text, scope)
         folded = fold(text)
         words = words_of(folded)

@@ -279,8 +279,14 @@ def inspect(text: str, scope: Scope = "memory") -> list[Finding]:
     return findings
 
 
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
 def fold(text: str) -> str:
-    """The text as a reader sees it, in lower case: no invisible characters, no marks, plain quotes, single spaces."""
+    """The text as a reader sees it, in lower case: no invisible characters, no marks, plain quotes, single spaces.
+
+    A blank line stays one: what is on its other side is not the same sentence.
+    """
     lines = text.splitlines()
     if not text.isascii():
         table = _fold_table()
@@ -288,7 +294,8 @@ def fold(text: str) -> str:
         lines = [
             line if line.isascii() or folding.isdisjoint(line) else line.translate(table) for line in lines
         ]
-    return "\n".join(filter(None, (" ".join(line.split()) for line in lines))).lower()
+    folded = "\n".join([" ".join(line.split()) for line in lines]).strip("\n").lower()
+    return _BLANK_LINES.sub("\n\n", folded) if "\n\n\n" in folded else folded
 
 
 def words_of(folded: str) -> list[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitmem.cli.context import World
 from gitmem.cli.main import main
+from gitmem.world import World
 
 NOTE = "---\ntype: Note\n---\n"
 

@@ -58,7 +58,7 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
     mem.write("notes/latin.md", NOTE.encode() + b"caf\xe9\n")
     expected = (
         "notes/latin.md is not a valid OKF file: It is not UTF-8 (byte 22). "
-        "It was edited by hand: mend or remove it, then run this again."
+        "It was edited by hand: repair or remove it, then run this again."
     )
     assert expected == _stops(mem, "commit")
     _reads(mem)
@@ -98,7 +98,7 @@ def test_a_large_file(mem: Cli) -> None:
         file.truncate(50 << 20)
     expected = (
         "big.bin is too large (50 MB; at most 8 MB). "
-        "It was edited by hand: mend or remove it, then run this again."
+        "It was edited by hand: repair or remove it, then run this again."
     )
     told = mem.fails("commit")
     assert expected == told
@@ -171,7 +171,7 @@ def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
     """The files are there, the git directory is gone."""
     shutil.rmtree(mem.root / ".git")
     expected = (
-        "/tmp/mem holds the files of a bundle, but it is no git repository. "
+        "/tmp/mem holds the files of a bundle, but it is not a git repository. "
         "Restore its git directory from a backup, or begin a new history with `gitmem init`."
     )
     assert expected == mem.fails("log")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from types import SimpleNamespace
 
 import pytest
+from gitmem.config import Config
+from gitmem.memory.opening import open_bundle
+from gitmem.world import World
 
 from tests.cli.conftest import Cli
 
@@ -162,10 +166,9 @@ def test_a_profile_fact_is_there_at_once(mem: Cli) -> None:
 
 def test_a_dead_writers_events_come_first(mem: Cli) -> None:
     """The next write of anybody commits what was left, and says so."""
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.capture.buffer import HotMemoryBuffer
 
-    bundle = Bundle.open(str(mem.cwd), clock=lambda: mem.now)
+    bundle = open_bundle(World(os.environ, clock=lambda: mem.now), str(mem.cwd), "as is", config=Config())
     buffer = HotMemoryBuffer(bundle, "dead")
     buffer.push(content="left behind")
     buffer.abandon()

@@ -30,12 +30,14 @@ import gitmem.memory.upkeep.verify
 import gitmem.safety.secrets
 from gitmem.config import Config
 from gitmem.errors import GitMemError
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.journal import pending_count
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.safety.scanner import Scanner
+from gitmem.world import World
 
 from tests.faults.lab import Ledger, forked, verified
 from tests.faults.trap import Trap
@@ -56,15 +58,17 @@ def now() -> datetime:
 
 
 def start(root: Path) -> None:
-    gitmem.memory.upkeep.create.create(str(root), config=Config(machine="laptop"), clock=now)
+    gitmem.memory.upkeep.create.create(
+        World(os.environ, clock=now), str(root), config=Config(machine="laptop")
+    )
 
 
-def opened(root: Path, **settings: object) -> Bundle:
+def opened(root: Path, **settings: object) -> Memory:
     config = Config(machine="laptop", auto_snapshot=False, **settings)  # type: ignore[arg-type]
-    return Bundle.open(str(root), config=config, clock=now)
+    return open_bundle(World(os.environ, clock=now), str(root), "as is", config=config)
 
 
-def buffer_of(bundle: Bundle, session: str = "s1") -> HotMemoryBuffer:
+def buffer_of(bundle: Memory, session: str = "s1") -> HotMemoryBuffer:
     return HotMemoryBuffer(bundle, SessionInfo(session, agent="hermes", machine="laptop"), max_items=1000)
 
 
@@ -74,7 +78,7 @@ def push_all(buffer: HotMemoryBuffer, ledger: Ledger, chance: random.Random | No
         ledger.note(buffer.append(kind, **fields))
 
 
-def in_the_bundle(bundle: Bundle) -> Counter[str]:
+def in_the_bundle(bundle: Memory) -> Counter[str]:
     """How often each event is there."""
     return Counter(event.id for state in bundle.sessions.all() for event in bundle.sessions.events(state.id))
 
@@ -82,7 +86,7 @@ def in_the_bundle(bundle: Bundle) -> Counter[str]:
 def check(root: Path, acknowledged: list[str], *, deep: bool = True, may_hold_more: bool = True) -> None:
     """After the next start: every acknowledged event exactly once, nothing waits, everything is sound."""
     bundle = opened(root)
-    bundle.mend()
+    bundle.finish_pending()
     told = bundle.recover_journals()
     assert not [sentence for sentence in told if "damaged" in sentence], told
     found = in_the_bundle(bundle)

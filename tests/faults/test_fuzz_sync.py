@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.curated.store import Operation
 from gitmem.memory.gate.release import release
 from gitmem.memory.history.log import LogFilter
 from gitmem.memory.history.restore import restore
+from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.validate import check_file
@@ -42,7 +42,7 @@ class Ledger:
 class Actor:
     """A machine that does random things."""
 
-    def __init__(self, bundle: Bundle, rng: random.Random, ledger: Ledger) -> None:
+    def __init__(self, bundle: Memory, rng: random.Random, ledger: Ledger) -> None:
         self.bundle = bundle
         self.rng = rng
         self.ledger = ledger
@@ -192,7 +192,7 @@ def check(machines: Machines, ledger: Ledger) -> None:
         bundle.repository.store.close()
 
 
-def released_again(bundle: Bundle, texts_back: set[str]) -> set[str]:
+def released_again(bundle: Memory, texts_back: set[str]) -> set[str]:
     """Those that a person let in again, or whose retraction a later revert took back."""
     from gitmem.memory.gate.retractions import is_retracted
     from gitmem.okf.entries import section_key

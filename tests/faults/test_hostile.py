@@ -12,11 +12,13 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.curated.prompt_block import freeze
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from tests.faults.hostile import KINDS, Hub, Kind
 from tests.git.support import fsck_clean, run_git
@@ -28,31 +30,33 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle and the hub it was synced to, copied for every kind."""
     root = tmp_path_factory.mktemp("ground")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "hub.git")], check=True)
-    bundle, _ = create(str(root / "b"), config=Config(machine="b"), clock=Clock())
+    bundle, _ = create(World(os.environ, clock=Clock()), str(root / "b"), config=Config(machine="b"))
     bundle.curated.add("an honest fact")
     Remotes(bundle.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
-    Sync(bundle, dict(os.environ)).run()
+    Sync(bundle).run()
     bundle.repository.store.close()
     return root
 
 
 @pytest.fixture
-def place(ground: Path, tmp_path: Path) -> Iterator[tuple[Bundle, Hub]]:
+def place(ground: Path, tmp_path: Path) -> Iterator[tuple[Memory, Hub]]:
     shutil.copytree(ground, tmp_path / "w")
-    bundle = Bundle.open(str(tmp_path / "w" / "b"), config=Config(machine="b"), clock=Clock())
+    bundle = open_bundle(
+        World(os.environ, clock=Clock()), str(tmp_path / "w" / "b"), "as is", config=Config(machine="b")
+    )
     Remotes(bundle.repository).save(Remote("origin", str(tmp_path / "w" / "hub.git"), consent=True))
     yield bundle, Hub(tmp_path / "w" / "hub.git")
     bundle.repository.store.close()
 
 
-def attempt(place: tuple[Bundle, Hub], kind: Kind, transport: str) -> None:
+def attempt(place: tuple[Memory, Hub], kind: Kind, transport: str) -> None:
     bundle, hub = place
     tip = bundle.tip
     kind.make(hub)
     evil = Path(hub.path, "refs/heads/main").read_text().strip()
     assert evil != tip
     assert received(hub.path, "", [f"{tip} {evil} refs/heads/main\n"])  # a guarded server takes none of them
-    syncing = Sync(bundle, dict(os.environ), prefer=transport)
+    syncing = Sync(bundle, prefer=transport)
     if kind.outcome == "refused":
         with pytest.raises(GitMemError) as refused:
             syncing.run()
@@ -74,14 +78,14 @@ def attempt(place: tuple[Bundle, Hub], kind: Kind, transport: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_hostile_repository(place: tuple[Bundle, Hub], kind: Kind) -> None:
+def test_hostile_repository(place: tuple[Memory, Hub], kind: Kind) -> None:
     """With the git program: refused whole or held; the bundle is as it was, and clean."""
     attempt(place, kind, "git")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_hostile_repository_by_dulwich(place: tuple[Bundle, Hub], kind: Kind) -> None:
+def test_hostile_repository_by_dulwich(place: tuple[Memory, Hub], kind: Kind) -> None:
     """Without the git program: the same."""
     attempt(place, kind, "dulwich")
 
@@ -92,7 +96,7 @@ def test_there_are_sixty_kinds() -> None:
 
 
 def test_escapes_in_author_and_message_are_shown(
-    place: tuple[Bundle, Hub], capsys: pytest.CaptureFixture[str]
+    place: tuple[Memory, Hub], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A commit with escape sequences in author and message may come in; the terminal never sees them."""
     from gitmem.cli.main import main
@@ -103,17 +107,17 @@ def test_escapes_in_author_and_message_are_shown(
         author=b"\x1b]0;owned\x07x <x@x>",
         message=b"evil \x1b[2J\x1b[31m\n",
     )
-    Sync(bundle, dict(os.environ)).run()
+    Sync(bundle).run()
     assert main(["-C", bundle.root, "log", "-n", "3"]) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("target", ["blob", "tree"])
-def test_a_snapshot_that_names_no_commit(place: tuple[Bundle, Hub], target: str) -> None:
+def test_a_snapshot_that_names_no_commit(place: tuple[Memory, Hub], target: str) -> None:
     """A tag on something else does not become a snapshot: the fetch is refused."""
     bundle, hub = place
     oid = hub.blob(b"x") if target == "blob" else run_git(hub.path, "rev-parse", f"{hub.tip}^{{tree}}")
     run_git(hub.path, "update-ref", "refs/tags/snapshot/odd", oid)
     with pytest.raises(GitMemError, match="snapshot"):
-        Sync(bundle, dict(os.environ)).run()
+        Sync(bundle).run()
     assert all(snapshot.name != "odd" for snapshot in bundle.snapshots.all())

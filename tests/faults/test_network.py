@@ -14,10 +14,12 @@ import pytest
 from gitmem.config import Config
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import RemoteError, shown_url
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git
@@ -43,12 +45,17 @@ class Ground:
     link: Link
     url: str
 
-    def bundle(self) -> Bundle:
+    def bundle(self) -> Memory:
         """A fresh copy of the second machine, in front of a fresh copy of the hub."""
         for name in ("hub.git", "b"):
             shutil.rmtree(self.root / "now" / name, ignore_errors=True)
             shutil.copytree(self.root / name, self.root / "now" / name)
-        bundle = Bundle.open(str(self.root / "now" / "b"), config=Config(machine="b"), clock=Clock())
+        bundle = open_bundle(
+            World(os.environ, clock=Clock()),
+            str(self.root / "now" / "b"),
+            "as is",
+            config=Config(machine="b"),
+        )
         Remotes(bundle.repository).save(Remote("origin", self.url, consent=True))
         return bundle
 
@@ -64,19 +71,18 @@ def prepare(root: Path) -> Path:
     """Makes the ground; gives the directory that a server serves."""
     (root / "now").mkdir()
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "hub.git")], check=True)
-    a, _ = create(str(root / "a"), config=Config(machine="a"), clock=Clock())
+    a, _ = create(World(os.environ, clock=Clock()), str(root / "a"), config=Config(machine="a"))
     Remotes(a.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
-    Sync(a, dict(os.environ)).run()
+    Sync(a).run()
     b = clone(
+        World(os.environ, clock=Clock()),
         str(root / "hub.git"),
         str(root / "b"),
         config=Config(machine="b"),
-        clock=Clock(),
-        environment=dict(os.environ),
     )
     a.curated.add("a knows")
     a.snapshots.create("from-a", origin=a.origin())
-    Sync(a, dict(os.environ)).run()
+    Sync(a).run()
     b.curated.add("b knows")
     b.snapshots.create("from-b", origin=b.origin())
     for bundle in (a, b):
@@ -104,7 +110,7 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
     ground.link.cut_after(None)
     whole = ground.bundle()
     before, hub_before = whole.tip, ground.hub_tip()
-    Sync(whole, dict(os.environ), prefer=transport).run()
+    Sync(whole, prefer=transport).run()
     after, total = whole.tip, ground.link.passed
     assert ground.hub_tip() == after
     whole.repository.store.close()
@@ -112,7 +118,7 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
     for point in range(points):
         bundle = ground.bundle()
         ground.link.cut_after(total * point // points, abrupt=bool(point % 2))
-        syncing = Sync(bundle, dict(os.environ), timeout=30, prefer=transport)
+        syncing = Sync(bundle, timeout=30, prefer=transport)
         told = ""
         try:
             syncing.run()
@@ -164,7 +170,7 @@ def test_sync_over_http(web: Ground, transport: str) -> None:
     """Fetch, merge and push over HTTP, by either transport."""
     web.link.cut_after(None)
     bundle = web.bundle()
-    Sync(bundle, dict(os.environ), prefer=transport).run()
+    Sync(bundle, prefer=transport).run()
     assert web.hub_tip() == bundle.tip
     fsck_clean(bundle.repository)
     bundle.repository.store.close()
@@ -178,7 +184,7 @@ def test_a_silent_server_is_not_waited_for(daemon: Ground, scheme: str, transpor
     with silent_server() as port:
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match="did not answer"):
-            Sync(bundle, dict(os.environ), timeout=0.3, prefer=transport).run()
+            Sync(bundle, timeout=0.3, prefer=transport).run()
     assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
     bundle.repository.store.close()
 
@@ -202,7 +208,7 @@ def test_a_dripping_server_is_not_waited_for(daemon: Ground, where: str, transpo
     with dripping_server(first) as port:
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match=r"did not answer in 0\.3 seconds"):
-            Sync(bundle, dict(os.environ), timeout=0.3, prefer=transport).run()
+            Sync(bundle, timeout=0.3, prefer=transport).run()
         assert "gitmem-transport" not in {thread.name for thread in threading.enumerate()}
     assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
     bundle.repository.store.close()
@@ -220,7 +226,9 @@ def test_no_credentials_in_what_is_told(
     bundle = web.bundle()
     shutil.copytree(bundle.root, tmp_path / "w")
     bundle.repository.store.close()
-    copy = Bundle.open(str(tmp_path / "w"), config=Config(machine="b"), clock=Clock())
+    copy = open_bundle(
+        World(os.environ, clock=Clock()), str(tmp_path / "w"), "as is", config=Config(machine="b")
+    )
     with http_backend(web.root / "now", login=("ada", "other")) as port:
         where = {
             "port": f"{HOST}:{free_port()}/hub.git",
@@ -230,7 +238,7 @@ def test_no_credentials_in_what_is_told(
         }[wrong]
         Remotes(copy.repository).save(Remote("origin", f"http://ada:{secret}@{where}", consent=True))
         with pytest.raises(RemoteError) as error:
-            Sync(copy, dict(os.environ), timeout=20, prefer=transport).run()
+            Sync(copy, timeout=20, prefer=transport).run()
         told = str(error.value)
         assert main(["-C", copy.root, "sync", "--transport", transport]) == 1
         assert main(["-C", copy.root, "sync", "status"]) == 0
@@ -243,7 +251,7 @@ def test_no_credentials_in_what_is_told(
     copy.repository.store.close()
 
 
-def state_texts(bundle: Bundle) -> list[str]:
+def state_texts(bundle: Memory) -> list[str]:
     files = [*Path(bundle.state_dir).rglob("*"), *Path(bundle.repository.git_dir, "logs").rglob("*")]
     return [file.read_text("utf-8", "replace") for file in files if file.is_file()]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean
@@ -29,11 +30,11 @@ def now() -> datetime:
 
 def learn_and_sync(root: str, machine: str, transport: str, together: Barrier) -> None:
     """One machine: learn a fact, then sync in the same moment as the other."""
-    bundle = Bundle.open(root, config=Config(machine=machine), clock=now)
+    bundle = open_bundle(World(os.environ, clock=now), root, "as is", config=Config(machine=machine))
     for number in range(_TIMES):
         bundle.curated.add(f"{machine} learned {number}")
         together.wait(300)
-        Sync(bundle, dict(os.environ), prefer=transport).run()
+        Sync(bundle, prefer=transport).run()
     bundle.repository.store.close()
 
 
@@ -43,12 +44,10 @@ def test_two_machines_push_at_once(tmp_path: Path, transport: str) -> None:
     with quick_directory(tmp_path) as root:
         hub = str(root / "hub.git")
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
-        first, _ = create(str(root / "a"), config=Config(machine="a"), clock=now)
+        first, _ = create(World(os.environ, clock=now), str(root / "a"), config=Config(machine="a"))
         Remotes(first.repository).save(Remote("origin", hub, consent=True))
-        Sync(first, dict(os.environ), prefer=transport).run()
-        second = clone(
-            hub, str(root / "b"), config=Config(machine="b"), clock=now, environment=dict(os.environ)
-        )
+        Sync(first, prefer=transport).run()
+        second = clone(World(os.environ, clock=now), hub, str(root / "b"), config=Config(machine="b"))
         for bundle in (first, second):
             bundle.repository.store.close()
         context = multiprocessing.get_context("spawn")
@@ -63,10 +62,11 @@ def test_two_machines_push_at_once(tmp_path: Path, transport: str) -> None:
             process.join()
             assert process.exitcode == 0
         bundles = [
-            Bundle.open(str(root / name), config=Config(machine=name), clock=now) for name in ("a", "b")
+            open_bundle(World(os.environ, clock=now), str(root / name), "as is", config=Config(machine=name))
+            for name in ("a", "b")
         ]
         for bundle in (*bundles, bundles[0]):
-            Sync(bundle, dict(os.environ), prefer=transport).run()
+            Sync(bundle, prefer=transport).run()
         assert bundles[0].tip == bundles[1].tip
         expected = {f"{name} learned {number}" for name in ("a", "b") for number in range(_TIMES)}
         for bundle in bundles:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from gitmem.hosts.hermes import background
-from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.hosts.hermes.install import Report, install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.history.log import LogEntry
+from gitmem.memory.memory import Memory
+from gitmem.world import World
 
 from tests.git.support import fsck_clean
 
@@ -28,14 +29,18 @@ class HermesHome:
         self.path = path
         self.home = Home(str(path))
         self.env = {**os.environ, "HERMES_HOME": str(path), "GITMEM_MACHINE": "laptop", "USER": "ada"}
-        self._bundles: list[Bundle] = []
+        self._bundles: list[Memory] = []
+
+    @property
+    def world(self) -> World:
+        return World(self.env, str(self.path.parent), str(self.path.parent), person="ada")
 
     def install(self) -> Report:
-        return install(self.home, self.env, person="ada")
+        return install(self.home, self.world)
 
-    def bundle(self) -> Bundle:
+    def bundle(self) -> Memory:
         """The bundle as it is now, opened afresh."""
-        bundle = open_bundle(self.home, self.env)
+        bundle = open_home(self.home, self.world)
         self._bundles.append(bundle)
         return bundle
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import click
 import pytest
-from gitmem.cli.context import World
 from gitmem.cli.main import cli, main
 from gitmem.hosts.hermes.home import choose_home
 from gitmem.hosts.hermes.provider import GitMemProvider
 from gitmem.memory.upkeep.verify import Verification
+from gitmem.world import World
 
 from tests.hosts.conftest import Driver, HermesHome
 
@@ -148,11 +148,11 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
     shell("hermes", "install", "--profile", "nobody", code=2)
     default = tmp_path / ".hermes"
     (default / "profiles/work").mkdir(parents=True)
-    assert str(default) == choose_home({}, str(tmp_path)).path
+    assert str(default) == choose_home(World(home=str(tmp_path))).path
     (default / "active_profile").write_text("work\n")
-    assert str(default / "profiles/work") == choose_home({}, str(tmp_path)).path
+    assert str(default / "profiles/work") == choose_home(World(home=str(tmp_path))).path
     env = {"HERMES_HOME": str(default / "profiles/work")}
-    assert str(default) == choose_home(env, str(tmp_path), profile="default").path
+    assert str(default) == choose_home(World(env, str(tmp_path)), profile="default").path
 
 
 # --- status ----------------------------------------------------------------------------------------------
@@ -346,10 +346,14 @@ def test_the_setup_wizard_installs(
 def test_a_bundle_elsewhere_is_backed_up_too(bare_home: HermesHome, tmp_path: Path) -> None:
     """What lies outside the home is named to `hermes backup`."""
     from gitmem.config import Config
-    from gitmem.hosts.hermes.home import now
     from gitmem.memory.upkeep.create import create
 
-    create(str(tmp_path / "else"), config=Config(), clock=now, separate_git_dir=str(tmp_path / "else.git"))
+    create(
+        World(os.environ),
+        str(tmp_path / "else"),
+        config=Config(),
+        separate_git_dir=str(tmp_path / "else.git"),
+    )
     (bare_home.path / "gitmem.yaml").write_text(f"bundle_path: {tmp_path}/else\n")
     assert [str(tmp_path / "else"), str(tmp_path / "else.git")] == GitMemProvider().backup_paths()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def test_a_mass_removal_is_committed_flagged_and_told(home: HermesHome, begin: B
     bundle = home.bundle()
     chosen, _ = select(bundle, Selection(commits=(entry.commit.oid,)))
     bundle.undo.revert(chosen, origin=bundle.origin())
-    bring_host_along(bundle, home.env)
+    bring_host_along(bundle)
     assert {"alpha", "beta", "gamma", "delta"} == set(home.entries())
 
 
@@ -269,7 +270,7 @@ def test_a_restore_reaches_the_hosts_file(home: HermesHome, begin: Begin) -> Non
     provider.settle()
     bundle = home.bundle()
     restore(bundle, "good", paths=["memories"], origin=bundle.origin())
-    [told] = bring_host_along(bundle, home.env)
+    [told] = bring_host_along(bundle)
     assert "MEMORY.md" in told
     assert "until the next one" in told
     assert b"first" == home.file().read_bytes()
@@ -284,7 +285,7 @@ def test_what_a_sync_brought_is_not_read_as_removed(home: HermesHome, begin: Beg
     tool(provider, home, "add", "ours")
     provider.settle()
     bundle = home.bundle()
-    bundle.curated.add("theirs", origin=bundle.origin(machine="desk"))
+    bundle.curated.add("theirs", origin=replace(bundle.origin(), machine="desk"))
     tool(provider, home, "add", "ours too")
     provider.settle()
     assert {"ours", "theirs", "ours too"} == set(home.entries()) == set(home.curated())
@@ -300,9 +301,9 @@ def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Beg
     provider.shutdown()
     home.write("kept", "written since")
     bundle = home.bundle()
-    take_host_along(bundle, home.env)
+    take_host_along(bundle)
     restore(bundle, "good", paths=["memories"], origin=bundle.origin())
-    bring_host_along(bundle, home.env)
+    bring_host_along(bundle)
     assert ["kept"] == home.entries()
     assert "host: add written since" in home.subjects("host")
 
@@ -316,7 +317,7 @@ def test_what_was_retracted_does_not_come_back_by_the_host(home: HermesHome, beg
     bundle = home.bundle()
     entry = next(one for one in bundle.history.log() if "cheese" in one.commit.subject)
     bundle.undo.revert([entry.commit], origin=bundle.origin())
-    bring_host_along(bundle, home.env)
+    bring_host_along(bundle)
     assert ["Water is wet"] == home.entries()
     tool(provider, home, "add", "The moon is cheese")
     provider.settle()

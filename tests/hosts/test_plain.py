@@ -49,7 +49,7 @@ def test_the_page_is_a_program_that_runs(tmp_path: Path) -> None:
     done = run(examples(DOCS / "python.md"), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "User prefers tabs over spaces." in done.stdout
-    bundle = gitmem.open_bundle(tmp_path / "mem")
+    bundle = gitmem.open(tmp_path / "mem")
     assert bundle.warnings == []
     fsck_clean(bundle.repository)
     bundle.repository.store.close()
@@ -57,7 +57,7 @@ def test_the_page_is_a_program_that_runs(tmp_path: Path) -> None:
 
 def test_the_readme_is_a_program_that_runs(tmp_path: Path) -> None:
     """The example on the front page, in a bundle that is there."""
-    gitmem.open_bundle(tmp_path / "mem", create=True)
+    gitmem.open(tmp_path / "mem", create=True)
     done = run(examples(README), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -65,38 +65,38 @@ def test_the_readme_is_a_program_that_runs(tmp_path: Path) -> None:
 def test_create_makes_a_bundle_once(tmp_path: Path) -> None:
     """A second call opens the one that is there; without `create` a missing one is an error that says how."""
     with pytest.raises(gitmem.BundleNotFound) as caught:
-        gitmem.open_bundle(tmp_path / "mem")
+        gitmem.open(tmp_path / "mem")
     assert "create=True" in caught.value.hint
-    first = gitmem.open_bundle(tmp_path / "mem", create=True)
+    first = gitmem.open(tmp_path / "mem", create=True)
     tip = first.tip
-    assert gitmem.open_bundle(str(tmp_path / "mem"), create=True).tip == tip
+    assert gitmem.open(str(tmp_path / "mem"), create=True).tip == tip
 
 
 def test_the_environment_names_bundle_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on the command line; what the program says goes first, and a name that is none is an error."""
-    gitmem.open_bundle(tmp_path / "mem", create=True)
+    gitmem.open(tmp_path / "mem", create=True)
     monkeypatch.setenv("GITMEM_BUNDLE", "mem")
     monkeypatch.setenv("GITMEM_AGENT_ID", "ana")
     monkeypatch.setenv("GITMEM_HOT_MEMORY_MAX", "7")
     monkeypatch.setenv("THE_KEY", "secret")
-    bundle = gitmem.open_bundle(hot_memory_max=3)
+    bundle = gitmem.open(hot_memory_max=3)
     assert (bundle.config.agent_id, bundle.config.hot_memory_max) == ("ana", 3)
     assert bundle.config.machine != ""
-    assert (bundle.lookup("THE_KEY"), bundle.lookup("NO_SUCH_KEY")) == ("secret", "")
+    assert bundle.world.env["THE_KEY"] == "secret"
     with pytest.raises(gitmem.UsageError, match="no setting 'hot_memory'"):
-        gitmem.open_bundle(hot_memory=3)
+        gitmem.open(hot_memory=3)
     with pytest.raises(gitmem.UsageError, match="no setting '_origins'"):
-        gitmem.open_bundle(_origins={})
+        gitmem.open(_origins={})
 
 
 def test_opening_takes_up_what_was_left(tmp_path: Path) -> None:
     """A dead writer's journal and a person's edit are committed before anything else."""
-    bundle = gitmem.open_bundle(tmp_path / "mem", create=True)
+    bundle = gitmem.open(tmp_path / "mem", create=True)
     buffer = HotMemoryBuffer(bundle, "s1")
     buffer.push(content="left behind")
     buffer.abandon()
     (tmp_path / "mem/notes.md").write_text("---\ntype: Note\n---\nBy hand.\n")
-    again = gitmem.open_bundle(tmp_path / "mem")
+    again = gitmem.open(tmp_path / "mem")
     assert [event.fields["content"] for event in again.sessions.events("s1")] == ["left behind"]
     assert again.read("notes.md") is not None
     assert "Recovered 1 event" in again.warnings[0]

@@ -28,7 +28,7 @@ class Recalls:
 
     def __call__(self, session: str = "now", **settings: Any) -> Recall:
         config = replace(self._home.bundle().config, **settings)
-        self.made.append(Recall(self._home.home, self._home.env, config, session))
+        self.made.append(Recall(self._home.home, self._home.world, config, session))
         return self.made[-1]
 
 

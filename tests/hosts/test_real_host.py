@@ -200,7 +200,7 @@ def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
         agent.provider._worker.submit(agent.provider._compare).result(30)
         bundle = hermes.bundle()
         restore(bundle, "good", paths=["memories"], origin=bundle.origin())
-        assert bring_host_along(bundle, hermes.env)
+        assert bring_host_along(bundle)
     assert 3 == len(hermes.entries())
     assert memory_store().replace("memory", "beta", "beta two")["success"]
     assert memory_store().remove("memory", "alpha")["success"]

@@ -82,7 +82,7 @@ def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:
     before = path.stat().st_mtime_ns
     bundle = home.bundle()
     restore(bundle, "good", paths=["skills"], origin=bundle.origin())
-    [told] = bring_host_along(bundle, home.env)
+    [told] = bring_host_along(bundle)
     assert "skills/deploy/SKILL.md" in told
     assert SKILL == path.read_text()
     assert path.stat().st_mtime_ns > before

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from tests.git.support import fsck_clean
 
@@ -31,13 +33,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def make_bundle(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Bundle]]:
+def make_bundle(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Memory]]:
     """Makes bundles with settings; each is checked by plain git at the end."""
-    made: list[Bundle] = []
+    made: list[Memory] = []
 
-    def make(name: str = "mem", **settings: object) -> Bundle:
+    def make(name: str = "mem", **settings: object) -> Memory:
         config = Config(machine="laptop", **settings)  # type: ignore[arg-type]
-        bundle, _ = create(str(tmp_path / name), config=config, clock=clock, person="ada")
+        bundle, _ = create(World(os.environ, clock=clock, person="ada"), str(tmp_path / name), config=config)
         made.append(bundle)
         return bundle
 
@@ -48,5 +50,5 @@ def make_bundle(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Bundle]]
 
 
 @pytest.fixture
-def bundle(make_bundle: Callable[..., Bundle]) -> Bundle:
+def bundle(make_bundle: Callable[..., Memory]) -> Memory:
     return make_bundle()

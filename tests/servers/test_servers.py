@@ -16,6 +16,7 @@ from gitmem.git.transport import RemoteError
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
+from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git
 from tests.memory.conftest import Clock
@@ -72,20 +73,19 @@ def test_two_machines_through_a_server(server: Server, tmp_path: Path, transport
     """Both learn, both sync, both have everything; snapshots travel, and deleting one far away works."""
     environment = {**os.environ, **server.environment}
     clock = Clock()
-    a, _ = create(str(tmp_path / "a"), config=Config(machine="a"), clock=clock)
+    a, _ = create(World(environment, clock=clock), str(tmp_path / "a"), config=Config(machine="a"))
     Remotes(a.repository).save(Remote("origin", server.url, consent=True))
     a.snapshots.create("start", origin=a.origin())
 
     def sync(bundle: object) -> None:
-        Sync(bundle, environment, timeout=60, prefer=transport).run()  # type: ignore[arg-type]
+        Sync(bundle, timeout=60, prefer=transport).run()  # type: ignore[arg-type]
 
     sync(a)
     b = clone(
+        World(environment, clock=clock),
         server.url,
         str(tmp_path / "b"),
         config=Config(machine="b"),
-        clock=clock,
-        environment=environment,
         prefer=transport,
     )
     assert b.snapshots.get("start").commit == a.snapshots.get("start").commit
@@ -98,7 +98,7 @@ def test_two_machines_through_a_server(server: Server, tmp_path: Path, transport
         sync(bundle)
     assert a.tip == b.tip == run_git(server.hub, "rev-parse", "main")
     assert {entry.text for entry in a.curated.entries("memory")} == {"a knows", "b knows"}
-    assert Sync(a, environment, prefer=transport).delete_snapshot("start")
+    assert Sync(a, prefer=transport).delete_snapshot("start")
     assert run_git(server.hub, "for-each-ref", "refs/tags") == ""
     run_git(server.hub, "fsck", "--strict")
     for bundle in (a, b):
@@ -112,12 +112,12 @@ def test_without_the_login_nothing_goes(server: Server, tmp_path: Path, transpor
     """A server that wants a login or a key gets an error out of us, in one sentence without secrets."""
     if not server.environment:
         pytest.skip("this one asks for no login")
-    a, _ = create(str(tmp_path / "a"), config=Config(machine="a"), clock=Clock())
+    environment = {**os.environ, "GIT_SSH_COMMAND": "ssh -F none -o BatchMode=yes -o IdentityFile=/dev/null"}
+    a, _ = create(World(environment, clock=Clock()), str(tmp_path / "a"), config=Config(machine="a"))
     url = server.url.replace("http://", "http://ada:wrong-one@")
     Remotes(a.repository).save(Remote("origin", url, consent=True))
-    environment = {**os.environ, "GIT_SSH_COMMAND": "ssh -F none -o BatchMode=yes -o IdentityFile=/dev/null"}
     with pytest.raises(RemoteError) as error:
-        Sync(a, environment, timeout=60, prefer=transport).run()
+        Sync(a, timeout=60, prefer=transport).run()
     assert "\n" not in str(error.value)
     assert "wrong-one" not in str(error.value)
     assert run_git(server.hub, "for-each-ref") == ""

@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.files import read_file
@@ -14,25 +13,25 @@ from gitmem.hosts.hermes.home import Home
 
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 # Kept, because a process object that goes away while its process runs is a warning.
 _started: list[subprocess.Popen[bytes]] = []
 
 
-def sync(bundle: Bundle, home: Home, env: Mapping[str, str], *, fresh_is_enough: bool = False) -> list[str]:
+def sync(bundle: Memory, home: Home, *, fresh_is_enough: bool = False) -> list[str]:
     """Start a sync with every remote that is due; gives the names. `shutdown` never waits for a network."""
     from gitmem.memory.sync.schedule import due
 
     started = []
     for remote in _remotes(bundle) if bundle.config.auto_sync else ():
         if due(bundle, remote, fresh_is_enough=fresh_is_enough):
-            _start(["-C", bundle.root, "sync", remote.name], bundle.root, home, env)
+            _start(["-C", bundle.root, "sync", remote.name], bundle, home)
             started.append(remote.name)
     return started
 
 
-def failures(bundle: Bundle) -> list[str]:
+def failures(bundle: Memory) -> list[str]:
     """A sentence for each remote whose last sync failed."""
     told = []
     for remote in _remotes(bundle):
@@ -45,15 +44,15 @@ def failures(bundle: Bundle) -> list[str]:
     return told
 
 
-def clean(bundle: Bundle, home: Home, env: Mapping[str, str]) -> None:
+def clean(bundle: Memory, home: Home) -> None:
     """Compress the object store, when that is due."""
     from gitmem.git.housekeeping import due
 
     if due(bundle.repository):
-        _start(["-C", bundle.root, "gc", "--auto"], bundle.root, home, env)
+        _start(["-C", bundle.root, "gc", "--auto"], bundle, home)
 
 
-def _remotes(bundle: Bundle) -> list[Remote]:
+def _remotes(bundle: Memory) -> list[Remote]:
     """The remotes; a bundle without any costs no import."""
     if b"[remote" not in (read_file(os.path.join(bundle.repository.git_dir, "config")) or b""):
         return []
@@ -62,13 +61,13 @@ def _remotes(bundle: Bundle) -> list[Remote]:
     return Remotes(bundle.repository).all()
 
 
-def _state(bundle: Bundle, name: str) -> dict[str, object]:
+def _state(bundle: Memory, name: str) -> dict[str, object]:
     from gitmem.memory.sync.engine import Sync
 
-    return dict(Sync(bundle, {}).state(name))
+    return dict(Sync(bundle).state(name))
 
 
-def _start(arguments: list[str], directory: str, home: Home, env: Mapping[str, str]) -> None:
+def _start(arguments: list[str], bundle: Memory, home: Home) -> None:
     # -P: it runs in the bundle, from where Python must not import.
     command = [sys.executable, "-P", "-m", "gitmem", *arguments]
     _started[:] = [process for process in _started if process.poll() is None]
@@ -80,8 +79,8 @@ def _start(arguments: list[str], directory: str, home: Home, env: Mapping[str, s
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
-                cwd=directory,
-                env={**env, "HERMES_HOME": home.path, "PYTHONUNBUFFERED": "1"},
+                cwd=bundle.root,
+                env={**bundle.world.env, "HERMES_HOME": home.path, "PYTHONUNBUFFERED": "1"},
             )
         )
 

@@ -20,8 +20,8 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
+    from gitmem.memory.memory import Memory
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.okf.events import Event
 
@@ -33,20 +33,18 @@ class Keeper:
 
     def __init__(
         self,
-        bundle: Bundle,
+        bundle: Memory,
         home: Home,
         session: SessionInfo,
         *,
-        env: Mapping[str, str],
         tell: Callable[[str], None],
     ) -> None:
         self.bundle = bundle
         self.home = home
-        self.env = env
         self.tell = tell
         self.session = session
         self.notices = Notices(bundle)
-        self.files = HostFiles.of(bundle, home, env, tell)
+        self.files = HostFiles.of(bundle, home, tell)
         self.skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files, tell=tell)
         self._lock = threading.Lock()
         self._buffers: dict[str, HotMemoryBuffer] = {}
@@ -85,7 +83,7 @@ class Keeper:
     def start(self) -> None:
         """What a dead process left, what the host changed meanwhile, and what the bundle has for the host."""
         link(self.bundle, self.home)
-        self.bundle.mend()
+        self.bundle.finish_pending()
         self._guarded(self.bundle.recover_journals)
         self._take_up_open_turns()
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
@@ -203,14 +201,11 @@ class Keeper:
         """The same by a model, where one is configured: it may take its time, nobody waits."""
         if not self.bundle.config.distiller.base_url:
             return
-        from gitmem.memory.distill.compression import Compressor, make_distiller
+        from gitmem.memory.distill.compression import Compressor
 
         asking = self._asking.get(session.id)
         if asking is None:
-            distiller = make_distiller(
-                self.bundle.config, self.bundle, lambda name: self.env.get(name, ""), self.tell
-            )
-            asking = self._asking[session.id] = Compressor(self.bundle, self._buffer(session), distiller)
+            asking = self._asking[session.id] = Compressor(self.bundle, self._buffer(session))
         asking.compress(messages)
 
     def end(self, session: SessionInfo, trigger: Trigger) -> None:
@@ -239,7 +234,9 @@ class Keeper:
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
-        if "index" in self.bundle.__dict__:
+        from gitmem.memory.find.index import Indexing
+
+        if self.bundle.has_part(Indexing):
             self.bundle.index.close()
         self.bundle.repository.store.close()
 
@@ -266,7 +263,7 @@ class Keeper:
             self.tell(f"{error} {error.hint}".strip())
 
 
-def last_tip(bundle: Bundle) -> str:
+def last_tip(bundle: Memory) -> str:
     """Where the memory stood when the last session here was over."""
     try:
         found = json.loads(read_file(os.path.join(bundle.state_dir, "host", _LAST)) or b"{}")
@@ -277,15 +274,15 @@ def last_tip(bundle: Bundle) -> str:
 
 
 def notice_origin(
-    bundle: Bundle, session: SessionInfo, metadata: Mapping[str, object], reason: str
+    bundle: Memory, session: SessionInfo, metadata: Mapping[str, object], reason: str
 ) -> Origin:
     """The origin of a write that the host told us of."""
-    from gitmem.memory.capture.buffer import origin_of
+    from gitmem.memory.provenance import origin_of
 
     def known(name: str) -> str:
         return str(metadata.get(name) or "")
 
-    base = origin_of(bundle, session)
+    base = origin_of(bundle.config, session)
     why = [known("write_origin"), reason]
     return type(base)(
         session=known("session_id") or base.session,

@@ -6,16 +6,17 @@ import importlib
 import os
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import bundle_root, real_home
+from gitmem.hosts.hermes.home import Home, bundle_root, real_world
 
 
 def run(arguments: list[str]) -> int:
     """Run a command; gives its exit code."""
-    home = real_home()
+    world = real_world()
+    home = Home(world.hermes_home)
     # A profile is chosen inside the host; what we start, and the settings, must see the same home.
     os.environ["HERMES_HOME"] = home.path
     try:
-        root = bundle_root(home, dict(os.environ))
+        root = bundle_root(home, world)
     except GitMemError:
         root = home.bundle
     named = arguments[:1] == ["-C"] or not arguments

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleNotFound, UsageError
-from gitmem.files import read_file, read_settings
+from gitmem.files import read_file
+from gitmem.world import World
 
 if TYPE_CHECKING:
-    from gitmem.config import Config
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
+    from gitmem.memory.opening import Purpose
+
+# Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is opened.
 
 PROVIDER = "gitmem"
 LINK = "link"
@@ -66,31 +67,29 @@ class Home:
         return os.path.join(self.path, "profiles")
 
 
-def present_home(env: Mapping[str, str], home: str) -> Home:
-    """The home that this process works for: as the running host says, the environment, or the default."""
+def real_world() -> World:
+    """The world of this process, for the home that it works for: as the running host says, or the environment."""
+    world = World.real()
     constants = sys.modules.get("hermes_constants")  # only where the host has loaded it
-    if constants is not None:
-        return Home(str(constants.get_hermes_home()))
-    named = env.get("HERMES_HOME", "").strip()
-    return Home(os.path.abspath(named) if named else os.path.join(home, ".hermes"))
+    return world.with_hermes_home(str(constants.get_hermes_home()) if constants else world.hermes_home)
 
 
 def real_home() -> Home:
-    return present_home(os.environ, os.path.expanduser("~"))
+    return Home(real_world().hermes_home)
 
 
-def choose_home(env: Mapping[str, str], home: str, *, path: str = "", profile: str = "") -> Home:
+def choose_home(world: World, *, path: str = "", profile: str = "") -> Home:
     """The home that a person means: a directory, a profile, $HERMES_HOME, the profile in use, the default."""
     if path:
         return Home(path)
-    named = env.get("HERMES_HOME", "").strip()
-    root = os.path.abspath(named) if named else os.path.join(home, ".hermes")
+    named = bool(world.env.get("HERMES_HOME", "").strip())
+    root = world.hermes_home
     if (
         os.path.basename(os.path.dirname(root)) == "profiles"
     ):  # a profile's own home: the others lie beside it
         root = os.path.dirname(os.path.dirname(root))
     if not profile and named:
-        return Home(os.path.abspath(named))
+        return Home(world.hermes_home)
     if not profile:
         profile = (read_file(os.path.join(root, "active_profile")) or b"").decode("utf-8", "replace").strip()
     if profile in ("", "default"):
@@ -101,44 +100,20 @@ def choose_home(env: Mapping[str, str], home: str, *, path: str = "", profile: s
     return found
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
-def host_name(env: Mapping[str, str]) -> str:
-    uname = getattr(os, "uname", None)
-    name = uname().nodename if uname else env.get("COMPUTERNAME", "")
-    return str(name).partition(".")[0]
-
-
-def resolve_config(home: Home, env: Mapping[str, str], state_dir: str = "") -> Config:
-    """The settings that hold for a home, and for the bundle whose state directory is given."""
-    from gitmem import config
-
-    texts = [
-        read_settings(os.path.join(state_dir, "config"), config.GIT_DIR_CONFIG) if state_dir else "",
-        read_settings(home.settings, config.HERMES_YAML),
-        read_settings(home.config, config.HERMES_CONFIG),
-    ]
-    return config.resolve(env, config.sources(*texts), hostname=host_name(env))
-
-
-def bundle_root(home: Home, env: Mapping[str, str]) -> str:
+def bundle_root(home: Home, world: World) -> str:
     """The work tree of the home's bundle: in the home, or where the settings say."""
     if os.path.lexists(os.path.join(home.bundle, ".git")):
         return home.bundle
-    named = resolve_config(home, env).bundle_path
-    return os.path.expanduser(named) if named else home.bundle
+    from gitmem.memory.opening import configured_root
+
+    return configured_root(world.with_hermes_home(home.path)) or home.bundle
 
 
-def open_bundle(home: Home, env: Mapping[str, str], clock: Callable[[], datetime] = now) -> Bundle:
-    """The bundle of a home; the error says what to do where there is none."""
-    from gitmem.git.setup import open_repository
-    from gitmem.memory.bundle import Bundle
-
-    root = bundle_root(home, env)
+def open_home(home: Home, world: World, purpose: Purpose = "look") -> Memory:
+    """The memory of a home; the error says what to do where there is none."""
+    root = bundle_root(home, world)
     if not os.path.isdir(root):
         raise BundleNotFound(f"There is no memory bundle at {root}.", hint=_HOW)
-    repository = open_repository(root)
-    config = resolve_config(home, env, repository.state_dir)
-    return Bundle.open(root, config=config, clock=clock, person=env.get("USER", ""))
+    from gitmem.memory.opening import open_bundle
+
+    return open_bundle(world.with_hermes_home(home.path), root, purpose)

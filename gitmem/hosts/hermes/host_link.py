@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -12,12 +11,12 @@ from gitmem.files import read_file, replace_file
 from gitmem.hosts.hermes.home import LINK, Home
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 NEXT_SESSION = "A session that runs keeps its frozen prompt until the next one."
 
 
-def link(bundle: Bundle, home: Home) -> bool:
+def link(bundle: Memory, home: Home) -> bool:
     """Let every command on the bundle find the home; gives whether that was news."""
     path = _path(bundle)
     # Relative: a backup that is put back elsewhere, or a home that moves, keeps its link.
@@ -30,7 +29,7 @@ def link(bundle: Bundle, home: Home) -> bool:
     return True
 
 
-def linked_home(bundle: Bundle) -> Home | None:
+def linked_home(bundle: Memory) -> Home | None:
     """The home whose files belong to this bundle; None for a bundle without a host."""
     data = read_file(_path(bundle))
     if data is None:
@@ -43,21 +42,21 @@ def linked_home(bundle: Bundle) -> Home | None:
     return Home(path) if os.path.isdir(path) else None
 
 
-def take_host_along(bundle: Bundle, env: Mapping[str, str]) -> None:
+def take_host_along(bundle: Memory) -> None:
     """Before a change of the whole: what the host wrote meanwhile is committed first, or would be lost."""
-    _compare(bundle, env, settle=True)
+    _compare(bundle, settle=True)
 
 
-def bring_host_along(bundle: Bundle, env: Mapping[str, str]) -> list[str]:
+def bring_host_along(bundle: Memory) -> list[str]:
     """After a change: write the host's files. Gives sentences for the user."""
-    written = _compare(bundle, env, settle=False)
+    written = _compare(bundle, settle=False)
     if not written:
         return []
     shown = ", ".join(written[:4]) + (f" and {len(written) - 4} more" if len(written) > 4 else "")
     return [f"Brought along for Hermes: {shown}. {NEXT_SESSION}"]
 
 
-def _compare(bundle: Bundle, env: Mapping[str, str], *, settle: bool) -> list[str]:
+def _compare(bundle: Memory, *, settle: bool) -> list[str]:
     home = linked_home(bundle)
     if home is None:
         return []
@@ -66,7 +65,7 @@ def _compare(bundle: Bundle, env: Mapping[str, str], *, settle: bool) -> list[st
     from gitmem.hosts.hermes.skill_files import SkillFiles
 
     tell = bundle.warnings.append
-    files = HostFiles.of(bundle, home, env, tell)
+    files = HostFiles.of(bundle, home, tell)
     try:
         board = lambda: write_notices.everybody(bundle)  # noqa: E731
         done = files.settle(board) if settle else files.compare(board)
@@ -77,5 +76,5 @@ def _compare(bundle: Bundle, env: Mapping[str, str], *, settle: bool) -> list[st
     return [*done.written, *(f"skills/{name}" for name in skills.written)]
 
 
-def _path(bundle: Bundle) -> str:
+def _path(bundle: Memory) -> str:
     return os.path.join(bundle.state_dir, "host", LINK)

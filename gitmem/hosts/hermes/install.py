@@ -8,19 +8,19 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import GitMemError
 from gitmem.files import read_file, read_settings, replace_file
 from gitmem.hosts.hermes.config_edit import provider_of, set_provider, take_out
-from gitmem.hosts.hermes.home import PROVIDER, Home, now, resolve_config
+from gitmem.hosts.hermes.home import PROVIDER, Home
+from gitmem.memory.opening import config_for
+from gitmem.world import World
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
 
@@ -46,16 +46,14 @@ def hook_command() -> str:
     return f"{shlex.quote(sys.executable)} -P -m gitmem"
 
 
-def install(
-    home: Home, env: Mapping[str, str], *, person: str = "", clock: Callable[[], datetime] = now
-) -> Report:
+def install(home: Home, world: World) -> Report:
     """Everything that a home needs. A second time it finds everything in place and changes nothing."""
     report = Report()
     # The configuration is read first: a home that can not be configured is left as it is.
     text = read_text_exact(home.config)
     edited = set_provider(text, PROVIDER)
-    bundle = _make_bundle(home, env, report, person=person, clock=clock)
-    _import(bundle, home, env, report)
+    bundle = _make_bundle(home, world, report)
+    _import(bundle, home, report)
     _write_shim(home, report)
     if edited.text == text:
         report.already(f"{home.config} has memory.provider: {PROVIDER}")
@@ -73,18 +71,16 @@ def install(
     return report
 
 
-def _make_bundle(
-    home: Home, env: Mapping[str, str], report: Report, *, person: str, clock: Callable[[], datetime]
-) -> Bundle:
+def _make_bundle(home: Home, world: World, report: Report) -> Memory:
     from gitmem.hosts.hermes.host_link import link
     from gitmem.memory.upkeep.create import create
 
     os.makedirs(home.path, exist_ok=True)
+    world = world.with_hermes_home(home.path)
     bundle, made = create(
+        world,
         home.bundle,
-        config=resolve_config(home, env),
-        clock=clock,
-        person=person,
+        config=config_for(world),
         separate_git_dir=home.git_dir,
         command=hook_command(),
     )
@@ -92,20 +88,20 @@ def _make_bundle(
         report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")
     else:
         report.already(f"the bundle {home.bundle} is there")
-        bundle.config = resolve_config(home, env, bundle.state_dir)
+        bundle.config = config_for(world, bundle.state_dir)
     if link(bundle, home):
         report.changed = True
     return bundle
 
 
-def _import(bundle: Bundle, home: Home, env: Mapping[str, str], report: Report) -> None:
+def _import(bundle: Memory, home: Home, report: Report) -> None:
     """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
     from gitmem.hosts.hermes import write_notices
     from gitmem.hosts.hermes.memory_files import HostFiles
     from gitmem.hosts.hermes.skill_files import SkillFiles
 
     first = not os.path.exists(os.path.join(bundle.state_dir, "host", "state"))
-    files = HostFiles.of(bundle, home, env, report.warnings.append)
+    files = HostFiles.of(bundle, home, report.warnings.append)
     done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
     skills = SkillFiles(
         bundle, home, enforce=bundle.config.enforce_host_files, tell=report.warnings.append
@@ -220,7 +216,7 @@ def replace_bytes(path: str, data: bytes) -> None:
         ) from error
 
 
-def _note(bundle: Bundle, name: str, text: str) -> None:
+def _note(bundle: Memory, name: str, text: str) -> None:
     path = os.path.join(bundle.state_dir, "host", name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     replace_file(path, text.encode(), scratch=bundle.repository.scratch)

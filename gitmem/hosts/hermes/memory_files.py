@@ -18,13 +18,15 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
 from gitmem.memory.curated.host_files import NAMES, HostChange, Notice, Taken
 from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.opening import config_for
 from gitmem.okf import layout
 
 if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 PATIENCE = 2.0
 """How long a change without a notice waits for one: the host writes the file first and tells of it then."""
@@ -65,7 +67,7 @@ class HostFiles:
 
     def __init__(
         self,
-        bundle: Bundle,
+        bundle: Memory,
         home: Home,
         *,
         limits: Mapping[Target, int],
@@ -84,11 +86,9 @@ class HostFiles:
         self._settled: dict[Target, tuple[object, ...]] = {}
 
     @classmethod
-    def of(cls, bundle: Bundle, home: Home, env: Mapping[str, str], tell: Tell = lambda _: None) -> HostFiles:
+    def of(cls, bundle: Memory, home: Home, tell: Tell = lambda _: None) -> HostFiles:
         """With the limits that the home's own settings give the host."""
-        from gitmem.hosts.hermes.home import resolve_config
-
-        config = resolve_config(home, env, bundle.state_dir)
+        config = config_for(bundle.world.with_hermes_home(home.path), bundle.state_dir)
         limits: dict[Target, int] = {"memory": config.memory_char_limit, "user": config.user_char_limit}
         return cls(bundle, home, limits=limits, enforce=config.enforce_host_files, tell=tell)
 
@@ -169,7 +169,6 @@ class HostFiles:
             base = agreed_entries = host_files.parse(agreed.data or b"", NAMES[target])
             waiting: list[HostChange] = []
             if present != base:
-                redact = self._bundle.redact
                 known = [one for one in told if one.number > agreed.used.get(one.journal, 0)]
                 found = host_files.changes(list(map(redact, base)), list(map(redact, present)), known)
                 waiting = self._too_young(target, found, patience)
@@ -187,7 +186,7 @@ class HostFiles:
                 base=base,
                 present=present,
                 omitted=agreed.omitted,
-                waiting=host_files.keys_of(self._bundle, [one.new for one in waiting if one.new]),
+                waiting=host_files.keys_of([one.new for one in waiting if one.new]),
                 limit=self._limits[target],
                 enforce=self._enforce,
             )
@@ -231,7 +230,6 @@ class HostFiles:
         self, base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]
     ) -> list[str]:
         """What both sides agree on now: the file, but for changes that wait."""
-        redact = self._bundle.redact
         not_yet = {change.new for change in waiting}
         still = {change.old for change in waiting if change.old}
         return [

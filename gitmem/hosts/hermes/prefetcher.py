@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
 from gitmem.files import read_file
-from gitmem.hosts.hermes.home import Home, open_bundle
+from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.memory.curated.host_files import NAMES
 from gitmem.memory.find.prefetch import Prefetch
+from gitmem.world import World
 
 if TYPE_CHECKING:
     from gitmem.config import Config
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
+    from gitmem.memory.memory import Memory
 
 _PATIENCE = 1.0
 """How long a turn waits for what was not prepared; then it begins without, and the next one has it."""
@@ -25,9 +25,9 @@ _PATIENCE = 1.0
 class Recall:
     """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
 
-    def __init__(self, home: Home, env: Mapping[str, str], config: Config, session: str) -> None:
+    def __init__(self, home: Home, world: World, config: Config, session: str) -> None:
         self._config = config
-        self._lookup = _Lookup(home, env, session)
+        self._lookup = _Lookup(home, world, session)
         self._prefetch = Prefetch(self._lookup)
         self._prepared_for: frozenset[str] = frozenset()
         self._turn = 0
@@ -79,10 +79,10 @@ class Recall:
 class _Lookup:
     """Looks up what a turn may need, on the thread that prefetches."""
 
-    def __init__(self, home: Home, env: Mapping[str, str], session: str) -> None:
+    def __init__(self, home: Home, world: World, session: str) -> None:
         self._home = home
-        self._env = env
-        self._bundle: Bundle | None = None
+        self._world = world
+        self._bundle: Memory | None = None
         self._index: Index | None = None
         self.switch(session)
 
@@ -95,7 +95,7 @@ class _Lookup:
         from gitmem.memory.find.context import context
 
         if self._bundle is None:
-            self._bundle = open_bundle(self._home, self._env)
+            self._bundle = open_home(self._home, self._world)
         self._index = self._bundle.index.current()
         return context(self._bundle, query, session=self._session, block=self._block).lines
 

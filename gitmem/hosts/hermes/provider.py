@@ -14,8 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import PROVIDER, Home, open_bundle, real_home, resolve_config
+from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home, real_world
 from gitmem.hosts.hermes.user_messages import Voice, sentence
+from gitmem.memory.gate.secrets import redact
+from gitmem.world import World
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -101,16 +103,16 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
         home = self._home
         assert home is not None
-        env = dict(os.environ)
-        bundle = open_bundle(home, env)
+        world = World.real().with_hermes_home(home.path)
+        bundle = open_home(home, world)
         self._read_only = str(kwargs.get("agent_context") or "primary") != "primary"
         self._session = session = self._info(bundle.config, session_id, kwargs)
         self._block = system_prompt(bundle.config, whats_new.since(bundle, last_tip(bundle)))
-        self._recall = Recall(home, env, bundle.config, session.id)
+        self._recall = Recall(home, world, bundle.config, session.id)
         if self._read_only:
             return
         self._transcript = Transcript()
-        keeper = Keeper(bundle, home, session, env=env, tell=self._voice.tell)
+        keeper = Keeper(bundle, home, session, tell=self._voice.tell)
         self._keeper = keeper
         self._worker = Worker(failed=self._job_failed, idle=keeper.rest)
         self._worker.submit(self._start).add_done_callback(self._look_at)
@@ -145,7 +147,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
                 os.unlink(self._home.trouble)
         for failure in background.failures(keeper.bundle):
             self._voice.tell(failure)
-        background.sync(keeper.bundle, keeper.home, keeper.env, fresh_is_enough=True)
+        background.sync(keeper.bundle, keeper.home, fresh_is_enough=True)
 
     def shutdown(self) -> None:
         """The last commit, within two seconds; what is not done by then waits in the journal."""
@@ -179,8 +181,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         finally:
             if self._recall is not None:
                 self._recall.close()
-        background.sync(keeper.bundle, keeper.home, keeper.env, fresh_is_enough=tip == keeper.bundle.tip)
-        background.clean(keeper.bundle, keeper.home, keeper.env)
+        background.sync(keeper.bundle, keeper.home, fresh_is_enough=tip == keeper.bundle.tip)
+        background.clean(keeper.bundle, keeper.home)
         keeper.rest()
 
     # The prompt and recall
@@ -255,7 +257,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         known = dict(metadata or {})
         number, said = self._turn
         reason = f"turn {number}: {cut(' '.join(said.split()), 160)}" if said else ""
-        origin = notice_origin(keeper.bundle, session, known, keeper.bundle.redact(reason))
+        origin = notice_origin(keeper.bundle, session, known, redact(reason))
         old = str(known.get("old_text") or "")
         self._safely(lambda: keeper.notices.post(action, target, content, old, origin))
         self._compare_soon()
@@ -417,9 +419,11 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def _config(self) -> Config:
         from gitmem.config import Config
+        from gitmem.memory.opening import config_for
 
         try:
-            return resolve_config(self._home or real_home(), dict(os.environ))
+            world = real_world()
+            return config_for(world.with_hermes_home(self._home.path) if self._home else world)
         except (GitMemError, OSError):
             return Config()
 

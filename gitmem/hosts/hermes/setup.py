@@ -9,7 +9,7 @@ from typing import Any
 
 from gitmem.errors import GitMemError
 from gitmem.files import read_settings
-from gitmem.hosts.hermes.home import Home, bundle_root
+from gitmem.hosts.hermes.home import Home, bundle_root, real_world
 
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 
@@ -64,7 +64,7 @@ def set_up(home: Home) -> None:
 
     out = sys.stdout
     try:
-        report = install(home, dict(os.environ), person=os.environ.get("USER", ""))
+        report = install(home, real_world())
     except GitMemError as error:
         out.write(f"\n  gitmem could not be set up: {error} {error.hint}\n\n")
         return
@@ -80,7 +80,7 @@ def outside_paths(home: Home) -> list[str]:
     """The bundle and its history, where they lie outside the home that a backup walks."""
     from gitmem.git.setup import git_dir_of
 
-    root = bundle_root(home, dict(os.environ))
+    root = bundle_root(home, real_world())
     if not os.path.isdir(root):
         return []
     inside = os.path.join(os.path.realpath(home.path), "")

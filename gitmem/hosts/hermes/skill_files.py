@@ -21,12 +21,13 @@ from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated.host_files import HOST_FILE
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.history.restore import without_retracted
 from gitmem.okf import paths, validate
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
+    from gitmem.memory.memory import Memory
     from gitmem.safety.verdict import Result
 
 _ROOT = "skills/"
@@ -156,7 +157,7 @@ class SkillFiles:
 
     def __init__(
         self,
-        bundle: Bundle,
+        bundle: Memory,
         home: Home,
         *,
         enforce: bool = False,
@@ -279,7 +280,7 @@ class SkillFiles:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        if self._bundle.redact(text) != text:
+        if redact(text) != text:
             finding = Finding("secret", "secret", f"{name} holds a secret", (0, 0), Verdict.HOLD)
             return Result(Verdict.HOLD, (finding,))
         result = self._bundle.gate.judge(text, "skill")

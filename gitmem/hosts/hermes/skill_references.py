@@ -14,8 +14,8 @@ from gitmem.okf.concept import Concept
 from gitmem.okf.paths import safe_name
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
+    from gitmem.memory.memory import Memory
 
 TYPE = "SkillReferences"
 
@@ -58,7 +58,7 @@ def references(home: Home) -> dict[str, Reference]:
     return found
 
 
-def note(bundle: Bundle, home: Home, *, kind: str) -> bool:
+def note(bundle: Memory, home: Home, *, kind: str) -> bool:
     """Commit what this machine's Hermes has; whether that was news. A file for each machine: none conflicts."""
     from gitmem.memory.curated.host_files import HOST_FILE
 

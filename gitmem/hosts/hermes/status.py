@@ -15,8 +15,9 @@ from typing import Any
 from gitmem.errors import BundleNotFound, GitMemError
 from gitmem.files import read_file
 from gitmem.hosts.hermes.config_edit import provider_of
-from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_bundle
+from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home, real_world
 from gitmem.hosts.hermes.install import SHIM_FILES, read_text_exact, shim_file
+from gitmem.world import World
 
 _PROBE = (
     "import json, sys\n"
@@ -46,40 +47,40 @@ class Check:
     fix: str = ""
 
 
-def check(home: Home, env: Mapping[str, str]) -> list[Check]:
+def check(home: Home, world: World) -> list[Check]:
     """Every step of an installation, in the order in which they depend on each other."""
     found: list[Check] = []
     for look in (_home, _config, _shim, _environment, _bundle, _backup, _trouble, _journal, _sync, _profiles):
         if look in (_backup, _journal, _sync) and any(one.name == "bundle" and not one.ok for one in found):
             continue  # said once
         try:
-            found += look(home, env)
+            found += look(home, world)
         except (GitMemError, OSError) as error:
-            hint = _install(home, env) if isinstance(error, BundleNotFound) else getattr(error, "hint", "")
+            hint = _install(home, world) if isinstance(error, BundleNotFound) else getattr(error, "hint", "")
             found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Mend that first."))
     return found
 
 
-def _install(home: Home, env: Mapping[str, str]) -> str:
+def _install(home: Home, world: World) -> str:
     """The command that mends most of it, for this very home."""
     named = ""
-    if os.path.realpath(choose_home(env, env.get("HOME", "")).path) != os.path.realpath(home.path):
+    if os.path.realpath(choose_home(world).path) != os.path.realpath(home.path):
         above, name = os.path.split(home.path)
         named = f" --profile {name}" if os.path.basename(above) == "profiles" else f" --home {home.path}"
     return f"Run `gitmem hermes install{named}`."
 
 
-def _home(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _home(home: Home, world: World) -> Iterator[Check]:
     there = os.path.isdir(home.path)
     yield Check(
         "home",
         there,
         home.path if there else f"There is no directory {home.path}.",
-        "" if there else _install(home, env),
+        "" if there else _install(home, world),
     )
 
 
-def _config(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _config(home: Home, world: World) -> Iterator[Check]:
     named = provider_of(read_text_exact(home.config))
     if named == PROVIDER:
         yield Check("config", True, f"memory.provider is {PROVIDER}")
@@ -88,27 +89,29 @@ def _config(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
             "config",
             False,
             f"memory.provider is {named}: Hermes runs one provider at a time.",
-            _install(home, env),
+            _install(home, world),
         )
     else:
-        yield Check("config", False, "config.yaml names no memory provider.", _install(home, env))
+        yield Check("config", False, "config.yaml names no memory provider.", _install(home, world))
 
 
-def _shim(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _shim(home: Home, world: World) -> Iterator[Check]:
     present = [read_file(os.path.join(home.shim, name)) for name in SHIM_FILES]
     if all(data is None for data in present):
         what = f"There is no plugin in {home.shim}: Hermes then runs without gitmem and says nothing."
         # A cloned profile has the configuration and the memories, but no plugins.
-        yield Check("plugin", False, what, _install(home, env))
+        yield Check("plugin", False, what, _install(home, world))
     elif present != [shim_file(name) for name in SHIM_FILES]:
-        yield Check("plugin", False, f"The plugin in {home.shim} is of another version.", _install(home, env))
+        yield Check(
+            "plugin", False, f"The plugin in {home.shim} is of another version.", _install(home, world)
+        )
     else:
         yield Check("plugin", True, home.shim)
 
 
-def _environment(_home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _environment(_home: Home, world: World) -> Iterator[Check]:
     """Whether the Hermes that people start can import this gitmem."""
-    python = hermes_python(env)
+    python = hermes_python(world.env)
     if not python:
         yield Check(
             "environment",
@@ -164,9 +167,9 @@ def _probe(python: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _bundle(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
-    root = bundle_root(home, env)
-    bundle = open_bundle(home, env)
+def _bundle(home: Home, world: World) -> Iterator[Check]:
+    root = bundle_root(home, world)
+    bundle = open_home(home, world)
     try:
         count = len(bundle.file_paths())
         yield Check("bundle", True, f"{root}, {count:,} files")
@@ -175,16 +178,16 @@ def _bundle(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
         linked = linked_home(bundle)
         if linked is None or os.path.realpath(linked.path) != os.path.realpath(home.path):
             yield Check(
-                "link", False, "A restore would not reach the files of this home.", _install(home, env)
+                "link", False, "A restore would not reach the files of this home.", _install(home, world)
             )
     finally:
         bundle.repository.store.close()
 
 
-def _backup(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _backup(home: Home, world: World) -> Iterator[Check]:
     from gitmem.git.setup import git_dir_of
 
-    root = bundle_root(home, env)
+    root = bundle_root(home, world)
     git_dir = git_dir_of(root) if os.path.isdir(root) else None
     if git_dir is not None and os.path.basename(git_dir) == ".git":
         yield Check(
@@ -195,33 +198,33 @@ def _backup(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
         )
 
 
-def _trouble(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+def _trouble(home: Home, _: World) -> Iterator[Check]:
     said = read_file(home.trouble)
     if said:
         text = said.decode("utf-8", "replace").strip()
         yield Check("last session", False, f"The last session ran without gitmem: {text}", "Mend that first.")
 
 
-def _journal(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _journal(home: Home, world: World) -> Iterator[Check]:
     from gitmem.memory.capture.abandoned import pending_count
 
-    bundle = open_bundle(home, env)
+    bundle = open_home(home, world)
     waiting = pending_count(bundle.journal_dir)
     bundle.repository.store.close()
     yield Check("journal", True, f"{waiting} events wait to be committed" if waiting else "nothing waits")
 
 
-def _sync(home: Home, env: Mapping[str, str]) -> Iterator[Check]:
+def _sync(home: Home, world: World) -> Iterator[Check]:
     from gitmem.hosts.hermes.background import failures
 
-    bundle = open_bundle(home, env)
+    bundle = open_home(home, world)
     told = failures(bundle)
     bundle.repository.store.close()
     for sentence in told:
         yield Check("sync", False, sentence, "Look at `gitmem sync status`.")
 
 
-def _profiles(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
+def _profiles(home: Home, _: World) -> Iterator[Check]:
     """A cloned profile is configured for gitmem and has no plugin: it runs without, and says nothing."""
     try:
         names = sorted(os.listdir(home.profiles))
@@ -243,9 +246,9 @@ def _profiles(home: Home, _: Mapping[str, str]) -> Iterator[Check]:
 
 def short_status(home: Home) -> dict[str, Any]:
     """A few lines for `hermes memory status`."""
-    env = dict(os.environ)
+    world = real_world()
     found: dict[str, Any] = {}
-    quick: tuple[Callable[[Home, Mapping[str, str]], Iterator[Check]], ...] = (
+    quick: tuple[Callable[[Home, World], Iterator[Check]], ...] = (
         _shim,
         _bundle,
         _backup,
@@ -253,7 +256,7 @@ def short_status(home: Home) -> dict[str, Any]:
     )
     for look in quick:
         try:
-            for one in look(home, env):
+            for one in look(home, world):
                 found[one.name] = one.what if one.ok else f"✗ {one.what} {one.fix}".strip()
         except (GitMemError, OSError) as error:
             found[look.__name__.strip("_")] = f"✗ {error} {getattr(error, 'hint', '')}".strip()

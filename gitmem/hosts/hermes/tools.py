@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.config import Config
 from gitmem.errors import GitMemError, UsageError
+from gitmem.memory.gate.secrets import redact
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.bundle_worker import Keeper
-    from gitmem.memory.bundle import Bundle
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.history.log import LogEntry
+    from gitmem.memory.memory import Memory
 
 RESULT_LIMIT = 12_000
 _TEXT_LIMIT = 1_500
@@ -131,7 +132,7 @@ class Tools:
 
     def __init__(self, keeper: Keeper, session: SessionInfo) -> None:
         self._keeper = keeper
-        self._bundle: Bundle = keeper.bundle
+        self._bundle: Memory = keeper.bundle
         self._session = session
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -285,10 +286,11 @@ class Tools:
     def _origin(self, *, reason: str = "", source: str = "") -> Any:
         from dataclasses import replace
 
-        from gitmem.memory.capture.buffer import origin_of
+        from gitmem.memory.provenance import origin_of
 
-        redact = self._bundle.redact
-        return replace(origin_of(self._bundle, self._session), reason=redact(reason), source=redact(source))
+        return replace(
+            origin_of(self._bundle.config, self._session), reason=redact(reason), source=redact(source)
+        )
 
     # The way out
 
@@ -301,7 +303,7 @@ class Tools:
 class _Gate:
     """What may reach the model, text by text, up to a limit for the whole. Recall has its own scan behind it."""
 
-    def __init__(self, bundle: Bundle | None) -> None:
+    def __init__(self, bundle: Memory | None) -> None:
         self._bundle = bundle
         self._left = RESULT_LIMIT
 

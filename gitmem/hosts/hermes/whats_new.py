@@ -10,7 +10,7 @@ from gitmem.memory.history.log import LogEntry
 from gitmem.okf.entries import Change
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 MAX_LINES = 5
 _MAX_WALK = 300
@@ -26,7 +26,7 @@ _SAID = {
 }
 
 
-def since(bundle: Bundle, tip: str) -> list[str]:
+def since(bundle: Memory, tip: str) -> list[str]:
     """Up to five lines on what others did behind `tip`: days and counts, and no text of anybody's.
 
     It is read while a session begins. So commits are told apart by the ids of their trees alone, and entries are
@@ -61,7 +61,7 @@ def _is_told(entry: LogEntry) -> bool:
     return entry.kind in _SAID
 
 
-def _sight(bundle: Bundle, commit: Commit) -> tuple[object, ...]:
+def _sight(bundle: Memory, commit: Commit) -> tuple[object, ...]:
     tree = bundle.repository.tree(commit.oid)
     return tuple(tree.entry(name) for name in _WATCHED)
 

@@ -17,10 +17,11 @@ from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.curated.host_files import Notice
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.provenance import Origin
 
 if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.memory import Memory
 
 _WRITE = "memory-write"
 _TURN = "turn"
@@ -39,18 +40,18 @@ class OpenTurn:
     context: dict[str, str]
 
 
-def directory_of(bundle: Bundle) -> str:
+def directory_of(bundle: Memory) -> str:
     return os.path.join(bundle.state_dir, "host", "notices")
 
 
 class Notices:
     """The notices of one provider, and the reading of everybody's."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Memory) -> None:
         self._bundle = bundle
         self._directory = directory_of(bundle)
         # Only provenance hangs on it, so nobody waits for the disk.
-        self._journal = Journal.create(self._directory, clock=bundle.clock, fsync="off")
+        self._journal = Journal.create(self._directory, clock=bundle.world.clock, fsync="off")
         self._dead: list[AbandonedJournal] = abandoned(self._directory)
         self._lock = threading.Lock()
         self._open: list[Record] = []
@@ -61,14 +62,13 @@ class Notices:
 
     def post(self, action: str, target: str, content: str, old_text: str, origin: Origin) -> None:
         """A write of the memory tool; cheap, and on disk when this returns."""
-        redact = self._bundle.redact
         told = {"action": action, "target": target, "content": redact(content), "old_text": redact(old_text)}
         known = {name: str(value) for name in _ORIGIN if (value := getattr(origin, name))}
         self._journal.append(_WRITE, told, origin.session, known)
 
     def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
         """A turn begins: should the process die in it, the user's words are not lost."""
-        said = {"user": self._bundle.redact(user), "begun": self._bundle.now()}
+        said = {"user": redact(user), "begun": self._bundle.now()}
         with self._lock:
             self._open.append(self._journal.append(_TURN, said, session, context))
 
@@ -78,7 +78,7 @@ class Notices:
         The host tells on a thread of its own, so that the next turn may have begun already. A text that none
         of them has (of a skill the host tells only a part) is that of the oldest.
         """
-        said = self._bundle.redact(user)
+        said = redact(user)
         with self._lock:
             if self._open:
                 matching = [turn for turn in self._open if turn.fields.get("user") == said]
@@ -146,7 +146,7 @@ def _upto(done: Record) -> int:
     return number if isinstance(number, int) else done.seq
 
 
-def everybody(bundle: Bundle) -> list[Notice]:
+def everybody(bundle: Memory) -> list[Notice]:
     """The notices in every journal, of living and of dead processes."""
     found = _records(directory_of(bundle))
     return [notice for journal, record in found if (notice := _notice(bundle, journal, record))]
@@ -163,7 +163,7 @@ def _records(directory: str) -> Iterator[tuple[str, Record]]:
             yield from ((uuid, record) for record in journal_format.parse(file, uuid).records)
 
 
-def _notice(bundle: Bundle, journal: str, record: Record) -> Notice | None:
+def _notice(bundle: Memory, journal: str, record: Record) -> Notice | None:
     if record.kind != _WRITE:
         return None
     told = {name: str(value) for name, value in record.fields.items()}

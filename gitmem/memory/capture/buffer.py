@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError, UsageError
 from gitmem.git.message import Message
 from gitmem.git.transaction import Published
-from gitmem.memory.capture import journal, recorder
-from gitmem.memory.capture.journal import AbandonedJournal, Journal, Record
+from gitmem.memory.capture import recorder
+from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.capture.threadlock import ThreadLock
 from gitmem.memory.edits import Edits
-from gitmem.memory.provenance import Origin, Trigger
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.open_buffers import OpenBuffers
+from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
@@ -43,20 +45,25 @@ class HotMemoryBuffer:
 
     def __init__(self, bundle: Bundle, session: SessionInfo | str, *, max_items: int | None = None) -> None:
         """`session` is what is known of it, or its id alone."""
+        from gitmem.memory.capture.sessions import Sessions
+
         config = bundle.config
-        info = bundle.sessions.info(session) if isinstance(session, str) else session
+        info = bundle.part(Sessions).info(session) if isinstance(session, str) else session
         self._bundle = bundle
         self._session = info
         self._sessions = {info.id: info}
         self._max_items = max_items or config.hot_memory_max
         self.journal = Journal.create(
-            bundle.journal_dir, clock=bundle.clock, fsync=config.fsync, interval_ms=config.fsync_interval_ms
+            bundle.journal_dir,
+            clock=bundle.world.clock,
+            fsync=config.fsync,
+            interval_ms=config.fsync_interval_ms,
         )
         self._flushing = ThreadLock("flush")
         self._count = threading.Lock()
         self._waiting = 0
         self._committed = 0  # the last number that a commit has, also where the journal could not drop it
-        bundle.capture.add(self)
+        bundle.part(OpenBuffers).add(self)
 
     @property
     def session(self) -> SessionInfo:
@@ -122,7 +129,7 @@ class HotMemoryBuffer:
             self._sessions[session.id] = session
         texts = recorder.as_texts(kind, fields)
         at = texts.pop("timestamp", "")
-        redact = self._bundle.redact
+
         redacted = {name: redact(text) for name, text in texts.items()}
         record = self.journal.append(kind, redacted, session.id, _context(session), at)
         with self._count:
@@ -142,7 +149,7 @@ class HotMemoryBuffer:
                 writer=self.writer,
                 sessions=self._sessions,
                 kind="flush",
-                origin=(origin or origin_of(self._bundle, self._session)).because(trigger),
+                origin=(origin or origin_of(self._bundle.config, self._session)).because(trigger),
             )
         if self._bundle.config.snapshot_on_tool_call:
             self._snapshot(events)
@@ -179,18 +186,20 @@ class HotMemoryBuffer:
 
     def _snapshot(self, events: Sequence[Event]) -> None:
         """The snapshot that `snapshot_on_tool_call` asks for; the commit stands without it."""
+        from gitmem.memory.snapshots import Snapshots
+
         tools = [event.fields.get("tool_name", "") for event in events if event.kind == "tool_call"]
         if not tools:
             return
         try:
-            origin = origin_of(self._bundle, self._session)
-            self._bundle.snapshots.automatic(origin=origin, reason=f"tool call {tools[-1]}")
+            origin = origin_of(self._bundle.config, self._session)
+            self._bundle.part(Snapshots).automatic(origin=origin, reason=f"tool call {tools[-1]}")
         except GitMemError as error:
             self._bundle.warnings.append(f"No snapshot after the call of {tools[-1]}: {error}")
 
     def abandon(self) -> None:
         """Give the journal back as it is: whoever comes next commits what is in it."""
-        self._bundle.capture.drop(self)
+        self._bundle.part(OpenBuffers).drop(self)
         self.journal.close()
 
     def close(self, trigger: Trigger = "shutdown") -> Flushed:
@@ -244,9 +253,10 @@ def lay_events(
 
 def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[Event]:
     """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
+    from gitmem.memory.gate.scan import Gate
     from gitmem.safety.verdict import Verdict
 
-    results = bundle.gate.judge_all([event.text for event in events], "event")
+    results = bundle.part(Gate).judge_all([event.text for event in events], "event")
     return [
         event if result.verdict is Verdict.ALLOW else _held(bundle, event, result, origin)
         for event, result in zip(events, results, strict=True)
@@ -254,6 +264,8 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
 
 
 def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event:
+    from gitmem.memory.gate.quarantine import Quarantine
+
     where = {
         "kind": "event",
         "event": event.id,
@@ -261,42 +273,10 @@ def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event
         "event_kind": event.kind,
         "at": event.at,
     }
-    held = bundle.quarantine.hold(
+    held = bundle.part(Quarantine).hold(
         json.dumps(dict(event.fields), ensure_ascii=False, indent=1), result, destination=where, origin=origin
     )
     return Event(event.id, HELD, event.at, {"held": f"{held}: {result.explain()}"}, event.session)
-
-
-def recover(bundle: Bundle) -> list[str]:
-    """Commit what dead processes left in their journals; gives a sentence for each."""
-    told: list[str] = []
-    left = journal.abandoned(bundle.journal_dir)
-    try:
-        while left:
-            told += _recover_one(bundle, left[0])
-            left.pop(0).discard()
-    finally:
-        for found in left:  # an error came between: whoever starts next tries again
-            found.release()
-    return told
-
-
-def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
-    events = [as_event(record, found.uuid) for record in found.records]
-    # The oldest record of a session says when it began.
-    first = {record.session: record for record in reversed(found.records)}
-    sessions = {session: _session_of(record) for session, record in first.items()}
-    published = None
-    if events:
-        origin = bundle.origin(source="journal", reason="a writer ended without a flush")
-        published = commit_events(
-            bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
-        )
-    told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
-    if published:
-        many = "1 event" if len(events) == 1 else f"{len(events)} events"
-        told.append(f"Recovered {many} of a writer that ended without a flush.")
-    return told
 
 
 def marker(writer: str, events: Sequence[Event]) -> str:
@@ -311,32 +291,15 @@ def as_event(record: Record, writer: str) -> Event:
     return Event(record.id(writer), record.kind, record.at, texts, record.session)
 
 
-def origin_of(bundle: Bundle, session: SessionInfo) -> Origin:
-    """The origin of what a session writes."""
-    return Origin(
-        session=session.id,
-        parent_session=session.parent,
-        agent=session.agent or bundle.config.agent_id,
-        machine=bundle.config.machine,
-        platform=session.platform,
-        model=session.model,
-    )
-
-
 def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
     """The origin with the session of the events, where they are all of one."""
     sessions = {event.session for event in events}
     return replace(origin, session=sessions.pop()) if len(sessions) == 1 else origin
 
 
-_CONTEXT = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
+SESSION_CONTEXT = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
 
 
 def _context(session: SessionInfo) -> dict[str, str]:
     """What a later process needs to know of the session to commit this event for us."""
-    return {name: value for name in _CONTEXT if (value := getattr(session, name))}
-
-
-def _session_of(record: Record) -> SessionInfo:
-    known = {name: value for name, value in record.context.items() if name in _CONTEXT}
-    return SessionInfo(record.session, **known)
+    return {name: value for name in SESSION_CONTEXT if (value := getattr(session, name))}

@@ -9,20 +9,28 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from gitmem.errors import GitMemError
-
-if TYPE_CHECKING:
-    from gitmem.memory.bundle import Bundle
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _ARGUMENT_LIMIT = 2000
 
 
+class Recorder(Protocol):
+    """What decorators record in: a memory, or anything that records like one."""
+
+    warnings: list[str]
+
+    def record_decision(
+        self, decision: str, rationale: str = "", tags: Iterable[str] = (), *, session: str = ""
+    ) -> str: ...
+    def record_event(self, kind: str, *, session: str = "", **fields: object) -> str: ...
+
+
 def memorize_decision(
-    bundle: Bundle, *, rationale: str = "", tags: Iterable[str] = (), session: str = ""
+    bundle: Recorder, *, rationale: str = "", tags: Iterable[str] = (), session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record what the function returns as a decision; its docstring's first line says why, or `rationale`."""
     tags = tuple(tags)
@@ -39,7 +47,7 @@ def memorize_decision(
 
 
 def memorize_tool(
-    bundle: Bundle, *, name: str = "", session: str = ""
+    bundle: Recorder, *, name: str = "", session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record each call of the function as a tool call, also one that fails.
 
@@ -65,7 +73,7 @@ def memorize_tool(
 
 
 def _observed(
-    bundle: Bundle,
+    bundle: Recorder,
     function: Callable[P, R],
     done: Callable[[object, object], None],
     failed: Callable[[object, Exception], None] = lambda _given, _error: None,

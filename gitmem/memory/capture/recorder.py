@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
-from gitmem import __version__
 from gitmem.errors import InvalidContent
 from gitmem.memory.capture.templates import fill
 from gitmem.memory.edits import Edits
@@ -17,6 +16,7 @@ from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
+from gitmem.version import __version__
 
 KINDS = ("observation", "decision", "tool_call", "turn")
 HELD = "held"
@@ -100,19 +100,9 @@ def record(
 # Sessions
 
 
-def find_session(edits: Edits, session: str) -> str | None:
-    """The path of a session's concept, in whichever month it began."""
-    name = paths.safe_name(session)
-    for month in reversed(edits.directories("sessions")):
-        path = f"sessions/{month}/{name}.md"
-        if path in edits:
-            return path
-    return None
-
-
 def ensure_session(edits: Edits, info: SessionInfo, at: str) -> str:
     """The directory of a session's parts; its concept is made where there is none."""
-    path = find_session(edits, info.id)
+    path = layout.find_session(edits, info.id)
     if path is None:
         path = layout.session(info.id, info.started or at)
         edits.write_concept(path, session_concept(info, at))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,11 @@ from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.files import read_file, replace_file
 from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
-from gitmem.memory.capture.buffer import HotMemoryBuffer, origin_of
+from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.edits import Edits
-from gitmem.memory.provenance import Origin, Trigger
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
@@ -26,7 +26,6 @@ from gitmem.okf.pages import LogLine
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.distill.compression import Compressed, Compressor, Messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Sessions:
 
     def find(self, session: str) -> SessionState | None:
         edits = Edits(self._bundle.tree())
-        path = recorder.find_session(edits, session)
+        path = layout.find_session(edits, session)
         return SessionState(path, Concept.parse(edits.read(path) or b"", path)) if path else None
 
     def get(self, session: str) -> SessionState:
@@ -118,7 +117,7 @@ class Sessions:
     def daily(self) -> SessionInfo:
         """The session that events without one belong to: one a day on each machine."""
         config = self._bundle.config
-        now = self._bundle.clock().astimezone()
+        now = self._bundle.world.clock().astimezone()
         machine = config.machine or "localhost"
         return SessionInfo(
             f"daily-{machine}-{now:%Y-%m-%d}",
@@ -152,7 +151,7 @@ class Sessions:
         if known.get("parent") == session:
             known = {**known, "parent": ""}
         if known.get("title"):
-            known = {**known, "title": self._bundle.redact(known["title"])}
+            known = {**known, "title": redact(known["title"])}
         session = session or self._fresh_id()
         info = self.info(session, **known)
         now = self._bundle.now()
@@ -160,7 +159,7 @@ class Sessions:
             info = replace(info, started=now)
         told = {name: value for name, value in known.items() if value}
         changes = {**told, "status": "open", "ended": None}
-        self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle, info))
+        self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle.config, info))
         if keep_open:
             replace_file(
                 self._open_path, json.dumps({"id": info.id}).encode(), scratch=self._bundle.repository.scratch
@@ -172,26 +171,14 @@ class Sessions:
         session: str = "",
         *,
         buffer: HotMemoryBuffer | None = None,
-        messages: Messages = (),
-        compressor: Compressor | None = None,
         trigger: Trigger = "session-end",
         **known: Any,
     ) -> Published | None:
-        """Close a session: flush what waits, a closing line, counts; again it changes nothing.
-
-        Of `messages`, those that no compression has seen are distilled: `compressor` knows which,
-        and has the buffer.
-        """
+        """Close a session: flush what waits, a closing line, counts; again it changes nothing."""
         session = session or (buffer.session.id if buffer is not None else "") or self.open_id()
         if not session:
             raise UsageError("No session is open: name the one to end.")
-        if buffer is not None and messages and compressor is None:
-            from gitmem.memory.distill.compression import Compressor
-
-            compressor = Compressor(self._bundle, buffer)
-        if compressor is not None:
-            compressor.finish(messages, trigger=trigger)
-        elif buffer is not None:
+        if buffer is not None:
             buffer.flush(trigger)
         state = self.get(session)
         if self.open_id() == session:
@@ -204,7 +191,7 @@ class Sessions:
         for event in self.events(session):
             counts[event.kind] = counts.get(event.kind, 0) + 1
         changes = {"status": "closed", "ended": now, "counts": counts or None, **known}
-        origin = origin_of(self._bundle, state.info).because(trigger)
+        origin = origin_of(self._bundle.config, state.info).because(trigger)
         published = self._write(state.info, changes, f"{session} ended", now, origin)
         self.snapshot(state.info, "session end")
         return published
@@ -235,8 +222,10 @@ class Sessions:
 
     def snapshot(self, info: SessionInfo, reason: str) -> None:
         """An automatic snapshot, where the settings want one and something changed since the last."""
+        from gitmem.memory.snapshots import Snapshots
+
         if self._bundle.config.auto_snapshot:
-            self._bundle.snapshots.automatic(origin=origin_of(self._bundle, info), reason=reason)
+            self._bundle.part(Snapshots).automatic(origin=origin_of(self._bundle.config, info), reason=reason)
 
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title, the prompt block it used."""
@@ -249,11 +238,13 @@ class Sessions:
             edits.write(state.path, Concept.parse(data, state.path).with_meta(**changes).render())
             return Message("session", f"{session} noted")
 
-        self._bundle.commit(work, purpose="session", origin=origin or origin_of(self._bundle, state.info))
+        self._bundle.commit(
+            work, purpose="session", origin=origin or origin_of(self._bundle.config, state.info)
+        )
 
-    def note_block(self, session: str, block: FrozenBlock) -> None:
+    def note_block(self, session: str, *, commit: str, digest: str) -> None:
         """Remember which prompt block a session used; `trace` needs to know."""
-        used = {"commit": block.commit, "hash": block.hash}
+        used = {"commit": commit, "hash": digest}
         listed = self.get(session).concept.meta.get("prompt_blocks")
         known = list(listed) if isinstance(listed, list) else []
         if used not in known:
@@ -276,84 +267,4 @@ class Sessions:
     def _fresh_id(self) -> str:
         import uuid
 
-        return f"{self._bundle.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
-
-
-class Session:
-    """One session of a plain Python agent: record things in it; leaving it ends it."""
-
-    def __init__(self, bundle: Bundle, info: SessionInfo) -> None:
-        self._bundle = bundle
-        self.info = info
-        self.buffer = HotMemoryBuffer(bundle, info)
-        self._block: FrozenBlock | None = None
-        self._compressor: Compressor | None = None
-        self._ended = False
-
-    @property
-    def id(self) -> str:
-        return self.info.id
-
-    def record_observation(self, content: str, category: str = "Observation") -> str:
-        return self.buffer.push("observation", content=content, category=category)
-
-    def record_decision(self, decision: str, rationale: str = "", tags: Iterable[str] = ()) -> str:
-        return self.buffer.push("decision", decision=decision, rationale=rationale, tags=list(tags))
-
-    def record_tool_call(self, tool_name: str, args: object = None, result: str = "") -> str:
-        return self.buffer.push("tool_call", tool_name=tool_name, args=args, result=result)
-
-    def record_turn(self, user: str, assistant: str) -> str:
-        return self.buffer.push("turn", user=user, assistant=assistant)
-
-    def flush(self, trigger: Trigger = "explicit") -> list[Event]:
-        return list(self.buffer.flush(trigger).events)
-
-    def annotate(self, **known: object) -> None:
-        """Add what became known of the session: `tokens={"input": 1200, "output": 300}`, a title."""
-        self._bundle.sessions.annotate(self.id, known)
-
-    def prompt_block(self) -> str:
-        """The prompt block, frozen until the session ends or compresses; the session records which it was."""
-        if self._block is None:
-            self._block = freeze(self._bundle)
-            self._bundle.sessions.note_block(self.id, self._block)
-        return self._block.text
-
-    @property
-    def compressor(self) -> Compressor:
-        from gitmem.memory.distill.compression import Compressor
-
-        if self._compressor is None:
-            self._compressor = Compressor(self._bundle, self.buffer)
-        return self._compressor
-
-    def compress(self, messages: Messages) -> Compressed:
-        """Keep the facts of messages that are about to be forgotten, with what waits, as one commit."""
-        done = self.compressor.compress(messages)
-        self._block = None
-        return done
-
-    def end(self, messages: Messages = (), **known: Any) -> None:
-        """Flush and close; of `messages` the facts are kept that no compression has seen. Once is enough."""
-        if self._ended:
-            return
-        compressor = self.compressor if messages else None
-        self._bundle.sessions.end(
-            self.id, buffer=self.buffer, messages=messages, compressor=compressor, **known
-        )
-        self._ended = True
-
-
-@contextlib.contextmanager
-def open_session(bundle: Bundle, session: str = "", **known: str) -> Iterator[Session]:
-    """Begin or resume a session; it is flushed and ended on the way out, also after an error."""
-    handle = Session(bundle, bundle.sessions.start(session, keep_open=False, **known))
-    try:
-        bundle.sessions.snapshot(handle.info, "session start")
-        yield handle
-    finally:
-        try:
-            handle.end()
-        finally:
-            handle.buffer.close()
+        return f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"

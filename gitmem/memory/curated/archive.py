@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.git.message import Message
-from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -82,7 +82,7 @@ def archive_overfull(bundle: Bundle) -> list[Archived]:
 
 
 def _archive(bundle: Bundle, target: Target) -> Archived | None:
-    if not bundle.curated.is_enabled(target) or not _excess(bundle, bundle.tree(), target):
+    if not bundle.part(CuratedStore).is_enabled(target) or not _excess(bundle, bundle.tree(), target):
         return None
     moved: list[Entry] = []
 
@@ -91,7 +91,7 @@ def _archive(bundle: Bundle, target: Target) -> Archived | None:
         if not moved:
             return None
         gone = {entry.key for entry in moved}
-        path, where = bundle.curated.path(target), layout.archive(target)
+        path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
         store = CuratedFile.salvage(edits.read(path) or b"", path)
         kept = CuratedFile.salvage(edits.read(where) or b"", where)
         edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
@@ -106,7 +106,7 @@ def _archive(bundle: Bundle, target: Target) -> Archived | None:
 
 def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
     """Entries to move, so that the rest fits: by class, within a class the oldest first."""
-    path = bundle.curated.path(target)
+    path = bundle.part(CuratedStore).path(target)
     excess = _excess(bundle, edits, target)
     entries = CuratedFile.salvage(edits.read(path) or b"", path).entries
     found: list[Entry] = []
@@ -121,8 +121,8 @@ def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
 def _excess(bundle: Bundle, files: Readable, target: Target) -> int:
     """How many characters a store, with what is true on this machine only, is over its limit."""
     used = 0
-    for path in bundle.curated.paths(target):
+    for path in bundle.part(CuratedStore).paths(target):
         data = files.read(path)
         if data is not None:
             used += sum(len(e.text) + len(DELIMITER) for e in CuratedFile.salvage(data, path).entries)
-    return max(0, used - len(DELIMITER) - bundle.curated.limit(target))
+    return max(0, used - len(DELIMITER) - bundle.part(CuratedStore).limit(target))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.scan import Gate
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import CuratedFile
@@ -47,8 +49,8 @@ def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> str:
             f"{len(found)} contests are called {which!r}.", hint="List them with `gitmem contested list`."
         )
     contest = found[0]
-    text = bundle.redact(text)
-    bundle.gate.refuse_blocked(text, "memory")
+    text = redact(text)
+    bundle.part(Gate).refuse_blocked(text, "memory")
 
     def work(edits: Edits) -> Message | None:
         file = CuratedFile.salvage(edits.read(contest.path) or b"", contest.path)

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
+from gitmem.memory.curated.store import CuratedStore
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import with_retraction
+from gitmem.memory.gate.quarantine import Quarantine
 from gitmem.memory.gate.retractions import is_retracted
+from gitmem.memory.gate.scan import Gate
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
@@ -276,7 +280,7 @@ class _Lay:
                     )
 
     def _hash(self, text: str) -> str:
-        return entry_hash(self._bundle.redact(text))
+        return entry_hash(redact(text))
 
     def _place_of(self, text: str) -> str:
         """The file that has an entry: one of this machine stays one of this machine."""
@@ -288,17 +292,17 @@ class _Lay:
         from gitmem.safety.verdict import Verdict
 
         try:
-            text = self._bundle.redact(check_text(text))
+            text = redact(check_text(text))
         except InvalidContent as error:
             self._done.refused[f"An entry of the host's file is not versioned: {error}"] = None
             return ""
-        result = self._bundle.gate.judge(text, "memory")
+        result = self._bundle.part(Gate).judge(text, "memory")
         if is_retracted(self._edits, section_key(text)):
             result = with_retraction(result, text)
         if result.verdict is Verdict.ALLOW:
             return text
         where = {"kind": "entry", "path": self._shared}
-        held = self._bundle.quarantine.hold(text, result, destination=where, origin=self._origin)
+        held = self._bundle.part(Quarantine).hold(text, result, destination=where, origin=self._origin)
         self._done.held[held] = result
         return ""
 
@@ -334,8 +338,8 @@ def project(
     flags; what was retracted goes. `waiting` are entries whose change is not taken in yet.
     """
     visible = _visible(bundle, target)
-    own = {_key(bundle, text): text for text in present}
-    agreed = {_key(bundle, text) for text in base}
+    own = {_key(text): text for text in present}
+    agreed = {_key(text) for text in base}
     foreign = [
         text
         for key, text in own.items()
@@ -366,7 +370,9 @@ def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
 
     tree = bundle.tree()
     entries = [
-        entry for entry in bundle.curated.entries(target) if not is_retracted(tree, section_key(entry.text))
+        entry
+        for entry in bundle.part(CuratedStore).entries(target)
+        if not is_retracted(tree, section_key(entry.text))
     ]
     newest: dict[str, Entry] = {}
     for entry in entries:  # of several that replace one the newer, as in the prompt block
@@ -374,10 +380,10 @@ def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
         if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
             newest[entry.replaces] = entry
     return {
-        _key(bundle, entry.text): entry
+        _key(entry.text): entry
         for entry in entries
         if (not entry.replaces or newest[entry.replaces] is entry)
-        and bundle.gate.judge(entry.text, "memory").verdict is Verdict.ALLOW
+        and bundle.part(Gate).judge(entry.text, "memory").verdict is Verdict.ALLOW
     }
 
 
@@ -386,12 +392,12 @@ def _is_foreign(bundle: Bundle, text: str, *, enforce: bool) -> bool:
     from gitmem.safety.verdict import Verdict
 
     try:
-        text = bundle.redact(check_text(text))
+        text = redact(check_text(text))
     except InvalidContent:
         return True
     if is_retracted(bundle.tree(), section_key(text)):
         return False
-    return not enforce and bundle.gate.judge(text, "memory").verdict is not Verdict.ALLOW
+    return not enforce and bundle.part(Gate).judge(text, "memory").verdict is not Verdict.ALLOW
 
 
 def _fitting(
@@ -416,14 +422,14 @@ def _fitting(
     return chosen
 
 
-def _key(bundle: Bundle, text: str) -> str:
+def _key(text: str) -> str:
     """The identity of an entry on both sides: a secret that stands in the host's file is redacted in ours."""
-    return entry_hash(bundle.redact(_plain(text)))
+    return entry_hash(redact(_plain(text)))
 
 
-def keys_of(bundle: Bundle, texts: Iterable[str]) -> frozenset[str]:
+def keys_of(texts: Iterable[str]) -> frozenset[str]:
     """The identities of entries of a host's file."""
-    return frozenset(_key(bundle, text) for text in texts)
+    return frozenset(_key(text) for text in texts)
 
 
 def paths_of(bundle: Bundle, target: Target) -> list[str]:

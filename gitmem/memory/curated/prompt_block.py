@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.memory.curated.store import TARGETS, Target
+from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.retractions import is_retracted
+from gitmem.memory.gate.scan import Gate
 from gitmem.okf.entries import DELIMITER, Entry, EntryKey
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def freeze(bundle: Bundle, *, revision: str = "HEAD", machine: str | None = None
 
 
 def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None) -> str:
-    entries = bundle.curated.entries(target, revision=commit, machine=machine)
+    entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine)
     entries = [entry for entry in entries if not is_retracted(tree, entry.key)]
-    limit = bundle.curated.limit(target)
+    limit = bundle.part(CuratedStore).limit(target)
     texts = [_shown(bundle, entry, target) for entry in _fitting(_uncontested(entries), limit)]
     return render(target, texts, limit) if texts else ""
 
@@ -60,7 +61,7 @@ def _shown(bundle: Bundle, entry: Entry, target: Target) -> str:
     """The entry, or a line in its place where the scanner flags it, whatever the entry begins with."""
     from gitmem.safety.verdict import Verdict
 
-    result = bundle.gate.judge(entry.text, "memory")
+    result = bundle.part(Gate).judge(entry.text, "memory")
     if result.verdict is Verdict.ALLOW:
         return entry.text
     rules = ", ".join(result.rules)

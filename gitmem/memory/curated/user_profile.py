@@ -36,7 +36,7 @@ def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bo
 
     It passes the same door as the curated store: blocked, held, or in.
     """
-    if not bundle.curated.is_enabled("user"):
+    if not bundle.config.user_profile_enabled:
         raise UsageError("The store 'user' is switched off in the settings.")
     now = bundle.now()
     held: list[str] = []

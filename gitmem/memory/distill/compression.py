@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
 from gitmem.git.message import Message
-from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker, origin_of
-from gitmem.memory.curated.store import TARGETS, Operation
+from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker
+from gitmem.memory.curated.store import TARGETS, CuratedStore, Operation
 from gitmem.memory.distill.facts import Distiller, Fact, handback
 from gitmem.memory.distill.rules import RuleDistiller
 from gitmem.memory.edits import Edits
-from gitmem.memory.provenance import Origin, Trigger
+from gitmem.memory.gate.secrets import redact
+from gitmem.memory.provenance import Origin, Trigger, origin_of
 
 if TYPE_CHECKING:
-    from gitmem.config import Config
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
     from gitmem.okf.events import Event
@@ -44,7 +44,7 @@ class Compressor:
         """Without a distiller, the one that the bundle's settings ask for."""
         self._bundle = bundle
         self._buffer = buffer
-        self._distiller = distiller or bundle.distiller
+        self._distiller = distiller or bundle.part(make_distiller)
         self._seen: set[bytes] = set()
         self._asked: set[bytes] = set()  # messages of the user in earlier calls
 
@@ -60,7 +60,7 @@ class Compressor:
         fresh = self._unseen(messages)
         is_long = self._is_long_enough(messages)
         facts = self._distilled(fresh) if fresh and is_long else []
-        origin = origin_of(self._bundle, self._buffer.session).because(trigger)
+        origin = origin_of(self._bundle.config, self._buffer.session).because(trigger)
         kept: list[Fact] = []
         refused: list[str] = []
         with self._buffer.drained() as events:
@@ -99,6 +99,7 @@ class Compressor:
 
         It is the agent's answer while `compress` does its work elsewhere.
         """
+        from gitmem.memory.gate.scan import Gate
         from gitmem.safety.verdict import Verdict
 
         messages = list(messages)
@@ -109,8 +110,8 @@ class Compressor:
             [
                 fact
                 for fact in facts
-                if self._bundle.curated.is_enabled(fact.target)
-                and self._bundle.gate.judge(fact.text, "memory").verdict is Verdict.ALLOW
+                if self._bundle.part(CuratedStore).is_enabled(fact.target)
+                and self._bundle.part(Gate).judge(fact.text, "memory").verdict is Verdict.ALLOW
             ]
         )
 
@@ -128,7 +129,9 @@ class Compressor:
         for fact in facts:
             operation = Operation(fact.action, fact.text, fact.old_text)
             try:
-                laid = self._bundle.curated.lay(edits, [operation], target=fact.target, origin=origin)
+                laid = self._bundle.part(CuratedStore).lay(
+                    edits, [operation], target=fact.target, origin=origin
+                )
             except GitMemError as error:
                 refused.append(f"{fact.text or fact.old_text}: {error}")
                 continue
@@ -147,13 +150,9 @@ class Compressor:
         return least > 0 and len(here) + len(self._asked.difference(here)) >= least
 
 
-def make_distiller(
-    config: Config, bundle: Bundle, lookup: Callable[[str], str], report: Callable[[str], None]
-) -> Distiller:
-    """The distiller that the settings ask for: an endpoint with the rules behind it, or the rules alone.
-
-    `lookup` gives the value of an environment variable, for the endpoint's key.
-    """
+def make_distiller(bundle: Bundle) -> Distiller:
+    """The distiller that the settings ask for: an endpoint with the rules behind it, or the rules alone."""
+    config, report = bundle.config, bundle.warnings.append
     rules = RuleDistiller()
     if not config.distiller.base_url:
         return rules
@@ -161,7 +160,7 @@ def make_distiller(
     from gitmem.memory.endpoint import Endpoint
 
     settings = config.distiller
-    key = lookup(settings.api_key_env) if settings.api_key_env else ""
+    key = bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
     try:
         endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout)
     except GitMemError as error:
@@ -171,9 +170,9 @@ def make_distiller(
         endpoint,
         rules,
         entries=lambda: {
-            target: [entry.text for entry in bundle.curated.entries(target)] for target in TARGETS
+            target: [entry.text for entry in bundle.part(CuratedStore).entries(target)] for target in TARGETS
         },
-        redact=bundle.redact,
+        redact=redact,
         report=report,
     )
 

@@ -12,7 +12,8 @@ from gitmem.index.database import IndexTrouble
 from gitmem.index.find import CANDIDATES, find
 from gitmem.index.marking import OPEN, WORD, fold, marked
 from gitmem.index.query import Query, parse
-from gitmem.memory.find.search import Wanted, on_one_line, snippet, unmarked
+from gitmem.memory.find.index import Indexing
+from gitmem.memory.find.search import Search, Wanted, on_one_line, snippet, unmarked
 from gitmem.memory.gate.egress import Outlet
 from gitmem.okf import layout, timestamps
 from gitmem.okf.identity import EntryKey
@@ -77,11 +78,11 @@ def context(
     asked = parse(query, strict=False)
     if room <= 0 or not asked or all(term.text in english.STOP for term in asked.terms):
         return Context()
-    index = bundle.index.current()
+    index = bundle.part(Indexing).current()
     try:
         found = _Builder(bundle, index, asked, session, block).build(room)
     except IndexTrouble as trouble:
-        found = _Builder(bundle, bundle.index.trusted(trouble), asked, session, block).build(room)
+        found = _Builder(bundle, bundle.part(Indexing).trusted(trouble), asked, session, block).build(room)
     if found and bundle.config.recall_log:
         from gitmem.memory.find.recall_log import RecallLog
 
@@ -107,7 +108,7 @@ class _Builder:
             words = frozenset(WORD.findall(fold(text)))
             if any(_alike(words, known) for known in said):
                 continue
-            line = f"- {text} ({ranked.place.path}, {age(ranked.place.at, self._bundle.clock())})"
+            line = f"- {text} ({ranked.place.path}, {age(ranked.place.at, self._bundle.world.clock())})"
             if len(line) + 1 > room:
                 continue
             if not self._outlet.lets_out(ranked.candidate.text, ranked.place):
@@ -125,7 +126,7 @@ class _Builder:
         return Context("\n".join(lines), tuple(shown), self._outlet.withheld)
 
     def _worth_showing(self) -> Iterable[Ranked]:
-        search = self._bundle.search
+        search = self._bundle.part(Search)
         wanted = Wanted(without_sessions=(self._session,) if self._session else ())
         found = find(self._index.database, self._query, search.filters(self._index, wanted), limit=CANDIDATES)
         ranked = search.ranking(self._index, found).entries()

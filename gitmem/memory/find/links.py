@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.memory.find.index import Indexing
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -31,16 +32,20 @@ class Links:
     def of(self, path: str) -> list[Edge]:
         """Where a file leads."""
         tree = self._bundle.tree()
-        return [Edge(path, target, target in tree) for target in self._bundle.index.current().links(path)]
+        return [
+            Edge(path, target, target in tree) for target in self._bundle.part(Indexing).current().links(path)
+        ]
 
     def to(self, path: str) -> list[Edge]:
         """The files that lead to a path."""
         exists = path in self._bundle.tree()
-        return [Edge(source, path, exists) for source in self._bundle.index.current().backlinks(path)]
+        return [
+            Edge(source, path, exists) for source in self._bundle.part(Indexing).current().backlinks(path)
+        ]
 
     def neighbours(self, path: str, *, steps: int = 1) -> dict[str, int]:
         """The paths that can be reached over links in either direction, with the number of steps."""
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         found = {path: 0}
         edge = [path]
         for step in range(1, steps + 1):
@@ -57,14 +62,14 @@ class Links:
     def broken(self) -> list[Edge]:
         """Links to paths where nothing stands."""
         tree = self._bundle.tree()
-        edges = self._bundle.index.current().edges()
+        edges = self._bundle.part(Indexing).current().edges()
         missing = {target for target in {target for _, target in edges} if target not in tree}
         return [Edge(source, target, False) for source, target in edges if target in missing]
 
     def orphans(self) -> list[str]:
         """Concepts that people write and that no link leads to or from; what is recorded stands by itself."""
         linked: set[str] = set()
-        for source, target in self._bundle.index.current().edges():
+        for source, target in self._bundle.part(Indexing).current().edges():
             linked.update((source, target))
         return [
             path

@@ -11,9 +11,10 @@ from gitmem.errors import UnknownRevision
 from gitmem.index.database import IndexTrouble
 from gitmem.index.find import CANDIDATES, find
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
-from gitmem.memory.find.search import Wanted
+from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Outlet
 from gitmem.safety.fence import sanitize
 
@@ -120,13 +121,13 @@ class Recall:
         order: Order = "best",
     ) -> Recalled:
         """Recaps of the sessions that answer a question; the current session's lineage is left out."""
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         try:
             return self._recalled(
                 index, parse(query, strict=False), wanted or Wanted(), limit, current, order
             )
         except IndexTrouble as trouble:
-            index = self._bundle.index.trusted(trouble)
+            index = self._bundle.part(Indexing).trusted(trouble)
             return self._recalled(
                 index, parse(query, strict=False), wanted or Wanted(), limit, current, order
             )
@@ -134,11 +135,11 @@ class Recall:
     def ranked(self, index: Index, query: Query, wanted: Wanted, *, current: str = "") -> list[RankedSession]:
         """The sessions that answer, best first, each by its root."""
         here = self._lineage(index, current) if current else ()
-        filters = self._bundle.search.filters(index, _without(wanted, here))
+        filters = self._bundle.part(Search).filters(index, _without(wanted, here))
         found = find(index.database, query, filters, limit=2 * CANDIDATES)
         sessions = {place.session for one in found.texts for place in one.places if place.session}
         roots = {session: index.root_of(session) for session in sessions}
-        return self._bundle.search.ranking(index, found).sessions(roots)
+        return self._bundle.part(Search).ranking(index, found).sessions(roots)
 
     def _recalled(
         self, index: Index, query: Query, wanted: Wanted, limit: int, current: str, order: Order
@@ -211,7 +212,7 @@ class Recall:
 
     def browse(self, *, limit: int = SESSIONS, offset: int = 0, current: str = "") -> list[About]:
         """The newest sessions, children not counted."""
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         here = index.root_of(current) if current else ""
         found: list[About] = []
         for facts in index.sessions():
@@ -226,7 +227,7 @@ class Recall:
 
     def read(self, session: str, *, first: int = _FIRST, last: int = _LAST) -> Reading:
         """How a session began and how it ended."""
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
         outlet = Outlet(self._bundle, index)
         count = index.count_events(session)
@@ -237,7 +238,7 @@ class Recall:
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND) -> Reading:
         """What stands around an entry of a session, by its id."""
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
         found = [span for span in index.spans_of_key("event", entry) if span.session == session]
         if not found:
@@ -247,9 +248,11 @@ class Recall:
         return Reading(_about(facts, session), lines)
 
     def _known(self, index: Index, session: str) -> SessionFacts:
+        from gitmem.memory.capture.sessions import Sessions
+
         facts = index.session(session)
         if facts is None:
-            self._bundle.sessions.get(session)  # which tells the nearest ones
+            self._bundle.part(Sessions).get(session)  # which tells the nearest ones
             raise UnknownRevision(f"There is no session {session!r}.")
         return facts
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gitmem.errors import GitMemError
 from gitmem.index.marking import holds
 from gitmem.index.query import Query
+from gitmem.memory.gate.secrets import redact
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -123,13 +124,13 @@ def make_summarizer(bundle: Bundle) -> Summarizer:
         return plain
     from gitmem.memory.endpoint import Endpoint
 
-    key = bundle.lookup(settings.api_key_env) if settings.api_key_env else ""
+    key = bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
     try:
         endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout, retries=0)
     except GitMemError as error:
         bundle.warnings.append(f"{error} Recaps are made without a model.")
         return plain
-    return ModelSummarizer(endpoint, plain, redact=bundle.redact, report=bundle.warnings.append)
+    return ModelSummarizer(endpoint, plain, redact=redact, report=bundle.warnings.append)
 
 
 def _ended(sentence: str) -> str:

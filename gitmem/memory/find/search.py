@@ -16,6 +16,7 @@ from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidates, find
 from gitmem.index.marking import marked
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Outlet
 from gitmem.okf import timestamps
@@ -97,11 +98,11 @@ class Search:
     def __call__(self, query: str, wanted: Wanted | None = None, *, limit: int = 10) -> Found:
         """The best entries for a query."""
         asked = parse(query)
-        index = self._bundle.index.current()
+        index = self._bundle.part(Indexing).current()
         try:
             return self._answer(index, asked, wanted or Wanted(), limit)
         except IndexTrouble as trouble:  # it came to light only now
-            index = self._bundle.index.trusted(trouble)
+            index = self._bundle.part(Indexing).trusted(trouble)
             return self._answer(index, asked, wanted or Wanted(), limit)
 
     def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
@@ -127,9 +128,9 @@ class Search:
         sessions = {place.session for one in found.texts for place in one.places if place.session}
         paths = {place.path for one in found.texts[:50] for place in one.places if place.space == "concept"}
         settings = Settings(
-            self._bundle.clock(),
+            self._bundle.world.clock(),
             self._bundle.config.recency_half_life,
-            mentions(found.query.text, now=self._bundle.clock()),
+            mentions(found.query.text, now=self._bundle.world.clock()),
         )
         links = index.links_among(paths) if len(paths) > 1 else ()
         return Ranking(found, settings, sizes=index.session_sizes(sessions), links=links)
@@ -181,7 +182,7 @@ class Search:
             return replace(filters, seq=known.seq)
         if filters.removed:
             raise UsageError("--removed and --as-of together need a commit that main itself stood at.")
-        listing, base = self._bundle.index.listing(index, commit)
+        listing, base = self._bundle.part(Indexing).listing(index, commit)
         return replace(filters, seq=base, listing=listing)
 
     # What is shown

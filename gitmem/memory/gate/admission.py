@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.quarantine import Quarantine
 from gitmem.memory.gate.retractions import is_retracted, retract
-from gitmem.memory.gate.scan import BlockedContent
+from gitmem.memory.gate.scan import BlockedContent, Gate
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.provenance import Origin
 from gitmem.okf.curated import check_text
 from gitmem.okf.entries import Entry, section_key
@@ -32,8 +34,8 @@ class Door:
         """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
         from gitmem.safety.verdict import Verdict
 
-        text = self.bundle.redact(check_text(text))
-        result = self.bundle.gate.judge(text, "memory")
+        text = redact(check_text(text))
+        result = self.bundle.part(Gate).judge(text, "memory")
         if result.verdict is Verdict.BLOCK:
             raise BlockedContent(result)
         if is_retracted(self.edits, section_key(text)):
@@ -46,7 +48,9 @@ class Door:
                 result = with_retraction(result, text)
         if result.verdict is Verdict.HOLD:
             where = {"kind": "entry", "path": self.path}
-            self.held.append(self.bundle.quarantine.hold(text, result, destination=where, origin=self.origin))
+            self.held.append(
+                self.bundle.part(Quarantine).hold(text, result, destination=where, origin=self.origin)
+            )
             return None
         return text
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.files import read_file, replace_file
-from gitmem.memory.hand_edits import scope_of
+from gitmem.git.walk import tree_changes
+from gitmem.memory.gate.scan import Gate, scope_of
 from gitmem.okf import entries as okf
 from gitmem.okf.entries import entry_hash
 from gitmem.safety.verdict import Result, Verdict
@@ -43,7 +44,7 @@ def scan_tree(bundle: Bundle, revision: str = "HEAD") -> Iterator[tuple[str, Res
 def scan_history(bundle: Bundle) -> Iterator[tuple[str, Result]]:
     """A verdict for every entry that was ever committed, once for each version of its file."""
     seen: set[tuple[str, str]] = set()
-    for commit, changes in bundle.history.tree_changes():
+    for commit, changes in tree_changes(bundle.repository, bundle.tip):
         for change in changes:
             if change.new is None or (change.path, change.new.oid) in seen:
                 continue
@@ -56,7 +57,7 @@ def _scan_file(bundle: Bundle, path: str, data: bytes, suffix: str) -> Iterator[
     for key, entry in okf.entries_of(path, data).items():
         name = key.id[:12] if key.space in ("§", "event") else key.id
         place = f"{path}{f' ({name})' if name else ''}{suffix}"
-        yield place, bundle.gate.judge(entry.text, scope_of(path))
+        yield place, bundle.part(Gate).judge(entry.text, scope_of(path))
 
 
 # What stands in the tree and is flagged
@@ -71,7 +72,7 @@ def flagged(bundle: Bundle, directory: str = "") -> Iterator[Flagged]:
 
 def _flagged_in(bundle: Bundle, tree: Tree, path: str) -> list[Flagged]:
     entries = list(okf.entries_of(path, tree.read(path) or b"").values())
-    results = bundle.gate.judge_all([entry.text for entry in entries], scope_of(path))
+    results = bundle.part(Gate).judge_all([entry.text for entry in entries], scope_of(path))
     return [
         Flagged(path, entry.text, result)
         for entry, result in zip(entries, results, strict=True)
@@ -98,12 +99,12 @@ def find_flagged(bundle: Bundle, name: str) -> Flagged:
 
 def is_scanned(bundle: Bundle) -> bool:
     """Whether the whole tree was found clean with the very rules that hold here now."""
-    return read_file(_note(bundle)) == bundle.gate.scanner.fingerprint.encode()
+    return read_file(_note(bundle)) == bundle.part(Gate).scanner.fingerprint.encode()
 
 
 def note_scanned(bundle: Bundle) -> None:
     """Remember that the whole tree was found clean with these rules."""
-    data = bundle.gate.scanner.fingerprint.encode()
+    data = bundle.part(Gate).scanner.fingerprint.encode()
     replace_file(_note(bundle), data, scratch=bundle.repository.scratch)
 
 

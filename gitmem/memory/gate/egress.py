@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from gitmem.index.records import CONCEPT, Place
+from gitmem.memory.gate.scan import Gate
 from gitmem.okf import layout
 from gitmem.okf.identity import EntryKey, retraction_hash
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
+
+
+class Index(Protocol):
+    """What the search index knows that decides what may leave."""
+
+    def is_retracted(self, name: str) -> bool: ...
+    def has_retractions(self) -> bool: ...
+    def commits_touching(self, path: str, *, limit: int) -> Sequence[object]: ...
 
 
 class Outlet:
@@ -56,7 +65,7 @@ class Outlet:
     def _judge(self, text: str) -> bool:
         from gitmem.safety.verdict import Verdict
 
-        gate = self._bundle.gate
+        gate = self._bundle.part(Gate)
         if not gate.is_ready and not self._index.commits_touching(layout.CONFIG_SCANNER, limit=1):
             # The bundle never had rules of its own: to look for them in the tree would open the object store.
             gate.use_shipped_rules()

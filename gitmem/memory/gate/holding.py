@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
+from gitmem.memory.gate.quarantine import Quarantine
 from gitmem.memory.gate.retractions import retract
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry
 from gitmem.okf.events import EventsFile
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
-    from gitmem.memory.sync.inspect import Flagged
+    from gitmem.safety.verdict import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """An entry that the shipped rules block."""
+
+    path: str
+    entry: Entry
+    result: Result
 
 
 def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
@@ -50,4 +62,4 @@ def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> st
         edits.remove(flag.path)
     retract(edits, flag.entry, flag.path, state="held", at=bundle.now(), origin=origin)
     where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
-    return bundle.quarantine.hold(flag.entry.text, flag.result, destination=where, origin=origin)
+    return bundle.part(Quarantine).hold(flag.entry.text, flag.result, destination=where, origin=origin)

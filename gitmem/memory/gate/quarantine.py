@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem import __version__
 from gitmem.errors import BundleBusy, InvalidContent, UnknownRevision
 from gitmem.git.message import Message
 from gitmem.git.objects import Person, render_commit
 from gitmem.git.refs import QUARANTINE
 from gitmem.git.tree import Tree
+from gitmem.memory.gate.secrets import redact
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import entry_hash
+from gitmem.version import __version__
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -92,7 +93,7 @@ class Quarantine:
 
     def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
         """Keep a text back; gives its id. The same text for the same place is kept once."""
-        text = self._bundle.redact(text)
+        text = redact(text)
         where = dict(destination)
         name = entry_hash(f"{sorted(where.items())}\n{text}")[:12]
         if f"{name}.md" in self._tree():
@@ -125,7 +126,7 @@ class Quarantine:
         return self._repository.tree(self._repository.refs.read(QUARANTINE))
 
     def _change(self, path: str, data: bytes | None, what: str, origin: Origin) -> None:
-        moment = int(self._bundle.clock().timestamp())
+        moment = int(self._bundle.world.clock().timestamp())
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         with self._bundle.writing("quarantine"):
             for _ in range(_TRIES):

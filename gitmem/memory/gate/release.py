@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
-from gitmem.memory.capture.recorder import find_session
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.quarantine import Held
+from gitmem.memory.gate.quarantine import Held, Quarantine
 from gitmem.memory.gate.retractions import is_retracted, retract
+from gitmem.memory.gate.scan import Gate
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash, section_key
 from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.layout import find_session
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[Held, str]:
     """Let an item in; gives it and the commit that holds it now (empty where a later commit will)."""
-    held = bundle.quarantine.get(item)
+    held = bundle.part(Quarantine).get(item)
     kind = held.destination.get("kind", "")
     origin = bundle.origin(reason=reason, source=f"released by {by}", session=held.origin.get("Session", ""))
-    bundle.gate.release(entry_hash(_judged_text(held)), by)
+    bundle.part(Gate).release(entry_hash(_judged_text(held)), by)
 
     def work(edits: Edits) -> Message | None:
         if kind == "entry":
@@ -38,7 +39,7 @@ def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[He
         return Message("memory", f"release {held.id}")
 
     published = bundle.commit(work, purpose="release", origin=origin) if kind != "file" else None
-    bundle.quarantine.remove(held.id, why="release")
+    bundle.part(Quarantine).remove(held.id, why="release")
     if kind == "file":
         made = bundle.take_in_edits(strict=False, reason=reason)
         return held, made[-1].commit.oid if made else ""
@@ -47,7 +48,7 @@ def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[He
 
 def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> str:
     """Show a flagged entry of the tree again on this machine; gives the commit that says who looked, if any."""
-    bundle.gate.release(entry_hash(flagged.text), by)
+    bundle.part(Gate).release(entry_hash(flagged.text), by)
 
     def work(edits: Edits) -> Message | None:
         data = edits.read(flagged.path)

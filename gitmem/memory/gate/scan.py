@@ -165,3 +165,10 @@ def _toml_of(body: str) -> str:
         elif inside:
             blocks.append(line)
     return "\n".join(blocks) if blocks else body
+
+
+def scope_of(path: str) -> Scope:
+    """How strictly a file is read: what enters the prompt most, what only records least."""
+    if path.startswith("memories/"):
+        return "memory"
+    return "skill" if path.startswith("skills/") else "event"

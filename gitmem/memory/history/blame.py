@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.gate.trust import Vouching
-from gitmem.memory.history.log import LogEntry
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import listed_entry, raw_texts
 from gitmem.okf.entries import Entry, EntryKey
@@ -73,7 +73,7 @@ def blame_of(
     bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool = False
 ) -> dict[EntryKey, Blamed]:
     """The story of every entry of a file, in its order; those that are gone come last."""
-    commits = [entry.commit for entry in bundle.history.touching(path, start=revision)]
+    commits = [entry.commit for entry in bundle.part(History).touching(path, start=revision)]
     if not commits:
         raise UnknownRevision(
             f"No file {path!r} was ever in this bundle.", hint="List files with `git ls-files`."

@@ -12,7 +12,7 @@ from gitmem.git import walk as graph
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
-from gitmem.git.tree import Tree, TreeChange
+from gitmem.git.tree import Tree
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import CommitRow
@@ -130,8 +130,12 @@ class History:
 
     def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
         """What the index knows of commits; None where it can not be asked, for history needs no index."""
+        from gitmem.memory.find.index import Indexing
+
         try:
-            return [self._repository.store.commit(row.oid) for row in ask(self._bundle.index.current())]
+            return [
+                self._repository.store.commit(row.oid) for row in ask(self._bundle.part(Indexing).current())
+            ]
         except GitMemError:
             return None
 
@@ -139,14 +143,6 @@ class History:
         """What a file was after each commit that changed it, newest first; None where it was gone."""
         for entry in self.touching(path):
             yield self._repository.tree(entry.commit.oid).read(path)
-
-    def tree_changes(self) -> Iterator[tuple[Commit, list[TreeChange]]]:
-        """Every commit on the line of `main` with the files it changed, oldest first."""
-        old = self._repository.tree(None)
-        for commit in reversed(list(graph.first_parents(self._repository, self._bundle.tip))):
-            new = Tree(self._repository.store, commit.tree)
-            yield commit, list(old.changes(new))
-            old = new
 
     def entry(self, revision: str) -> LogEntry:
         return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))

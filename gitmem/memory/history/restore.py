@@ -11,6 +11,7 @@ from gitmem.git.message import Message
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.retractions import Files, is_retracted
+from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf
 from gitmem.okf import layout
@@ -58,7 +59,7 @@ def restore(
     """
     target = bundle.resolve(revision)
     if not dry_run:
-        bundle.flush_buffers()
+        bundle.part(OpenBuffers).flush()
     wanted = bundle.repository.tree(target)
     for path in paths:
         if path not in wanted and path not in bundle.tree():

@@ -13,6 +13,7 @@ from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.retractions import Files, is_retracted, retract
+from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf
 from gitmem.okf import frontmatter, layout, pages
@@ -67,7 +68,7 @@ class Undo:
             done.kept.clear()
             inverse = _Inverse(edits, done.kept)
             for commit in commits:
-                inverse.apply(*self._bundle.history.sides(commit))
+                inverse.apply(*self._bundle.part(History).sides(commit))
             if retracting:
                 for path, entry in inverse.gone(edits):
                     retract(edits, entry, path, state="reverted", at=self._bundle.now(), origin=origin)
@@ -93,7 +94,7 @@ class Undo:
             what = f"undo a sync that brought {len(forwarded)} commits"
             origin = replace(origin, source=_UNDO_SOURCE)
             return self.revert(forwarded, origin=origin, dry_run=dry_run, retracting=False, what=what)
-        for entry in self._bundle.history.log():
+        for entry in self._bundle.part(History).log():
             taken_back.update(entry.trailers.get("Reverts", ()))
             is_undo = _UNDO_SOURCE in entry.trailers.get("Source", ())
             if entry.kind in kinds and entry.commit.oid not in taken_back and not is_undo:
@@ -129,7 +130,7 @@ class Undo:
             if file.entries != CuratedFile.salvage(data, path).entries:
                 edits.write(path, file.render())
         elif okf.kind_of(path, data) in ("concept", "blob") and _is_taken_back(edits, path, data):
-            for version in self._bundle.history.versions(path):
+            for version in self._bundle.part(History).versions(path):
                 if version is not None and not _is_taken_back(edits, path, version):
                     edits.put(path, version)
                     return
@@ -138,7 +139,7 @@ class Undo:
     def _honest_ancestor(self, edits: Edits, path: str, entry: Entry) -> Entry | None:
         """The nearest wording that an entry replaced, directly or not, and that was not taken back."""
         wanted = entry.replaces
-        for version in self._bundle.history.versions(path) if wanted else ():
+        for version in self._bundle.part(History).versions(path) if wanted else ():
             found = CuratedFile.salvage(version or b"", path).get(wanted)
             if found is not None:
                 if not is_retracted(edits, found.key):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Commit, Oid
-from gitmem.memory.history.log import LogEntry, LogFilter
+from gitmem.memory.history.log import History, LogEntry, LogFilter
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -43,7 +43,7 @@ class Selection:
 
 def select(bundle: Bundle, wanted: Selection) -> tuple[list[Commit], list[str]]:
     """The commits, newest first, and a sentence for each derived one that is not among them."""
-    entries = list(bundle.history.log())
+    entries = list(bundle.part(History).log())
     chosen = {entry.commit.oid for entry in entries if _is_chosen(bundle, entry, wanted)}
     if not chosen:
         raise UnknownRevision("No commit fits: look at `gitmem log` for what there is.")
@@ -70,7 +70,7 @@ def _is_chosen(bundle: Bundle, entry: LogEntry, wanted: Selection) -> bool:
         return False
     return not wanted.text or any(
         change.new is not None and wanted.text in change.new.text
-        for change in bundle.history.of_commit(entry.commit)
+        for change in bundle.part(History).of_commit(entry.commit)
     )
 
 
@@ -86,7 +86,7 @@ def _derived(bundle: Bundle, entries: list[LogEntry], chosen: set[Oid]) -> dict[
         if is_new or entry.commit.oid in chosen:
             hashes |= {
                 change.new.key.id
-                for change in bundle.history.of_commit(entry.commit)
+                for change in bundle.part(History).of_commit(entry.commit)
                 if change.new is not None and change.new.key.space == "§"
             }
     return found

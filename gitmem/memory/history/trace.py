@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
-from gitmem.memory.capture.sessions import SessionState
+from gitmem.git.walk import tree_changes
+from gitmem.memory.capture.sessions import Sessions, SessionState
 from gitmem.memory.find.recall_log import RecallLog
-from gitmem.memory.history.log import LogEntry
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.okf import entries as okf
 from gitmem.okf.entries import EntryKey
 
@@ -128,7 +129,9 @@ def _lives(bundle: Bundle, text: str) -> list[Life]:
 
 
 def _by_spans(bundle: Bundle, text: str) -> list[Life]:
-    index = bundle.index.current()
+    from gitmem.memory.find.index import Indexing
+
+    index = bundle.part(Indexing).current()
     store = bundle.repository.store
     lives = []
     for span in index.spans_containing(text):
@@ -149,7 +152,7 @@ def _by_reading(bundle: Bundle, text: str) -> list[Life]:
     needle = text.casefold()
     open_lives: dict[tuple[str, EntryKey], Life] = {}
     told: list[Life] = []
-    for commit, changes in bundle.history.tree_changes():
+    for commit, changes in tree_changes(bundle.repository, bundle.tip):
         for change in changes:
             before = bundle.repository.store.blob(change.old.oid) if change.old else b""
             after = bundle.repository.store.blob(change.new.oid) if change.new else b""
@@ -182,7 +185,7 @@ def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
     in_prompt = [life for life in lives if life.path.startswith("memories/")]
     recalled = _recalled(bundle, lives)
     found = []
-    for state in reversed(bundle.sessions.all()):
+    for state in reversed(bundle.part(Sessions).all()):
         blocks = _blocks(state)
         if blocks:
             exposed = any(_stood_at(bundle, life, commit) for life in in_prompt for commit in blocks)
@@ -227,7 +230,7 @@ def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
 
 def _wrote(bundle: Bundle, session: str) -> list[str]:
     try:
-        changes = bundle.history.of_session(session)
+        changes = bundle.part(History).of_session(session)
     except UnknownRevision:
         return []
     return [

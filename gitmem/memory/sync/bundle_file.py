@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def write_file(bundle: Bundle, path: str) -> int:
     """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it."""
+    from gitmem.memory.snapshots import Snapshots
+
     refs = {BRANCH: bundle.tip}
-    for snapshot in bundle.snapshots.all(automatic=False):
+    for snapshot in bundle.part(Snapshots).all(automatic=False):
         oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
         if oid:
             refs[SNAPSHOTS + snapshot.name] = oid

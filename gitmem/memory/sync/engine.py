@@ -73,7 +73,6 @@ class Sync:
     def __init__(
         self,
         bundle: Bundle,
-        environment: Mapping[str, str],
         *,
         timeout: float = 120.0,
         prefer: str = "",
@@ -84,7 +83,7 @@ class Sync:
         self._remotes = Remotes(self._repository)
         self._state = SyncState(bundle)
         self._tell = progress or _silent
-        self._transport: Transport = choose(environment, timeout=timeout, prefer=prefer)
+        self._transport: Transport = choose(bundle.world.env, timeout=timeout, prefer=prefer)
 
     # One round after the other
 
@@ -178,6 +177,7 @@ class Sync:
         allow_unrelated: bool,
     ) -> None:
         from gitmem.memory.gate.holding import hold_back
+        from gitmem.memory.history.log import History
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
         from gitmem.memory.sync.joining import join
         from gitmem.memory.sync.merge import merge_commits
@@ -219,7 +219,7 @@ class Sync:
             join(self._bundle, main, allow_unrelated=allow_unrelated)
             self._keep_what_was_taken(before)
             done.held = hold_back(self._bundle, checked.flagged)
-            done.came += self._bundle.history.between_trees(before, self._bundle.tree())
+            done.came += self._bundle.part(History).between_trees(before, self._bundle.tree())
         self._take_snapshots(new_snapshots, done)
 
     def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
@@ -247,6 +247,7 @@ class Sync:
 
     def _keep_what_was_taken(self, before: Tree) -> None:
         """Entries that another machine retracted keep their text in this machine's quarantine."""
+        from gitmem.memory.gate.quarantine import Quarantine
         from gitmem.memory.gate.retractions import is_retracted
         from gitmem.okf import entries as okf
         from gitmem.safety.verdict import Finding, Result, Verdict
@@ -265,7 +266,7 @@ class Sync:
                     finding = Finding(
                         "retracted", "retraction", "was taken back on another machine", (0, 0), Verdict.HOLD
                     )
-                    self._bundle.quarantine.hold(
+                    self._bundle.part(Quarantine).hold(
                         entry.text,
                         Result(Verdict.HOLD, (finding,)),
                         destination={"kind": "entry", "path": change.path},

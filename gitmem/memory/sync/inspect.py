@@ -11,23 +11,14 @@ from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees, RefusedFetch
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
+from gitmem.memory.gate.holding import Flagged
 from gitmem.okf import entries as okf
 from gitmem.okf import layout, validate
-from gitmem.okf.entries import Entry
 from gitmem.safety.scanner import Scanner
 from gitmem.safety.secrets import find
 from gitmem.safety.verdict import Result, Verdict
 
 MAX_COMMITS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Flagged:
-    """An entry that the shipped rules block."""
-
-    path: str
-    entry: Entry
-    result: Result
 
 
 @dataclass(slots=True)
@@ -120,7 +111,7 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
 
 def _judged(scanner: Scanner, path: str, text: str) -> Result:
     """Only the shipped block rules: every machine comes to the same verdict."""
-    from gitmem.memory.hand_edits import scope_of
+    from gitmem.memory.gate.scan import scope_of
 
     limit = 256 * 1024
     results = [

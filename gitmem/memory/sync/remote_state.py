@@ -51,7 +51,7 @@ class SyncState:
             "last_error": error,
             "last_error_at": self._bundle.now(),
             "failures": failures,
-            "next_try": timestamps.stamp(self._bundle.clock() + pause(failures)),
+            "next_try": timestamps.stamp(self._bundle.world.clock() + pause(failures)),
         }
         self._write(name, known | told)
 
@@ -79,7 +79,7 @@ class SyncState:
         path = sync_mark.mark_path(git_dir, remote.name)
         data = sync_mark.render(remote.url, state, there, is_default=is_default)
         replace_file(path, data, scratch=self._repository.scratch)
-        moment = self._bundle.clock().timestamp()
+        moment = self._bundle.world.clock().timestamp()
         os.utime(path, (moment, moment))  # its time is that of the last success
 
     def forget(self, name: str) -> None:

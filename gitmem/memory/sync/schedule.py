@@ -39,7 +39,7 @@ def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> boo
 
 def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool = False) -> bool:
     """Whether enough time has passed since a remote failed, or was synced."""
-    now = bundle.clock()
+    now = bundle.world.clock()
     failures = state.get("failures")
     failed = timestamps.parse(str(state.get("last_error_at", "")))
     if failed is not None and isinstance(failures, int) and failures > 0:
@@ -48,7 +48,7 @@ def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool =
     return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
 
 
-def run_in_background(bundle: Bundle, environment: Mapping[str, str]) -> list[str]:
+def run_in_background(bundle: Bundle) -> list[str]:
     """Start a sync with every remote that is due, each as a process of its own; gives their names."""
     from gitmem.git.remotes import Remotes
 
@@ -65,7 +65,7 @@ def run_in_background(bundle: Bundle, environment: Mapping[str, str]) -> list[st
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                     cwd=bundle.root,
-                    env=dict(environment),
+                    env=dict(bundle.world.env),
                 )
             )
     return names
@@ -81,4 +81,4 @@ def wait() -> None:
 def _state(bundle: Bundle, name: str) -> dict[str, Any]:
     from gitmem.memory.sync.engine import Sync
 
-    return Sync(bundle, {}).state(name)
+    return Sync(bundle).state(name)

@@ -18,28 +18,27 @@ from gitmem.git.setup import make_repository
 from gitmem.git.transaction import Draft, publish
 from gitmem.git.transport import Fetched, choose, remote_ref, shown_url, take_over, throw_away
 from gitmem.git.tree import Tree
-from gitmem.memory.bundle import Bundle, Clock
 from gitmem.memory.gate.holding import hold_back
 from gitmem.memory.gate.trust import note_pulled
+from gitmem.memory.memory import Memory
 from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
 from gitmem.okf import layout
+from gitmem.world import World
 
 _FEW = 10
 
 
 def clone(
+    world: World,
     url: str,
     root: str,
     *,
     config: Config,
-    clock: Clock,
-    environment: Mapping[str, str],
-    person: str = "",
     command: str = "gitmem",
     separate_git_dir: str | None = None,
     prefer: str = "",
-) -> Bundle:
+) -> Memory:
     """A bundle at `root` with everything the remote has; what the rules block is in its quarantine.
 
     Cloning is consent to sync with the remote later.
@@ -49,7 +48,7 @@ def clone(
     existed = os.path.isdir(root)
     repository = make_repository(root, separate_git_dir=separate_git_dir)
     try:
-        fetched, checked = _fetch(repository, url, environment, prefer)
+        fetched, checked = _fetch(repository, url, world.env, prefer)
         _check_out(repository, fetched, url)
     except BaseException:
         repository.store.close()
@@ -60,7 +59,7 @@ def clone(
     Remotes(repository).save(Remote("origin", url, consent=True))
     repository.refs.set(remote_ref("origin"), fetched.main or "", expected=None)
     install_hooks(repository, command=command)
-    bundle = Bundle(repository, config, clock, person)
+    bundle = Memory(repository, config, world)
     bundle.warnings += [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets[:_FEW]]
     hold_back(bundle, checked.flagged)
     return bundle

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 
-from gitmem import __version__, resources
+from gitmem import resources
 from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.git.message import Message
 from gitmem.git.repository import Repository
 from gitmem.git.setup import begin_on_main, make_repository, open_repository, remove_repository
-from gitmem.memory.bundle import Bundle, Clock, Work
+from gitmem.memory.bundle import Work
 from gitmem.memory.edits import Edits
+from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
+from gitmem.version import __version__
+from gitmem.world import World
 
 _SKELETON = {
     layout.MEMORY: "templates/bundle/memories/MEMORY.md",
@@ -26,14 +29,13 @@ _OUR_HOOK = b"gitmem hook "
 
 
 def create(
+    world: World,
     root: str,
     *,
     config: Config,
-    clock: Clock,
-    person: str = "",
     separate_git_dir: str | None = None,
     command: str = "gitmem",
-) -> tuple[Bundle, bool]:
+) -> tuple[Memory, bool]:
     """A bundle at `root`, and whether it was made now; one that is there already is left as it is.
 
     `command` is how the git hooks call gitmem.
@@ -45,7 +47,7 @@ def create(
         made = True
     else:
         made = False
-    bundle = Bundle(repository, config, clock, person)
+    bundle = Memory(repository, config, world)
     if not made and repository.tip() is None:
         _prepare(repository)
     if repository.tip() is not None:

@@ -122,7 +122,7 @@ class Diagnosis:
             except OSError:
                 continue
             if ours.get(f"{name}.lock") != stat.st_ino:
-                age = max(0, int((self._bundle.clock().timestamp() - stat.st_mtime) / 60))
+                age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
                 yield Problem(
                     "lock",
                     f"Another program holds {path} (since {age} minutes), so nothing can be committed.",
@@ -269,7 +269,9 @@ class Diagnosis:
             )
 
     def _recover_journals(self) -> str:
-        return " ".join(self._bundle.recover_journals()) or "Nothing was left in the journals."
+        from gitmem.memory.capture.recovery import recover
+
+        return " ".join(recover(self._bundle)) or "Nothing was left in the journals."
 
     def _pages(self) -> Iterator[Problem]:
         tree = self._repository.tree(self._repository.tip())

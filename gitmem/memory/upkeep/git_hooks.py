@@ -120,7 +120,7 @@ def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
 
 def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
     """Sentences about entries that the scanner blocks, new ones only: a person may keep what was there."""
-    from gitmem.memory.hand_edits import scope_of
+    from gitmem.memory.gate.scan import Gate, scope_of
     from gitmem.okf import entries as okf
     from gitmem.okf import layout
     from gitmem.safety.verdict import Verdict
@@ -133,7 +133,7 @@ def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
     for key, entry in okf.entries_of(path, data).items():
         if key in before and before[key].text == entry.text:
             continue
-        result = bundle.gate.judge(entry.text, scope_of(path))
+        result = bundle.part(Gate).judge(entry.text, scope_of(path))
         if result.verdict is Verdict.BLOCK:
             told.append(f"{path}: the scanner blocks it: {result.explain()}")
     return told
@@ -141,7 +141,7 @@ def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
 
 def afterwards(bundle: Bundle) -> None:
     """After plain git moved the branch or the work tree: finish what was left undone, bring views up."""
-    bundle.mend()
+    bundle.finish_pending()
     bring_up(bundle)
 
 
@@ -156,5 +156,7 @@ def merged(bundle: Bundle) -> None:
 
 def bring_up(bundle: Bundle) -> None:
     """Bring the search index up to the tip, where there is one: a reader would do it anyway."""
-    if os.path.exists(bundle.index.path):
-        bundle.index.current()
+    from gitmem.memory.find.index import Indexing
+
+    if os.path.exists(bundle.part(Indexing).path):
+        bundle.part(Indexing).current()

@@ -11,32 +11,33 @@ from typing import Any
 
 import pytest
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, InvalidContent
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.history.restore import restore
+from gitmem.memory.memory import Memory
 from gitmem.memory.provenance import Trigger
 from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf import layout
 from gitmem.okf.events import EventsFile
+from gitmem.world import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.git.support import run_git
 
 
-def buffer_of(bundle: Bundle, session: str = "s1", **more: int) -> HotMemoryBuffer:
+def buffer_of(bundle: Memory, session: str = "s1", **more: int) -> HotMemoryBuffer:
     return HotMemoryBuffer(bundle, SessionInfo(session, agent="hermes", machine="laptop"), **more)
 
 
-def contents(bundle: Bundle, session: str = "s1") -> list[str]:
+def contents(bundle: Memory, session: str = "s1") -> list[str]:
     return [event.fields["content"] for event in bundle.sessions.events(session)]
 
 
-def trailers(bundle: Bundle, key: str, revision: str = "HEAD") -> list[str]:
+def trailers(bundle: Memory, key: str, revision: str = "HEAD") -> list[str]:
     """What plain git reads of a trailer, newest first."""
     told = run_git(bundle.root, "log", f"--format=%(trailers:key={key},valueonly,separator=%x2C)", revision)
     return told.split("\n")
@@ -45,40 +46,40 @@ def trailers(bundle: Bundle, key: str, revision: str = "HEAD") -> list[str]:
 # --- triggers --------------------------------------------------------------------------------------------
 
 
-def flush_by_hand(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def flush_by_hand(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     buffer.flush()
 
 
-def fill_up(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def fill_up(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     while len(buffer):
         buffer.push(content="one more")
 
 
-def end_session(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def end_session(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     bundle.sessions.end("s1", buffer=buffer)
 
 
-def complete_plan(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def complete_plan(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     bundle.plans.complete(bundle.plans.create("A plan", ["a step"]).name)
 
 
-def compress(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def compress(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     Compressor(bundle, buffer).compress([])
 
 
-def end_turn(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def end_turn(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     buffer.flush("turn")
 
 
-def shut_down(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def shut_down(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     buffer.close()
 
 
-def take_snapshot(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def take_snapshot(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     bundle.snapshots.create("before", origin=bundle.origin())
 
 
-def go_back(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
+def go_back(bundle: Memory, buffer: HotMemoryBuffer) -> None:
     restore(bundle, "HEAD", origin=bundle.origin())
 
 
@@ -97,7 +98,7 @@ def go_back(bundle: Bundle, buffer: HotMemoryBuffer) -> None:
     ],
 )
 def test_each_trigger_is_in_its_commit(
-    bundle: Bundle, act: Callable[[Bundle, HotMemoryBuffer], None], trigger: Trigger
+    bundle: Memory, act: Callable[[Memory, HotMemoryBuffer], None], trigger: Trigger
 ) -> None:
     """Whatever makes a flush, the commit that holds the event names it, for plain git too."""
     buffer = buffer_of(bundle, max_items=5)
@@ -112,7 +113,7 @@ def test_each_trigger_is_in_its_commit(
     buffer.close()
 
 
-def test_a_snapshot_holds_what_was_pushed_before_it(bundle: Bundle) -> None:
+def test_a_snapshot_holds_what_was_pushed_before_it(bundle: Memory) -> None:
     """Events of every open buffer of this process are in the snapshot's commit, and in no later one."""
     first, second = buffer_of(bundle, "s1"), buffer_of(bundle, "s2")
     first.push(content="one")
@@ -127,7 +128,7 @@ def test_a_snapshot_holds_what_was_pushed_before_it(bundle: Bundle) -> None:
     second.close()
 
 
-def test_a_restore_takes_what_waits_along_into_the_past(bundle: Bundle) -> None:
+def test_a_restore_takes_what_waits_along_into_the_past(bundle: Memory) -> None:
     """What was pushed before a restore is flushed before it, and so it is taken back by it."""
     start = bundle.tip
     buffer = buffer_of(bundle)
@@ -143,7 +144,7 @@ def test_a_restore_takes_what_waits_along_into_the_past(bundle: Bundle) -> None:
     assert [kind.partition(":")[0] for kind in kinds[:3]] == ["flush", "restore", "flush"]
 
 
-def test_a_plan_names_its_snapshot_after_the_flush(bundle: Bundle) -> None:
+def test_a_plan_names_its_snapshot_after_the_flush(bundle: Memory) -> None:
     """Completion: flush, archive, snapshot, in this order."""
     buffer = buffer_of(bundle)
     plan = bundle.plans.create("A plan", ["a step"])
@@ -156,7 +157,7 @@ def test_a_plan_names_its_snapshot_after_the_flush(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_closed_and_forgotten_buffers_are_left_alone(bundle: Bundle) -> None:
+def test_closed_and_forgotten_buffers_are_left_alone(bundle: Memory) -> None:
     """Only buffers that still take events are flushed for a snapshot."""
     buffer_of(bundle).close()
     left = buffer_of(bundle)
@@ -171,7 +172,7 @@ def test_closed_and_forgotten_buffers_are_left_alone(bundle: Bundle) -> None:
 
 
 def test_one_buffer_that_fails_does_not_stop_the_others(
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+    bundle: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are tried before the failure is told."""
     good, bad = buffer_of(bundle, "good"), buffer_of(bundle, "bad")
@@ -198,7 +199,7 @@ def test_one_buffer_that_fails_does_not_stop_the_others(
 
 @pytest.mark.parametrize("way", ["push", "append", "session", "through", "decorator"])
 def test_what_the_settings_leave_out_is_recorded_nowhere(
-    make_bundle: Callable[..., Bundle], way: str
+    make_bundle: Callable[..., Memory], way: str
 ) -> None:
     """`log_tool_calls` and `log_decisions` hold for every way in; the rest is recorded as ever."""
     bundle = make_bundle(log_tool_calls=False, log_decisions=False)
@@ -229,7 +230,7 @@ def test_what_the_settings_leave_out_is_recorded_nowhere(
 
 
 @pytest.mark.parametrize("way", ["push", "worker", "through"])
-def test_a_snapshot_after_every_tool_call(make_bundle: Callable[..., Bundle], way: str) -> None:
+def test_a_snapshot_after_every_tool_call(make_bundle: Callable[..., Memory], way: str) -> None:
     """`snapshot_on_tool_call` makes a flush and a snapshot of each, whoever flushes."""
     bundle = make_bundle(snapshot_on_tool_call=True, auto_snapshot=False)
     buffer = buffer_of(bundle)
@@ -251,7 +252,7 @@ def test_a_snapshot_after_every_tool_call(make_bundle: Callable[..., Bundle], wa
 
 
 def test_a_snapshot_that_fails_leaves_the_flush(
-    make_bundle: Callable[..., Bundle], monkeypatch: pytest.MonkeyPatch
+    make_bundle: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit is made and told; the snapshot's failure is a warning."""
     bundle = make_bundle(snapshot_on_tool_call=True)
@@ -266,7 +267,7 @@ def test_a_snapshot_that_fails_leaves_the_flush(
     assert [event.kind for event in bundle.sessions.events(daily.id)] == ["tool_call"]
 
 
-def test_automatic_snapshots_stand_once_on_a_commit(bundle: Bundle) -> None:
+def test_automatic_snapshots_stand_once_on_a_commit(bundle: Memory) -> None:
     """Nothing changed since the last one, named or not: no other."""
     origin = bundle.origin()
     assert bundle.snapshots.automatic(origin=origin, reason="a") is not None
@@ -283,7 +284,7 @@ def test_automatic_snapshots_stand_once_on_a_commit(bundle: Bundle) -> None:
 # --- failures --------------------------------------------------------------------------------------------
 
 
-def test_a_failed_flush_says_that_everything_is_kept(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_flush_says_that_everything_is_kept(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is the commit's own, and says where the events are."""
     buffer = buffer_of(bundle)
     buffer.push(content="one")
@@ -306,7 +307,7 @@ def test_a_failed_flush_says_that_everything_is_kept(bundle: Bundle, monkeypatch
 
 
 def test_a_journal_that_can_not_forget_costs_no_commit(
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+    bundle: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The flush is told as made; the next one has only what is new, and nothing is stored twice."""
     buffer = buffer_of(bundle)
@@ -330,7 +331,7 @@ def test_a_journal_that_can_not_forget_costs_no_commit(
     assert contents(bundle) == ["one", "two"]
 
 
-def test_a_flush_inside_a_flush_is_refused(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flush_inside_a_flush_is_refused(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal handler that flushes in the middle of one gets an error, not a deadlock."""
     buffer = buffer_of(bundle)
     buffer.push(content="one")
@@ -347,7 +348,7 @@ def test_a_flush_inside_a_flush_is_refused(bundle: Bundle, monkeypatch: pytest.M
     assert contents(bundle) == ["one"]
 
 
-def test_a_tool_call_without_a_name_is_refused_at_the_door(bundle: Bundle) -> None:
+def test_a_tool_call_without_a_name_is_refused_at_the_door(bundle: Memory) -> None:
     """It must not reach the journal, where it would stop every later flush."""
     buffer = buffer_of(bundle)
     for fields in ({}, {"tool_name": " "}, {"tool_name": None}):
@@ -358,7 +359,7 @@ def test_a_tool_call_without_a_name_is_refused_at_the_door(bundle: Bundle) -> No
     buffer.close()
 
 
-def test_fields_may_have_any_name(bundle: Bundle) -> None:
+def test_fields_may_have_any_name(bundle: Memory) -> None:
     """Names that mean something to Python are names like any other."""
     buffer = buffer_of(bundle)
     buffer.push(**{"content": "a", "self": "b", "kind": "c", "session": "d", "_session": "e", "": "f"})
@@ -392,7 +393,7 @@ MAIN_FIELD = {"observation": "content", "decision": "decision", "tool_call": "to
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=EVENTS, session=WORDS)
 def test_no_event_that_is_taken_in_stops_a_flush(
-    bundle: Bundle, events: list[tuple[str, str, dict[str, Any]]], session: str
+    bundle: Memory, events: list[tuple[str, str, dict[str, Any]]], session: str
 ) -> None:
     """Whatever the texts, names and session are: what `push` accepts is committed, once."""
     buffer = HotMemoryBuffer(bundle, SessionInfo(session or "s", agent="hermes"), max_items=100)
@@ -414,7 +415,7 @@ def test_no_event_that_is_taken_in_stops_a_flush(
 # --- writing through -------------------------------------------------------------------------------------
 
 
-def test_what_is_written_through_shares_its_part(bundle: Bundle) -> None:
+def test_what_is_written_through_shares_its_part(bundle: Memory) -> None:
     """Many single writes of one process do not leave as many files."""
     for number in range(5):
         bundle.record_observation(f"fact {number}")
@@ -427,7 +428,7 @@ def test_what_is_written_through_shares_its_part(bundle: Bundle) -> None:
 
 
 def test_a_written_event_that_could_not_be_committed_comes_with_the_next(
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+    bundle: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error says that it waits, and the next write brings it along."""
 
@@ -442,14 +443,14 @@ def test_a_written_event_that_could_not_be_committed_comes_with_the_next(
     assert contents(bundle) == ["first", "second"]
 
 
-def test_a_bundle_leaves_no_journal_behind(make_bundle: Callable[..., Bundle]) -> None:
+def test_a_bundle_leaves_no_journal_behind(make_bundle: Callable[..., Memory]) -> None:
     """When nobody has the bundle any more, the journal of what it wrote through is gone too."""
     import gc
 
     from gitmem.memory.upkeep.create import create
 
     made = make_bundle()
-    bundle, _ = create(made.root, config=made.config, clock=made.clock)
+    bundle, _ = create(World(os.environ, clock=made.world.clock), made.root, config=made.config)
     bundle.record_observation("a")
     assert len(os.listdir(bundle.journal_dir)) == 2
     del bundle
@@ -459,9 +460,9 @@ def test_a_bundle_leaves_no_journal_behind(make_bundle: Callable[..., Bundle]) -
 
 FORKING = """
 import os, sys
-from datetime import UTC, datetime
-from gitmem.memory.bundle import Bundle
-bundle = Bundle.open(sys.argv[1], clock=lambda: datetime.now(UTC))
+from gitmem.memory.opening import open_bundle
+from gitmem.world import World
+bundle = open_bundle(World(), sys.argv[1], "read")
 bundle.record_observation("parent", session="s1")
 child = os.fork()
 if child == 0:
@@ -472,7 +473,7 @@ bundle.record_observation("parent again", session="s1")
 """
 
 
-def test_a_forked_child_writes_through_a_journal_of_its_own(bundle: Bundle) -> None:
+def test_a_forked_child_writes_through_a_journal_of_its_own(bundle: Memory) -> None:
     """It neither fails nor writes into its parent's."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING, bundle.root]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -485,7 +486,7 @@ def test_a_forked_child_writes_through_a_journal_of_its_own(bundle: Bundle) -> N
 # --- tools and decorators --------------------------------------------------------------------------------
 
 
-def test_a_tool_call_may_bring_its_description(bundle: Bundle) -> None:
+def test_a_tool_call_may_bring_its_description(bundle: Memory) -> None:
     """Description and schema go to the tool's concept, in the same commit, and not into the event."""
     before = bundle.tip
     bundle.record_event(
@@ -505,7 +506,7 @@ def test_a_tool_call_may_bring_its_description(bundle: Bundle) -> None:
     assert dict(event.fields) == {"tool_name": "web search", "result": "ok"}
 
 
-def test_register_tool_before_its_first_use(bundle: Bundle) -> None:
+def test_register_tool_before_its_first_use(bundle: Memory) -> None:
     """A tool can be made known first; again, and by a call, it changes nothing."""
     path = bundle.register_tool("terminal", "Runs commands", {"type": "object"})
     tip = bundle.tip
@@ -517,7 +518,7 @@ def test_register_tool_before_its_first_use(bundle: Bundle) -> None:
     assert concept.meta["description"] == "Runs commands"
 
 
-def test_a_memorized_tool_is_known_by_its_docstring_and_parameters(bundle: Bundle) -> None:
+def test_a_memorized_tool_is_known_by_its_docstring_and_parameters(bundle: Memory) -> None:
     """The first call registers it; coroutines are awaited; failures are recorded."""
     import asyncio
 
@@ -543,7 +544,7 @@ def test_a_memorized_tool_is_known_by_its_docstring_and_parameters(bundle: Bundl
     assert results == ["<good>", "failed: ValueError: no such page"]
 
 
-def test_a_memory_that_fails_does_not_cost_a_result(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_that_fails_does_not_cost_a_result(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A decorated function returns what it has; the bundle's warnings say what is missing."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -558,7 +559,7 @@ def test_a_memory_that_fails_does_not_cost_a_result(bundle: Bundle, monkeypatch:
 # --- parts -----------------------------------------------------------------------------------------------
 
 
-def test_parts_are_bounded_in_bytes(bundle: Bundle) -> None:
+def test_parts_are_bounded_in_bytes(bundle: Memory) -> None:
     """Sixteen KB are bytes, also of texts whose characters take three, and of many short lines."""
     buffer = buffer_of(bundle, max_items=1000)
     for number in range(40):

@@ -7,13 +7,14 @@ from datetime import timedelta
 
 import pytest
 from gitmem.errors import GitMemError, InvalidContent, UsageError
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture import journal
-from gitmem.memory.capture.buffer import HotMemoryBuffer, recover
+from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.recovery import recover
 from gitmem.memory.curated.user_profile import add_user_profile
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.history.log import LogEntry
+from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
@@ -24,19 +25,19 @@ from tests.git.support import run_git
 from tests.memory.conftest import Clock
 
 
-def newest(bundle: Bundle) -> LogEntry:
+def newest(bundle: Memory) -> LogEntry:
     return bundle.history.entry("HEAD")
 
 
-def buffer_of(bundle: Bundle, session: str = "s1", **settings: int) -> HotMemoryBuffer:
+def buffer_of(bundle: Memory, session: str = "s1", **settings: int) -> HotMemoryBuffer:
     return HotMemoryBuffer(bundle, SessionInfo(session, agent="hermes", machine="laptop"), **settings)
 
 
-def parts(bundle: Bundle, session: str = "s1") -> list[str]:
+def parts(bundle: Memory, session: str = "s1") -> list[str]:
     return [path for path in bundle.list_concepts("sessions") if f"/{session}/" in path]
 
 
-def test_a_flushed_observation_is_in_the_log(bundle: Bundle) -> None:
+def test_a_flushed_observation_is_in_the_log(bundle: Memory) -> None:
     """The seed's first check: after push and flush, log.md contains the observation."""
     buffer = buffer_of(bundle)
     buffer.push(content="User prefers Python", category="HermesMemory")
@@ -47,7 +48,7 @@ def test_a_flushed_observation_is_in_the_log(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_flushed_decision_is_a_concept(bundle: Bundle) -> None:
+def test_a_flushed_decision_is_a_concept(bundle: Memory) -> None:
     """The seed's second check: after a decision and flush, decisions/ has a Decision."""
     with bundle.session("s1") as session:
         session.record_decision("Use Claude", "Better reasoning", tags=("model",))
@@ -58,7 +59,7 @@ def test_a_flushed_decision_is_a_concept(bundle: Bundle) -> None:
     assert "Better reasoning" in concept.body
 
 
-def test_a_flush_is_one_commit_with_its_trailers(bundle: Bundle) -> None:
+def test_a_flush_is_one_commit_with_its_trailers(bundle: Memory) -> None:
     """All buffered events are in one commit that says session, trigger and what it holds."""
     before = bundle.tip
     buffer = buffer_of(bundle)
@@ -75,7 +76,7 @@ def test_a_flush_is_one_commit_with_its_trailers(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_buffered_events_are_counted_and_not_in_the_tree(bundle: Bundle) -> None:
+def test_buffered_events_are_counted_and_not_in_the_tree(bundle: Memory) -> None:
     """Before a flush the tip does not move, and `pending_count` knows what waits."""
     tip = bundle.tip
     buffer = buffer_of(bundle)
@@ -86,7 +87,7 @@ def test_buffered_events_are_counted_and_not_in_the_tree(bundle: Bundle) -> None
     assert journal.pending_count(bundle.journal_dir) == 0
 
 
-def test_a_full_buffer_flushes_itself(bundle: Bundle) -> None:
+def test_a_full_buffer_flushes_itself(bundle: Memory) -> None:
     """The n-th push makes the commit, with its trigger."""
     buffer = buffer_of(bundle, max_items=3)
     for number in range(3):
@@ -96,7 +97,7 @@ def test_a_full_buffer_flushes_itself(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_without_hot_memory_each_push_is_written_through(make_bundle: Callable[..., Bundle]) -> None:
+def test_without_hot_memory_each_push_is_written_through(make_bundle: Callable[..., Memory]) -> None:
     """`use_hot_memory: false` works: one push, one commit."""
     bundle = make_bundle(use_hot_memory=False)
     buffer = buffer_of(bundle)
@@ -105,7 +106,7 @@ def test_without_hot_memory_each_push_is_written_through(make_bundle: Callable[.
     buffer.close()
 
 
-def test_the_kinds_are_known(bundle: Bundle) -> None:
+def test_the_kinds_are_known(bundle: Memory) -> None:
     """A missing kind is an observation; an unknown one is an error that names the known ones."""
     buffer = buffer_of(bundle)
     buffer.push(content="no kind given")
@@ -121,7 +122,7 @@ def test_the_kinds_are_known(bundle: Bundle) -> None:
     "text",
     ["two\nlines", "* star", "§", "---", "**bold** `code` <b>", "## heading", "<!-- event x -->", "> q"],
 )
-def test_markup_stays_one_entry(bundle: Bundle, text: str) -> None:
+def test_markup_stays_one_entry(bundle: Memory, text: str) -> None:
     """Whatever a text holds, it is one event in its part and one line in the log."""
     with bundle.session("s1") as session:
         session.record_observation(text, category="Odd *category*\nwith §")
@@ -133,7 +134,7 @@ def test_markup_stays_one_entry(bundle: Bundle, text: str) -> None:
     assert len([line for line in parse_log(data) if line.category != "Session"]) == 2
 
 
-def test_two_decisions_with_the_same_words_both_survive(bundle: Bundle) -> None:
+def test_two_decisions_with_the_same_words_both_survive(bundle: Memory) -> None:
     """Same text, same day: two concepts."""
     with bundle.session("s1") as session:
         session.record_decision("Use Claude", "first")
@@ -144,7 +145,7 @@ def test_two_decisions_with_the_same_words_both_survive(bundle: Bundle) -> None:
     assert any("second" in body for body in bodies)
 
 
-def test_a_tool_is_registered_on_first_use(bundle: Bundle) -> None:
+def test_a_tool_is_registered_on_first_use(bundle: Memory) -> None:
     """The first call makes the concept, a later description fills it in, results are cut to 500."""
     with bundle.session("s1") as session:
         session.record_tool_call("web_search", {"q": "x"}, "r" * 2000)
@@ -157,7 +158,7 @@ def test_a_tool_is_registered_on_first_use(bundle: Bundle) -> None:
     assert [len(results[0]), results[1]] == [500, "short"]
 
 
-def test_user_profile_is_written_at_once_and_appended(bundle: Bundle) -> None:
+def test_user_profile_is_written_at_once_and_appended(bundle: Memory) -> None:
     """A second fact of the day never overwrites the first."""
     for text in ("likes oolong", "works at night"):
         add_user_profile(bundle, text, origin=bundle.origin(session="s1"))
@@ -169,7 +170,7 @@ def test_user_profile_is_written_at_once_and_appended(bundle: Bundle) -> None:
     assert file.concept.meta["tags"] == ["user", "profile"]
 
 
-def test_the_log_holds_the_newest_fifty(bundle: Bundle) -> None:
+def test_the_log_holds_the_newest_fifty(bundle: Memory) -> None:
     """log.md is bounded and newest first; a turn flush does not touch it."""
     buffer = buffer_of(bundle, max_items=100)
     for number in range(60):
@@ -184,7 +185,7 @@ def test_the_log_holds_the_newest_fifty(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_parts_are_bounded_and_whole(bundle: Bundle) -> None:
+def test_parts_are_bounded_and_whole(bundle: Memory) -> None:
     """Many events go into several parts near the limit, and come back in order."""
     buffer = buffer_of(bundle, max_items=10_000)
     for batch in range(4):
@@ -200,7 +201,7 @@ def test_parts_are_bounded_and_whole(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_huge_event_is_kept_whole_beside_its_part(bundle: Bundle) -> None:
+def test_a_huge_event_is_kept_whole_beside_its_part(bundle: Memory) -> None:
     """5 MB of text are neither cut nor in the way: the part refers to a file with all of it."""
     text = "word " * 1_000_000
     with bundle.session("s1") as session:
@@ -212,7 +213,7 @@ def test_a_huge_event_is_kept_whole_beside_its_part(bundle: Bundle) -> None:
     assert len(event.fields["content"]) < 3000
 
 
-def test_binary_and_lone_surrogates_are_storable(bundle: Bundle) -> None:
+def test_binary_and_lone_surrogates_are_storable(bundle: Memory) -> None:
     """Text that can not be UTF-8 is made so at the door, and the flush succeeds."""
     with bundle.session("s1") as session:
         session.record_observation("a\ud800b\x00c\x1b[31m")
@@ -220,7 +221,7 @@ def test_binary_and_lone_surrogates_are_storable(bundle: Bundle) -> None:
     assert event.fields["content"] == "a\ufffdb\u2400c\x1b[31m"
 
 
-def test_two_writers_of_one_session_never_share_a_file(bundle: Bundle) -> None:
+def test_two_writers_of_one_session_never_share_a_file(bundle: Memory) -> None:
     """The same session id in two writers: both keep all their events, in parts of their own."""
     first, second = buffer_of(bundle), buffer_of(bundle)
     for number in range(3):
@@ -234,7 +235,7 @@ def test_two_writers_of_one_session_never_share_a_file(bundle: Bundle) -> None:
     }
 
 
-def test_a_replayed_journal_changes_nothing(bundle: Bundle) -> None:
+def test_a_replayed_journal_changes_nothing(bundle: Memory) -> None:
     """Events whose ids the tree has are skipped: a crash between commit and forget doubles nothing."""
     buffer = buffer_of(bundle)
     buffer.push(content="once")
@@ -255,7 +256,7 @@ def test_a_replayed_journal_changes_nothing(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_journal_without_a_holder_is_recovered(bundle: Bundle) -> None:
+def test_a_journal_without_a_holder_is_recovered(bundle: Memory) -> None:
     """What a writer left behind is committed as `recover` by the next start, once."""
     buffer = buffer_of(bundle)
     buffer.push(content="left behind")
@@ -268,7 +269,7 @@ def test_a_journal_without_a_holder_is_recovered(bundle: Bundle) -> None:
     assert recover(bundle) == []
 
 
-def test_a_clock_that_goes_backwards_keeps_the_order(bundle: Bundle, clock: Clock) -> None:
+def test_a_clock_that_goes_backwards_keeps_the_order(bundle: Memory, clock: Clock) -> None:
     """Order is the sequence, not the time."""
     buffer = buffer_of(bundle)
     for number in range(3):
@@ -281,7 +282,7 @@ def test_a_clock_that_goes_backwards_keeps_the_order(bundle: Bundle, clock: Cloc
     buffer.close()
 
 
-def test_secrets_never_reach_the_journal(bundle: Bundle) -> None:
+def test_secrets_never_reach_the_journal(bundle: Memory) -> None:
     """A key in an event is redacted before anything is written."""
     key = "gh" + "p_" + "a1B2c3D4e5" * 4
     buffer = buffer_of(bundle)
@@ -292,7 +293,7 @@ def test_secrets_never_reach_the_journal(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_transcripts_can_be_left_out(make_bundle: Callable[..., Bundle]) -> None:
+def test_transcripts_can_be_left_out(make_bundle: Callable[..., Memory]) -> None:
     """`transcripts: off` keeps the event and not its words; `summary` keeps the beginning."""
     for setting, expected in (("off", ""), ("summary", "x" * 199 + "…")):
         bundle = make_bundle(setting, transcripts=setting)
@@ -303,7 +304,7 @@ def test_transcripts_can_be_left_out(make_bundle: Callable[..., Bundle]) -> None
         assert event.fields.get("user", "") == expected
 
 
-def test_a_flagged_event_goes_to_quarantine_and_the_rest_goes_on(bundle: Bundle) -> None:
+def test_a_flagged_event_goes_to_quarantine_and_the_rest_goes_on(bundle: Memory) -> None:
     """The text is held; its place in the session says so; neighbours are recorded."""
     with bundle.session("s1") as session:
         session.record_observation("before")
@@ -316,7 +317,7 @@ def test_a_flagged_event_goes_to_quarantine_and_the_rest_goes_on(bundle: Bundle)
     assert b"ignore previous" not in b"".join(bundle.read(path) or b"" for path, _ in bundle.tree().files())
 
 
-def test_session_start_end_and_resume(bundle: Bundle) -> None:
+def test_session_start_end_and_resume(bundle: Memory) -> None:
     """Start, end and the same id again; a session is no fork of itself."""
     info = bundle.sessions.start("s1", platform="cli", model="m1", parent="s1")
     assert info.parent == ""
@@ -331,7 +332,7 @@ def test_session_start_end_and_resume(bundle: Bundle) -> None:
     assert "s1 ended" in log
 
 
-def test_a_child_session_names_its_parent(bundle: Bundle) -> None:
+def test_a_child_session_names_its_parent(bundle: Memory) -> None:
     """A session that compression split off points to where it came from, in tree and trailer."""
     bundle.sessions.start("s1")
     with bundle.session("s2", parent="s1") as session:
@@ -342,7 +343,7 @@ def test_a_child_session_names_its_parent(bundle: Bundle) -> None:
     }
 
 
-def test_sessions_survive_a_new_month(bundle: Bundle, clock: Clock) -> None:
+def test_sessions_survive_a_new_month(bundle: Memory, clock: Clock) -> None:
     """Events of a session that goes on for weeks stay in the month it began."""
     with bundle.session("long") as session:
         session.record_observation("june")
@@ -352,7 +353,7 @@ def test_sessions_survive_a_new_month(bundle: Bundle, clock: Clock) -> None:
     assert len(bundle.sessions.events("long")) == 2
 
 
-def test_plans(bundle: Bundle) -> None:
+def test_plans(bundle: Memory) -> None:
     """Steps give the progress; completion archives, with its trigger and a snapshot."""
     plan = bundle.plans.create("Move the server", ["copy data", "switch DNS", "wait"])
     bundle.plans.complete_step(plan.name, 3, "done early")
@@ -366,7 +367,7 @@ def test_plans(bundle: Bundle) -> None:
         bundle.plans.complete_step(bundle.plans.create("Other", ["x"]).name, 2)
 
 
-def test_each_session_commit_has_its_trigger(bundle: Bundle) -> None:
+def test_each_session_commit_has_its_trigger(bundle: Memory) -> None:
     """Session end, turn, pre-compress and shutdown are each readable in their commit."""
     buffer = buffer_of(bundle)
     bundle.sessions.start("s1")
@@ -400,7 +401,7 @@ def conversation(turns: int = 8) -> list[dict[str, str]]:
     return messages
 
 
-def test_the_compression_flush_is_one_commit(bundle: Bundle) -> None:
+def test_the_compression_flush_is_one_commit(bundle: Memory) -> None:
     """Buffer and facts are in one `compress` commit; the text for the host is short and says them."""
     buffer = buffer_of(bundle)
     buffer.push(content="in the buffer")
@@ -417,7 +418,7 @@ def test_the_compression_flush_is_one_commit(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_short_sessions_are_not_distilled(bundle: Bundle) -> None:
+def test_short_sessions_are_not_distilled(bundle: Memory) -> None:
     """Under `flush_min_turns` events are flushed and no fact is taken; 0 means never."""
     buffer = buffer_of(bundle)
     done = Compressor(bundle, buffer).compress(conversation(turns=2))
@@ -425,7 +426,7 @@ def test_short_sessions_are_not_distilled(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_message_is_distilled_once(bundle: Bundle) -> None:
+def test_a_message_is_distilled_once(bundle: Memory) -> None:
     """Session end after a compression looks only at what no compression has seen."""
     buffer = buffer_of(bundle)
     compressor = Compressor(bundle, buffer)
@@ -435,7 +436,7 @@ def test_a_message_is_distilled_once(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_failing_flush_keeps_everything(bundle: Bundle) -> None:
+def test_a_failing_flush_keeps_everything(bundle: Memory) -> None:
     """A commit that can not be made loses nothing: the next flush succeeds."""
     buffer = buffer_of(bundle)
     buffer.push(content="precious")
@@ -451,7 +452,7 @@ def test_a_failing_flush_keeps_everything(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_decorators_record_what_functions_do(bundle: Bundle) -> None:
+def test_decorators_record_what_functions_do(bundle: Memory) -> None:
     """Decisions and tool calls of plain functions are written through, into a daily session."""
     from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
 

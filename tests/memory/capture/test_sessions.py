@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 from gitmem.errors import BundleUnusable, InvalidContent, UsageError
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.curated.user_profile import add_user_profile
 from gitmem.memory.gate.scan import BlockedContent
+from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 
 from tests.git.support import run_git
 
 
-def texts(bundle: Bundle) -> list[str]:
+def texts(bundle: Memory) -> list[str]:
     return [entry.text for target in ("memory", "user") for entry in bundle.curated.entries(target)]
 
 
@@ -30,7 +30,7 @@ def talk(*said: str, turns: int = 6) -> list[dict[str, str]]:
     ]
 
 
-def test_what_is_told_at_the_start_of_a_known_session_is_kept(bundle: Bundle) -> None:
+def test_what_is_told_at_the_start_of_a_known_session_is_kept(bundle: Memory) -> None:
     """Events may come before the start; model, title and platform are not lost then."""
     bundle.record_observation("early", session="s1")
     assert bundle.sessions.get("s1").get("model") == ""
@@ -50,14 +50,14 @@ def test_what_is_told_at_the_start_of_a_known_session_is_kept(bundle: Bundle) ->
     assert (state.get("parent"), state.get("model"), state.get("title")) == ("s0", "m2", "A title")
 
 
-def test_a_title_holds_no_secret(bundle: Bundle) -> None:
+def test_a_title_holds_no_secret(bundle: Memory) -> None:
     """What a session is about is redacted like everything else."""
     key = "gh" + "p_" + "a1B2c3D4e5" * 4
     bundle.sessions.start("s1", title=f"Rotate {key}")
     assert key not in str(bundle.read(bundle.sessions.get("s1").path))
 
 
-def test_token_counters_are_noted(bundle: Bundle) -> None:
+def test_token_counters_are_noted(bundle: Memory) -> None:
     """What became known of a session is in its concept; the same again is no commit."""
     with bundle.session("s1") as session:
         session.record_observation("work")
@@ -71,7 +71,7 @@ def test_token_counters_are_noted(bundle: Bundle) -> None:
     assert (state.get("title"), state.status) == ("What it was about", "closed")
 
 
-def test_every_prompt_block_is_remembered(bundle: Bundle) -> None:
+def test_every_prompt_block_is_remembered(bundle: Memory) -> None:
     """Each frozen block of a session is listed once with commit and hash, over compressions and a resume."""
     bundle.curated.add("The first fact.")
     with bundle.session("s1") as session:
@@ -90,7 +90,7 @@ def test_every_prompt_block_is_remembered(bundle: Bundle) -> None:
     assert all(run_git(bundle.root, "cat-file", "-t", block["commit"]) == "commit" for block in blocks)
 
 
-def test_a_switch_flushes_and_links(bundle: Bundle) -> None:
+def test_a_switch_flushes_and_links(bundle: Memory) -> None:
     """The old session is flushed and ended, the new one names it and inherits what it runs on."""
     bundle.sessions.start("s1", model="m1", platform="cli")
     buffer = HotMemoryBuffer(bundle, "s1")
@@ -109,7 +109,7 @@ def test_a_switch_flushes_and_links(bundle: Bundle) -> None:
     assert found == {"s1": ["in the first"], "s2": ["in the second"], "s3": ["in the third"]}
 
 
-def test_an_empty_buffer_still_names_its_session(bundle: Bundle) -> None:
+def test_an_empty_buffer_still_names_its_session(bundle: Memory) -> None:
     """A session whose events are flushed already is ended by its buffer."""
     bundle.sessions.start("s1")
     buffer = HotMemoryBuffer(bundle, "s1")
@@ -120,7 +120,7 @@ def test_an_empty_buffer_still_names_its_session(bundle: Bundle) -> None:
         bundle.sessions.end()
 
 
-def test_the_end_of_a_session_distils_what_no_compression_has_seen(bundle: Bundle) -> None:
+def test_the_end_of_a_session_distils_what_no_compression_has_seen(bundle: Memory) -> None:
     """Facts of the last messages are in the closing flush; earlier messages are not looked at twice."""
     with bundle.session("s1") as session:
         first = talk("I prefer tabs over spaces.")
@@ -137,7 +137,7 @@ def test_the_end_of_a_session_distils_what_no_compression_has_seen(bundle: Bundl
     assert bundle.sessions.get("s1").status == "closed"
 
 
-def test_a_session_that_ends_with_an_error_is_ended_all_the_same(bundle: Bundle) -> None:
+def test_a_session_that_ends_with_an_error_is_ended_all_the_same(bundle: Memory) -> None:
     """Leaving by an exception flushes and closes."""
 
     def fail() -> None:
@@ -152,7 +152,7 @@ def test_a_session_that_ends_with_an_error_is_ended_all_the_same(bundle: Bundle)
 
 
 def test_a_session_that_can_not_be_flushed_leaves_its_journal(
-    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+    bundle: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error of the last flush is told, and the next start has the events."""
 
@@ -173,7 +173,7 @@ def test_a_session_that_can_not_be_flushed_leaves_its_journal(
 # --- the user's profile ----------------------------------------------------------------------------------
 
 
-def test_a_profile_fact_passes_the_door(bundle: Bundle) -> None:
+def test_a_profile_fact_passes_the_door(bundle: Memory) -> None:
     """What the scanner blocks changes nothing; secrets are redacted; the same again is nothing."""
     origin = bundle.origin(session="s1")
     tip = bundle.tip
@@ -191,7 +191,7 @@ def test_a_profile_fact_passes_the_door(bundle: Bundle) -> None:
     assert key.encode() not in data
 
 
-def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[..., Bundle]) -> None:
+def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[..., Memory]) -> None:
     """`user_profile_enabled: false` holds for the daily profile too."""
     bundle = make_bundle(user_profile_enabled=False)
     with pytest.raises(UsageError, match="switched off"):
@@ -199,7 +199,7 @@ def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[...,
     assert [] == bundle.list_concepts("hermes")
 
 
-def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Bundle) -> None:
+def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Memory) -> None:
     """A revert retracts it: an agent can not bring it back, a person can."""
     add_user_profile(bundle, "likes oolong", origin=bundle.origin(session="s1"))
     commit = bundle.history.entry("HEAD").commit
@@ -216,7 +216,7 @@ def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Bundle) -
 # --- the nudge -------------------------------------------------------------------------------------------
 
 
-def test_the_nudge_comes_every_so_many_turns(make_bundle: Callable[..., Bundle]) -> None:
+def test_the_nudge_comes_every_so_many_turns(make_bundle: Callable[..., Memory]) -> None:
     """The provider side asks for each turn, and gets the text when it is due; 0 is never."""
     bundle = make_bundle()
     assert [turn for turn in range(31) if bundle.nudge(turn)] == [10, 20, 30]

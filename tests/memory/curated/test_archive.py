@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.curated.archive import (
     ENVIRONMENT,
     LESSON,
@@ -20,10 +19,13 @@ from gitmem.memory.curated.archive import (
     class_of,
 )
 from gitmem.memory.curated.store import names_local_path
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
+from gitmem.world import World
 
 from tests.git.support import fsck_clean
 
@@ -45,15 +47,15 @@ def test_classes(text: str, expected: int) -> None:
     assert expected == class_of(text)
 
 
-def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Bundle], tmp_path: Path) -> None:
+def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Memory], tmp_path: Path) -> None:
     """Two machines fill their stores; after the sync lessons leave first, and both end at one commit."""
     a = make_bundle("a", memory_char_limit=120)
     hub = str(tmp_path / "hub.git")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
     Remotes(a.repository).save(Remote("origin", hub, consent=True))
-    Sync(a, dict(os.environ)).run()
+    Sync(a).run()
     config = Config(machine="b", memory_char_limit=120)
-    b = clone(hub, str(tmp_path / "b"), config=config, clock=a.clock, environment=dict(os.environ))
+    b = clone(World(os.environ, clock=a.world.clock), hub, str(tmp_path / "b"), config=config)
     facts = {
         a: ("Ada prefers short answers", "Lesson: never deploy on a Friday", "The server runs Debian 12"),
         b: ("The disk is called nvme0", "The outage turned out to be DNS", "Use tabs, not spaces"),
@@ -62,13 +64,13 @@ def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Bundle], 
         for text in texts:
             bundle.curated.add(text)
     for bundle in (a, b):
-        Sync(bundle, dict(os.environ)).run()
+        Sync(bundle).run()
     [archived] = archive_overfull(b)
     assert archived.texts == ("Lesson: never deploy on a Friday", "The outage turned out to be DNS")
-    Sync(a, dict(os.environ)).run()
+    Sync(a).run()
     archive_overfull(a)  # at the same time as the other
     for bundle in (b, a, b):
-        Sync(bundle, dict(os.environ)).run()
+        Sync(bundle).run()
         assert archive_overfull(bundle) == []
     assert a.tip == b.tip
     for bundle in (a, b):
@@ -84,18 +86,23 @@ def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Bundle], 
     b.repository.store.close()
 
 
-def test_the_archive_commit_says_its_kind(make_bundle: Callable[..., Bundle]) -> None:
+def test_the_archive_commit_says_its_kind(make_bundle: Callable[..., Memory]) -> None:
     """It is a commit of kind `archive`, and a store within its limit gives none."""
     small = make_bundle("small", memory_char_limit=1000)
     small.curated.add("The server runs Debian 12 and has been there for years")
     assert archive_overfull(small) == []
-    fuller = Bundle.open(small.root, config=Config(machine="laptop", memory_char_limit=20), clock=small.clock)
+    fuller = open_bundle(
+        World(os.environ, clock=small.world.clock),
+        small.root,
+        "as is",
+        config=Config(machine="laptop", memory_char_limit=20),
+    )
     [done] = archive_overfull(fuller)
     assert "archive: 1 entry" in fuller.repository.store.commit(done.commit).message
     fuller.repository.store.close()
 
 
-def test_a_local_path_suggests_the_machine(bundle: Bundle) -> None:
+def test_a_local_path_suggests_the_machine(bundle: Memory) -> None:
     """An entry that names a local path is suggested for this machine only; others are not."""
     assert "--machine" in bundle.curated.add("The venv is in /home/ada/venv").suggestion
     assert bundle.curated.add("Logs go to /var/log/app", machine=True).suggestion == ""

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 from gitmem.config import EndpointConfig
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.by_model import INSTRUCTION, MEMORY_TOOL
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.distill.facts import Fact
+from gitmem.memory.memory import Memory
 
 from tests.git.support import run_git
 
 KEY = "sk-compression-0123456789"
 
 
-def buffer_of(bundle: Bundle, session: str = "s1") -> HotMemoryBuffer:
+def buffer_of(bundle: Memory, session: str = "s1") -> HotMemoryBuffer:
     return HotMemoryBuffer(bundle, SessionInfo(session, agent="hermes", machine="laptop"))
 
 
@@ -36,7 +36,7 @@ def talk(*said: str, turns: int = 6) -> list[dict[str, Any]]:
     ]
 
 
-def entries(bundle: Bundle) -> dict[str, list[str]]:
+def entries(bundle: Memory) -> dict[str, list[str]]:
     return {target: [entry.text for entry in bundle.curated.entries(target)] for target in ("memory", "user")}
 
 
@@ -100,18 +100,18 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture
-def asking(make_bundle: Callable[..., Bundle], model: Model) -> Bundle:
+def asking(make_bundle: Callable[..., Memory], model: Model) -> Memory:
     """A bundle whose settings name the server."""
     endpoint = EndpointConfig(base_url=model.url, model="small", api_key_env="THE_KEY", timeout=2.0)
     bundle = make_bundle("asking", distiller=endpoint)
-    bundle.lookup = {"THE_KEY": KEY}.__getitem__
+    bundle.world = bundle.world._replace(env={"THE_KEY": KEY})
     return bundle
 
 
 # --- a model ---------------------------------------------------------------------------------------------
 
 
-def test_a_model_is_asked_once_and_its_calls_go_through_the_store(asking: Bundle, model: Model) -> None:
+def test_a_model_is_asked_once_and_its_calls_go_through_the_store(asking: Memory, model: Model) -> None:
     """One request with the instruction and only the memory tool; all its changes are one commit."""
     asking.curated.add("The port is 1.")
     asking.curated.add("Obsolete.")
@@ -151,7 +151,7 @@ def test_a_model_is_asked_once_and_its_calls_go_through_the_store(asking: Bundle
     buffer.close()
 
 
-def test_what_a_model_wants_saved_passes_the_scanner(asking: Bundle, model: Model) -> None:
+def test_what_a_model_wants_saved_passes_the_scanner(asking: Memory, model: Model) -> None:
     """A poisoned call is refused and told, the good one beside it is kept."""
     model.calls = [
         {
@@ -172,7 +172,7 @@ def test_what_a_model_wants_saved_passes_the_scanner(asking: Bundle, model: Mode
 
 @pytest.mark.parametrize("trouble", ["error", "silence", "nobody", "nonsense", "address"])
 def test_when_the_model_fails_the_rules_are_used(
-    asking: Bundle, model: Model, make_bundle: Callable[..., Bundle], trouble: str
+    asking: Memory, model: Model, make_bundle: Callable[..., Memory], trouble: str
 ) -> None:
     """The events are flushed, the rules' facts are kept, and a warning says why; the key is in none of it."""
     bundle = asking
@@ -186,7 +186,7 @@ def test_when_the_model_fails_the_rules_are_used(
         url = "http://127.0.0.1:9/v1" if trouble == "nobody" else "ftp://nowhere"
         endpoint = EndpointConfig(base_url=url, model="small", api_key_env="THE_KEY", timeout=0.5)
         bundle = make_bundle("other", distiller=endpoint)
-        bundle.lookup = {"THE_KEY": KEY}.__getitem__
+        bundle.world = bundle.world._replace(env={"THE_KEY": KEY})
     buffer = buffer_of(bundle)
     buffer.push(content="in the buffer")
     done = Compressor(bundle, buffer).compress(talk("I prefer tabs over spaces."))
@@ -198,7 +198,7 @@ def test_when_the_model_fails_the_rules_are_used(
     buffer.close()
 
 
-def test_after_failures_the_model_is_left_alone_for_a_while(asking: Bundle, model: Model) -> None:
+def test_after_failures_the_model_is_left_alone_for_a_while(asking: Memory, model: Model) -> None:
     """The breaker belongs to the bundle, so it holds for the sessions that follow too."""
     model.status = 400
     for number in range(5):
@@ -209,7 +209,7 @@ def test_after_failures_the_model_is_left_alone_for_a_while(asking: Bundle, mode
     assert len(entries(asking)["user"]) == 5
 
 
-def test_secrets_do_not_reach_the_model(asking: Bundle, model: Model) -> None:
+def test_secrets_do_not_reach_the_model(asking: Memory, model: Model) -> None:
     """What is sent is redacted, like what is stored."""
     secret = "gh" + "p_" + "a1B2c3D4e5" * 4
     buffer = buffer_of(asking)
@@ -218,7 +218,7 @@ def test_secrets_do_not_reach_the_model(asking: Bundle, model: Model) -> None:
     buffer.close()
 
 
-def test_on_the_agents_thread_the_rules_answer_at_once(asking: Bundle, model: Model) -> None:
+def test_on_the_agents_thread_the_rules_answer_at_once(asking: Memory, model: Model) -> None:
     """`preview` asks nobody and changes nothing; the worker asks the model afterwards."""
     model.calls = [{"action": "add", "target": "user", "content": "User likes tabs, says the model."}]
     buffer = buffer_of(asking)
@@ -239,7 +239,7 @@ def test_on_the_agents_thread_the_rules_answer_at_once(asking: Bundle, model: Mo
 # --- which messages --------------------------------------------------------------------------------------
 
 
-def test_the_session_counts_its_turns_over_compressions(bundle: Bundle) -> None:
+def test_the_session_counts_its_turns_over_compressions(bundle: Memory) -> None:
     """What the host has forgotten still counts: a session does not become short by being compressed."""
     buffer = buffer_of(bundle)
     compressor = Compressor(bundle, buffer)
@@ -249,7 +249,7 @@ def test_the_session_counts_its_turns_over_compressions(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_what_was_too_short_is_looked_at_when_there_is_more(bundle: Bundle) -> None:
+def test_what_was_too_short_is_looked_at_when_there_is_more(bundle: Memory) -> None:
     """Messages that no distiller has read are read at the end of a session that has grown long enough."""
     buffer = buffer_of(bundle)
     compressor = Compressor(bundle, buffer)
@@ -263,7 +263,7 @@ def test_what_was_too_short_is_looked_at_when_there_is_more(bundle: Bundle) -> N
 @pytest.mark.parametrize(
     ("least", "turns", "distilled"), [(6, 5, False), (6, 6, True), (0, 50, False), (1, 1, True)]
 )
-def test_flush_min_turns(make_bundle: Callable[..., Bundle], least: int, turns: int, distilled: bool) -> None:
+def test_flush_min_turns(make_bundle: Callable[..., Memory], least: int, turns: int, distilled: bool) -> None:
     """Fewer turns are not distilled, 0 means never; events are flushed in any case."""
     bundle = make_bundle(flush_min_turns=least)
     buffer = buffer_of(bundle)
@@ -275,7 +275,7 @@ def test_flush_min_turns(make_bundle: Callable[..., Bundle], least: int, turns: 
     buffer.close()
 
 
-def test_nothing_new_is_no_commit(bundle: Bundle) -> None:
+def test_nothing_new_is_no_commit(bundle: Memory) -> None:
     """An empty buffer and a conversation without facts leave the tip where it is."""
     buffer = buffer_of(bundle)
     tip = bundle.tip
@@ -284,7 +284,7 @@ def test_nothing_new_is_no_commit(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_messages_in_strange_forms_are_passed_over(bundle: Bundle) -> None:
+def test_messages_in_strange_forms_are_passed_over(bundle: Memory) -> None:
     """What nobody promised, circles too, costs neither the flush nor the facts of the others."""
     circle: dict[str, Any] = {"role": "user"}
     circle["content"] = [circle]
@@ -298,7 +298,7 @@ def test_messages_in_strange_forms_are_passed_over(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_somebody_elses_distiller_may_fail(bundle: Bundle) -> None:
+def test_somebody_elses_distiller_may_fail(bundle: Memory) -> None:
     """Whatever it raises, events are flushed and the rules stand in."""
 
     class Broken:
@@ -314,7 +314,7 @@ def test_somebody_elses_distiller_may_fail(bundle: Bundle) -> None:
     buffer.close()
 
 
-def test_a_store_that_is_switched_off_gets_no_facts(make_bundle: Callable[..., Bundle]) -> None:
+def test_a_store_that_is_switched_off_gets_no_facts(make_bundle: Callable[..., Memory]) -> None:
     """Facts for it are refused and told; the others are kept."""
     bundle = make_bundle(user_profile_enabled=False)
     buffer = buffer_of(bundle)
@@ -327,11 +327,11 @@ def test_a_store_that_is_switched_off_gets_no_facts(make_bundle: Callable[..., B
     buffer.close()
 
 
-def test_every_kept_fact_has_its_line_in_the_log(bundle: Bundle) -> None:
+def test_every_kept_fact_has_its_line_in_the_log(bundle: Memory) -> None:
     """Facts of one moment do not overwrite each other in log.md."""
     buffer = buffer_of(bundle)
-    moment = bundle.clock()
-    bundle.clock = lambda: moment
+    moment = bundle.world.clock()
+    bundle.world = bundle.world._replace(clock=lambda: moment)
     Compressor(bundle, buffer).compress(talk("I prefer tabs.", "Use pnpm instead of npm.", "Call me Bob."))
     log = bundle.read_log()
     assert all(word in log for word in ("tabs", "pnpm", "Bob"))

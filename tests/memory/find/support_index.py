@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,12 +13,13 @@ from gitmem.git.objects import Oid, Person, render_commit
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.events import Event, EventsFile
+from gitmem.world import World
 
 START = datetime(2026, 6, 30, 14, 0, tzinfo=UTC)
 
@@ -35,14 +37,16 @@ class Clock:
         self.now += timedelta(**by)
 
 
-def new_bundle(directory: Path, *, machine: str = "laptop", clock: Clock | None = None) -> Bundle:
+def new_bundle(directory: Path, *, machine: str = "laptop", clock: Clock | None = None) -> Memory:
     """A fresh bundle of the real making, with its own clock."""
-    return create(str(directory), config=Config(machine=machine), clock=clock or Clock())[0]
+    return create(World(os.environ, clock=clock or Clock()), str(directory), config=Config(machine=machine))[
+        0
+    ]
 
 
-def bare_bundle(directory: Path) -> Bundle:
+def bare_bundle(directory: Path) -> Memory:
     """A bundle without commits, for histories that `graft` makes."""
-    return Bundle(make_repository(str(directory)), Config(machine="laptop"), Clock())
+    return Memory(make_repository(str(directory)), Config(machine="laptop"), World(clock=Clock()))
 
 
 def graft(

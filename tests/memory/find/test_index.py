@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from gitmem.git.objects import Oid
 from gitmem.index.schema import VERSION
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ from tests.memory.find.support_index import bare_bundle, concept, curated, graft
 
 
 @pytest.fixture
-def bundle(tmp_path: Path) -> Iterator[Bundle]:
+def bundle(tmp_path: Path) -> Iterator[Memory]:
     made = bare_bundle(tmp_path / "b")
     graft(made.repository, {"memories/MEMORY.md": curated("tabs, not spaces")}, Session="s0", Agent="hermes")
     yield made
@@ -28,25 +28,25 @@ def bundle(tmp_path: Path) -> Iterator[Bundle]:
     made.repository.store.close()
 
 
-def texts(bundle: Bundle, path: str, **how: object) -> list[str]:
+def texts(bundle: Memory, path: str, **how: object) -> list[str]:
     return [span.text for span in bundle.index.current().spans_of_path(path, **how)]  # type: ignore[arg-type]
 
 
-def same_as_rebuilt(bundle: Bundle) -> list[str]:
+def same_as_rebuilt(bundle: Memory) -> list[str]:
     return bundle.index.verify()
 
 
 # --- following the history --------------------------------------------------------------------------------
 
 
-def test_a_reader_sees_the_newest_commit(bundle: Bundle) -> None:
+def test_a_reader_sees_the_newest_commit(bundle: Memory) -> None:
     """Every reader converges first."""
     assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces"]
     graft(bundle.repository, {"memories/MEMORY.md": curated("tabs, not spaces", "the office is in Bern")})
     assert texts(bundle, "memories/MEMORY.md") == ["tabs, not spaces", "the office is in Bern"]
 
 
-def test_a_span_closes_when_its_entry_leaves(bundle: Bundle) -> None:
+def test_a_span_closes_when_its_entry_leaves(bundle: Memory) -> None:
     """What is gone is known with the commits it came and went with."""
     tip = bundle.tip
     graft(bundle.repository, {"memories/MEMORY.md": curated("spaces, not tabs")})
@@ -62,7 +62,7 @@ def test_a_span_closes_when_its_entry_leaves(bundle: Bundle) -> None:
     assert (row.seq, row.session, row.agent) == (1, "s0", "hermes")
 
 
-def test_a_growing_part_keeps_its_spans(bundle: Bundle) -> None:
+def test_a_growing_part_keeps_its_spans(bundle: Memory) -> None:
     """An event that is appended opens one span, and touches no other."""
     path = "sessions/2026-06/s1/w-0001.md"
     graft(bundle.repository, {path: part("one")})
@@ -76,7 +76,7 @@ def test_a_growing_part_keeps_its_spans(bundle: Bundle) -> None:
     assert same_as_rebuilt(bundle) == []
 
 
-def test_a_reset_takes_the_index_back(bundle: Bundle) -> None:
+def test_a_reset_takes_the_index_back(bundle: Memory) -> None:
     """A tip that is not built on the index's own is followed from the newest common commit."""
     base = bundle.tip
     graft(bundle.repository, {"notes/a.md": concept("Alpha", "only on the first line")})
@@ -88,7 +88,7 @@ def test_a_reset_takes_the_index_back(bundle: Bundle) -> None:
     assert same_as_rebuilt(bundle) == []
 
 
-def test_a_history_of_its_own_is_followed_too(bundle: Bundle) -> None:
+def test_a_history_of_its_own_is_followed_too(bundle: Memory) -> None:
     """Also where no commit is common, as after an erasure."""
     bundle.index.current()
     graft(bundle.repository, {"notes/a.md": concept("Alpha")}, parents=())
@@ -96,7 +96,7 @@ def test_a_history_of_its_own_is_followed_too(bundle: Bundle) -> None:
     assert same_as_rebuilt(bundle) == []
 
 
-def test_what_a_merge_brings_keeps_its_origin(bundle: Bundle) -> None:
+def test_what_a_merge_brings_keeps_its_origin(bundle: Memory) -> None:
     """A span that opens with a merge names the commit, session and machine that wrote it."""
     ours = graft(bundle.repository, {"notes/a.md": concept("Alpha")}, Machine="laptop")
     theirs = graft(
@@ -130,7 +130,7 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Bundle) -> None:
     assert same_as_rebuilt(bundle) == []
 
 
-def test_a_pulled_human_review_counts_as_a_machines(bundle: Bundle) -> None:
+def test_a_pulled_human_review_counts_as_a_machines(bundle: Memory) -> None:
     """Trust that came from elsewhere is taken for a machine's word."""
     reviewed = concept("Alpha", verified=[{"by": "human:ann", "at": "2026-06-30T14:00:00Z"}])
     ours = graft(bundle.repository, {"notes/mine.md": reviewed}, kind="edit", Machine="laptop")
@@ -150,7 +150,7 @@ def test_a_pulled_human_review_counts_as_a_machines(bundle: Bundle) -> None:
 # --- what the history is asked for ------------------------------------------------------------------------
 
 
-def test_commits_by_path_session_and_trailer(bundle: Bundle) -> None:
+def test_commits_by_path_session_and_trailer(bundle: Memory) -> None:
     """The table of changed paths answers for files, directories and everything."""
     first = bundle.tip
     second = graft(bundle.repository, {"notes/a.md": concept("A")}, Session="s1", Source="web")
@@ -169,7 +169,7 @@ def test_commits_by_path_session_and_trailer(bundle: Bundle) -> None:
     assert found.oid == first
 
 
-def test_commit_at_a_time(bundle: Bundle) -> None:
+def test_commit_at_a_time(bundle: Memory) -> None:
     """Where main stood at a moment, without walking the history."""
     later = graft(bundle.repository, {"notes/a.md": concept("A")}, time=1_790_000_000)
     index = bundle.index.current()
@@ -177,7 +177,7 @@ def test_commit_at_a_time(bundle: Bundle) -> None:
     assert [row and row.oid for row in found] == [None, index.commit_at(1).oid, later]  # type: ignore[union-attr]
 
 
-def test_retractions_are_known(bundle: Bundle) -> None:
+def test_retractions_are_known(bundle: Memory) -> None:
     """A retraction is looked up by its name, also after a reset."""
     base = bundle.tip
     graft(bundle.repository, {"retractions/" + "a" * 32 + ".md": concept("x", type="Retraction")})
@@ -261,7 +261,7 @@ def test_step_by_step_equals_rebuilt(steps: list[tuple[str, dict[str, bytes | No
 # --- damage -----------------------------------------------------------------------------------------------
 
 
-def test_without_the_file_all_is_as_before(bundle: Bundle) -> None:
+def test_without_the_file_all_is_as_before(bundle: Memory) -> None:
     """The index can be deleted at any time, also while it is open."""
     before = texts(bundle, "memories/MEMORY.md")
     os.unlink(bundle.index.path)
@@ -270,7 +270,7 @@ def test_without_the_file_all_is_as_before(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("how", ["garbage", "truncated", "empty", "newer", "other tables"])
-def test_a_damaged_database_is_made_anew(bundle: Bundle, how: str) -> None:
+def test_a_damaged_database_is_made_anew(bundle: Memory, how: str) -> None:
     """The user is told in one line, and gets the same answer."""
     before = texts(bundle, "memories/MEMORY.md")
     bundle.index.close()
@@ -299,7 +299,7 @@ def test_a_damaged_database_is_made_anew(bundle: Bundle, how: str) -> None:
     assert bundle.warnings == []
 
 
-def test_a_locked_database_does_not_stop_a_reader(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_does_not_stop_a_reader(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that holds the database for itself: the answer comes from a private index."""
     monkeypatch.setattr("gitmem.index.database._WAIT_MS", 50)
     before = texts(bundle, "memories/MEMORY.md")
@@ -314,7 +314,7 @@ def test_a_locked_database_does_not_stop_a_reader(bundle: Bundle, monkeypatch: p
         holder.close()
 
 
-def test_readers_do_not_wait_for_a_writer(bundle: Bundle) -> None:
+def test_readers_do_not_wait_for_a_writer(bundle: Memory) -> None:
     """While one process writes, others read what is there."""
     bundle.index.current()
     writer = sqlite3.connect(bundle.index.path, isolation_level=None)
@@ -327,7 +327,7 @@ def test_readers_do_not_wait_for_a_writer(bundle: Bundle) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user that permissions bind")
-def test_a_read_only_directory(bundle: Bundle) -> None:  # pragma: no cover - tests often run as root
+def test_a_read_only_directory(bundle: Memory) -> None:  # pragma: no cover - tests often run as root
     """A current index is read where nothing can be written; one that is behind is made privately."""
     before = texts(bundle, "memories/MEMORY.md")
     bundle.index.close()
@@ -341,7 +341,7 @@ def test_a_read_only_directory(bundle: Bundle) -> None:  # pragma: no cover - te
         os.chmod(bundle.state_dir, 0o755)
 
 
-def test_a_full_disk(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be written: the answer is the same, and says that it was found without the index on disk."""
     import gitmem.memory.find.index as module
     from gitmem.index.database import IndexTrouble
@@ -356,7 +356,7 @@ def test_a_full_disk(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts(bundle, "notes/a.md") == ["A"]
 
 
-def test_forget_leaves_no_text_behind(bundle: Bundle) -> None:
+def test_forget_leaves_no_text_behind(bundle: Memory) -> None:
     """What must be erased is not in the index's files either."""
     graft(bundle.repository, {"notes/a.md": concept("Secretword")})
     bundle.index.current()

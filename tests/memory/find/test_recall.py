@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,6 @@ import pytest
 from gitmem.config import Config, EndpointConfig
 from gitmem.errors import UnknownRevision
 from gitmem.index.query import parse
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.find.context import Context, context
 from gitmem.memory.find.links import Links
 from gitmem.memory.find.prefetch import Prefetch
@@ -18,8 +18,10 @@ from gitmem.memory.find.recall import Recalled
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.find.recap import ExtractiveSummarizer, Passage
 from gitmem.memory.history.trace import trace
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.fence import sanitize
+from gitmem.world import World
 
 from tests.memory.find.support_index import Clock, bare_bundle, concept, curated, graft, part
 from tests.memory.test_endpoint import Server, completion
@@ -37,7 +39,7 @@ def session_concept(name: str, started: str, **meta: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Four sessions, one of which went on in another after a compression."""
     made = bare_bundle(tmp_path_factory.mktemp("recall") / "b")
     files = {
@@ -69,7 +71,7 @@ def names(found: Recalled) -> list[str]:
 # --- by a question ----------------------------------------------------------------------------------------
 
 
-def test_the_right_session_with_a_window_and_its_ends(bundle: Bundle) -> None:
+def test_the_right_session_with_a_window_and_its_ends(bundle: Memory) -> None:
     """What was said around the match, how it began and how it ended, and who took part."""
     recap = bundle.recall("how often do the tomatoes need water").recaps[0]
     assert ("garden", "m-1", "2026-06-01T10:00:00Z") == (
@@ -83,7 +85,7 @@ def test_the_right_session_with_a_window_and_its_ends(bundle: Bundle) -> None:
     assert "twice a week" in recap.recap
 
 
-def test_children_count_to_their_root_and_the_current_session_is_left_out(bundle: Bundle) -> None:
+def test_children_count_to_their_root_and_the_current_session_is_left_out(bundle: Memory) -> None:
     """A session split by compression is one; what is going on now is known anyway."""
     found = bundle.recall("tape disk of the server", current="today")
     assert "server" == names(found)[0]
@@ -93,7 +95,7 @@ def test_children_count_to_their_root_and_the_current_session_is_left_out(bundle
     assert "server" not in names(bundle.recall("tape disk of the server", current="server-2"))
 
 
-def test_so_many_sessions_and_no_more(bundle: Bundle) -> None:
+def test_so_many_sessions_and_no_more(bundle: Memory) -> None:
     """Three unless asked, ten at most; newest or oldest first on request."""
     assert 1 == len(bundle.recall("hello server", limit=1).recaps)
     asked = bundle.recall("hello garden server", limit=99, order="oldest")
@@ -101,7 +103,7 @@ def test_so_many_sessions_and_no_more(bundle: Bundle) -> None:
     assert names(asked) == names(bundle.recall("hello garden server", limit=99, order="newest"))[::-1]
 
 
-def test_a_question_without_an_answer(bundle: Bundle) -> None:
+def test_a_question_without_an_answer(bundle: Memory) -> None:
     """Nothing is recalled, and nothing is made up."""
     for question in ("zeppelin", "", "?"):
         assert [] == bundle.recall(question).recaps
@@ -110,7 +112,7 @@ def test_a_question_without_an_answer(bundle: Bundle) -> None:
 # --- without a question -----------------------------------------------------------------------------------
 
 
-def test_browse_read_and_scroll(bundle: Bundle) -> None:
+def test_browse_read_and_scroll(bundle: Memory) -> None:
     """The newest first, one from end to end, and around an entry."""
     assert ["today", "server", "garden"] == [about.session for about in bundle.recall.browse(limit=10)]
     assert ["server"] == [about.session for about in bundle.recall.browse(limit=1, current="today")]
@@ -147,7 +149,7 @@ def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) 
     server = Server()
     server.answers = [(200, completion("They spoke of the port."))]
     config = Config(machine="laptop", summarizer=EndpointConfig(server.url, "m"))
-    made, _ = create(str(tmp_path / "b"), config=config, clock=Clock())
+    made, _ = create(World(os.environ, clock=Clock()), str(tmp_path / "b"), config=config)
     made.record_observation("The port is 8080", session="s1")
     assert "They spoke of the port." == made.recall("port").recaps[0].recap
     server.close()
@@ -159,7 +161,7 @@ def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) 
 # --- for a prompt -----------------------------------------------------------------------------------------
 
 
-def test_context_is_fenced_small_and_new(bundle: Bundle) -> None:
+def test_context_is_fenced_small_and_new(bundle: Memory) -> None:
     """Best entries with path and age, nothing that stands in the prompt block, within the budget."""
     found = context(bundle, "what disk does the server atlas have", session="today")
     assert "notes/disk.md" in [shown.path for shown in found.shown]
@@ -174,7 +176,7 @@ def test_context_is_fenced_small_and_new(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?!", "what is the", "zeppelin"])
-def test_nothing_worth_knowing_is_nothing(bundle: Bundle, query: str) -> None:
+def test_nothing_worth_knowing_is_nothing(bundle: Memory, query: str) -> None:
     """No query, no words that tell, no hit: no block at all."""
     assert "" == context(bundle, query).fenced
 
@@ -196,7 +198,7 @@ def test_copies_of_one_fact_do_not_crowd_out_the_others(tmp_path: Path) -> None:
 
 def test_what_was_corrected_about_the_user_is_not_recalled(tmp_path: Path) -> None:
     """The profile remembers what was learned when; a prompt gets what holds now, which stands in its block."""
-    made, _ = create(str(tmp_path / "b"), config=Config(machine="laptop"), clock=Clock())
+    made, _ = create(World(os.environ, clock=Clock()), str(tmp_path / "b"), config=Config(machine="laptop"))
     made.curated.add("Lives in Paris since 2019", target="user")
     made.curated.replace("Paris", "Lives in Berlin since 2026", target="user")
     profile = made.read("hermes/observations/user_profile_2026-06-30.md")
@@ -228,7 +230,11 @@ def test_poison_does_not_reach_a_prompt(tmp_path: Path) -> None:
 
 def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
     """One line for each recall, which `trace` reads; a line that is no good is passed over."""
-    made, _ = create(str(tmp_path / "b"), config=Config(machine="laptop", recall_log=True), clock=Clock())
+    made, _ = create(
+        World(os.environ, clock=Clock()),
+        str(tmp_path / "b"),
+        config=Config(machine="laptop", recall_log=True),
+    )
     made.record_observation("The gateway port is 8080", session="s1")
     with made.session("s2"):
         assert context(made, "what is the gateway port", session="s2")
@@ -241,7 +247,7 @@ def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
     made.index.close()
 
 
-def test_without_the_setting_nothing_is_noted(bundle: Bundle) -> None:
+def test_without_the_setting_nothing_is_noted(bundle: Memory) -> None:
     """A log of questions is nobody's business unless somebody asked for it."""
     assert context(bundle, "disk of the server")
     assert [] == list(RecallLog(bundle).read())
@@ -313,7 +319,7 @@ def test_an_empty_context_is_false() -> None:
 # --- the graph --------------------------------------------------------------------------------------------
 
 
-def test_links_both_ways(bundle: Bundle) -> None:
+def test_links_both_ways(bundle: Memory) -> None:
     """Edges from markdown links, what is near in steps, and what leads nowhere."""
     graph = Links(bundle)
     assert [("notes/gone.md", False), ("notes/tape.md", True)] == [

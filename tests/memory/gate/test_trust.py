@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.gate.release import release
 from gitmem.memory.history.blame import blame_of
+from gitmem.memory.memory import Memory
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 from tests.git.support import run_git
@@ -28,7 +28,7 @@ def machines(tmp_path: Path, clock: Clock) -> Iterator[Machines]:
         bundle.repository.store.close()
 
 
-def verify(bundle: Bundle, name: str, text: str) -> None:
+def verify(bundle: Memory, name: str, text: str) -> None:
     """A person writes a note by hand and says that they looked at it."""
     path = Path(bundle.root, "decisions", f"{name}.md")
     path.parent.mkdir(exist_ok=True)
@@ -38,7 +38,7 @@ def verify(bundle: Bundle, name: str, text: str) -> None:
     bundle.take_in_edits(strict=True)
 
 
-def trust(bundle: Bundle, words: str) -> int:
+def trust(bundle: Memory, words: str) -> int:
     [hit] = bundle.search(words).hits
     return hit.trust
 

@@ -8,30 +8,30 @@ from collections.abc import Callable
 import pytest
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.git.objects import Commit
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import LogFilter
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.select import Selection, select
 from gitmem.memory.history.trace import trace
+from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import Change
 
 
-def texts(bundle: Bundle) -> list[str]:
+def texts(bundle: Memory) -> list[str]:
     return [entry.text for entry in bundle.curated.entries("memory")]
 
 
-def everything(bundle: Bundle) -> str:
+def everything(bundle: Memory) -> str:
     return "\n".join((bundle.read(path) or b"").decode() for path, _ in bundle.tree().files())
 
 
-def commits_of(bundle: Bundle, session: str) -> list[Commit]:
+def commits_of(bundle: Memory, session: str) -> list[Commit]:
     return [entry.commit for entry in bundle.history.log(LogFilter(session=session))]
 
 
-def write_concept(bundle: Bundle, path: str, body: str, session: str, **meta: object) -> None:
+def write_concept(bundle: Memory, path: str, body: str, session: str, **meta: object) -> None:
     from gitmem.git.message import Message
     from gitmem.memory.edits import Edits
 
@@ -43,7 +43,7 @@ def write_concept(bundle: Bundle, path: str, body: str, session: str, **meta: ob
 
 
 @pytest.fixture
-def poisoned(bundle: Bundle) -> Bundle:
+def poisoned(bundle: Memory) -> Memory:
     """Honest facts, a session that adds, rewords and removes, and an honest session afterwards."""
     for text in ("fact one", "fact two", "fact three"):
         bundle.curated.add(text, origin=bundle.origin(session="h0"))
@@ -63,7 +63,7 @@ def poisoned(bundle: Bundle) -> Bundle:
     return bundle
 
 
-def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Bundle) -> None:
+def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Memory) -> None:
     """Added goes, removed comes back, reworded goes back, later learning stays; all in one commit."""
     before = poisoned.tip
     done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="poisoned"))
@@ -81,7 +81,7 @@ def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Bundl
     }
 
 
-def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Bundle) -> None:
+def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Memory) -> None:
     """The changes that are told are those that are made."""
     tip = poisoned.tip
     told = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(), dry_run=True)
@@ -94,7 +94,7 @@ def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Bundle) -> None:
     assert core(told.changes) == core(made.changes)
 
 
-def test_reverting_twice_changes_nothing(poisoned: Bundle) -> None:
+def test_reverting_twice_changes_nothing(poisoned: Memory) -> None:
     """The second time there is nothing to do, and no commit."""
     chosen = commits_of(poisoned, "bad")
     poisoned.undo.revert(chosen, origin=poisoned.origin())
@@ -103,7 +103,7 @@ def test_reverting_twice_changes_nothing(poisoned: Bundle) -> None:
     assert poisoned.tip == tip
 
 
-def test_reverting_the_revert_brings_all_back(poisoned: Bundle) -> None:
+def test_reverting_the_revert_brings_all_back(poisoned: Memory) -> None:
     """The tree is what it was before the revert, log and retractions included."""
     before = poisoned.tree().oid
     done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
@@ -112,7 +112,7 @@ def test_reverting_the_revert_brings_all_back(poisoned: Bundle) -> None:
     assert poisoned.tree().oid == before
 
 
-def test_undo_takes_a_revert_back(poisoned: Bundle) -> None:
+def test_undo_takes_a_revert_back(poisoned: Memory) -> None:
     """`undo` is the same, found by itself; a second undo goes to what was before."""
     before = poisoned.tree().oid
     poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
@@ -122,7 +122,7 @@ def test_undo_takes_a_revert_back(poisoned: Bundle) -> None:
         poisoned.undo.undo(origin=poisoned.origin())
 
 
-def test_what_was_changed_since_stays_and_is_told(poisoned: Bundle) -> None:
+def test_what_was_changed_since_stays_and_is_told(poisoned: Memory) -> None:
     """A later wording of a poisoned entry wins over the old one."""
     poisoned.curated.replace("poisoned", "fact two, looked at again", origin=poisoned.origin(session="h2"))
     done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
@@ -130,7 +130,7 @@ def test_what_was_changed_since_stays_and_is_told(poisoned: Bundle) -> None:
     assert any("later wording" in sentence for sentence in done.kept)
 
 
-def test_a_restore_does_not_bring_retracted_things_back(poisoned: Bundle) -> None:
+def test_a_restore_does_not_bring_retracted_things_back(poisoned: Memory) -> None:
     """Going back to a state in the middle of the poison leaves the poison out."""
     middle = commits_of(poisoned, "bad")[0].oid
     poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
@@ -141,7 +141,7 @@ def test_a_restore_does_not_bring_retracted_things_back(poisoned: Bundle) -> Non
     assert "poisoned plan" not in everything(poisoned)
 
 
-def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(poisoned: Bundle) -> None:
+def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(poisoned: Memory) -> None:
     """The text waits in quarantine; a person's own add lifts the retraction."""
     poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
     answer = poisoned.curated.add("poison fact", origin=poisoned.origin(session="h3"))
@@ -151,7 +151,7 @@ def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(
     assert "poison fact" in texts(poisoned)
 
 
-def test_restore_gives_the_tree_exactly(poisoned: Bundle) -> None:
+def test_restore_gives_the_tree_exactly(poisoned: Memory) -> None:
     """Without retractions the tree is that of the revision; nothing of the history is lost."""
     target = poisoned.snapshots.get("clean").commit
     before = poisoned.tip
@@ -164,7 +164,7 @@ def test_restore_gives_the_tree_exactly(poisoned: Bundle) -> None:
     assert poisoned.tree().oid == poisoned.repository.tree(before).oid
 
 
-def test_restore_of_a_path_and_without_sessions(poisoned: Bundle) -> None:
+def test_restore_of_a_path_and_without_sessions(poisoned: Memory) -> None:
     """`--path` leaves the rest; `--keep-sessions` leaves conversations."""
     restore(poisoned, "clean", paths=["memories"], origin=poisoned.origin())
     assert texts(poisoned) == ["fact one", "fact two", "fact three"]
@@ -176,13 +176,13 @@ def test_restore_of_a_path_and_without_sessions(poisoned: Bundle) -> None:
         restore(poisoned, "clean", paths=["no/such"], origin=poisoned.origin())
 
 
-def test_restore_to_a_session_and_a_date(poisoned: Bundle) -> None:
+def test_restore_to_a_session_and_a_date(poisoned: Memory) -> None:
     """`session:ID` is the state just before it."""
     restore(poisoned, "session:bad", origin=poisoned.origin())
     assert texts(poisoned) == ["fact one", "fact two", "fact three"]
 
 
-def test_a_hand_edit_survives_a_restore(poisoned: Bundle) -> None:
+def test_a_hand_edit_survives_a_restore(poisoned: Memory) -> None:
     """It is committed first, so the history has it."""
     with open(poisoned.repository.worktree.path("notes/plan.md"), "w") as file:
         file.write("---\ntype: Note\n---\nby hand\n")
@@ -191,7 +191,7 @@ def test_a_hand_edit_survives_a_restore(poisoned: Bundle) -> None:
     assert b"by hand" in (poisoned.read("notes/plan.md", "HEAD~1") or b"")
 
 
-def test_snapshots(bundle: Bundle) -> None:
+def test_snapshots(bundle: Memory) -> None:
     """Named ones are tags with a concept; names are checked, unique and deletable."""
     first = bundle.snapshots.create("before", "all well", origin=bundle.origin(session="s1", model="m"))
     concept = bundle.concept(layout.snapshot("before"))
@@ -211,7 +211,7 @@ def test_snapshots(bundle: Bundle) -> None:
         bundle.snapshots.get("before")
 
 
-def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Bundle]) -> None:
+def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Memory]) -> None:
     """No change, no new one; they write no concept; the setting turns them off."""
     bundle = make_bundle()
     tree = bundle.tree().oid
@@ -224,7 +224,7 @@ def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Bundle])
     assert off.snapshots.all() == []
 
 
-def test_blame_tells_origin_reason_and_rewording(poisoned: Bundle) -> None:
+def test_blame_tells_origin_reason_and_rewording(poisoned: Memory) -> None:
     """Introduced, reworded, by which session; removed ones with when they left."""
     found = blame_of(poisoned, layout.MEMORY, removed=True)
     stories = {story.entry.text: story for story in found.values()}
@@ -239,7 +239,7 @@ def test_blame_tells_origin_reason_and_rewording(poisoned: Bundle) -> None:
         blame_of(poisoned, "no/such.md")
 
 
-def test_trace_tells_the_life_and_the_blast_radius(poisoned: Bundle) -> None:
+def test_trace_tells_the_life_and_the_blast_radius(poisoned: Memory) -> None:
     """Where it came from, who had it in the prompt and what they wrote, and the command to run."""
     with poisoned.session("reader") as session:
         assert "poison fact" in session.prompt_block()
@@ -255,7 +255,7 @@ def test_trace_tells_the_life_and_the_blast_radius(poisoned: Bundle) -> None:
         trace(poisoned, "never said")
 
 
-def test_derived_entries_are_listed_and_taken_along(bundle: Bundle) -> None:
+def test_derived_entries_are_listed_and_taken_along(bundle: Memory) -> None:
     """What names a reverted entry in Derived-From is told, and goes with `--derived`, transitively."""
     bundle.curated.add("root lie", origin=bundle.origin(session="bad"))
     root = bundle.curated.entries("memory")[0].key.id
@@ -269,7 +269,7 @@ def test_derived_entries_are_listed_and_taken_along(bundle: Bundle) -> None:
     assert (texts(bundle), followers) == ([], [])
 
 
-def test_selection_by_source_agent_and_text(poisoned: Bundle) -> None:
+def test_selection_by_source_agent_and_text(poisoned: Memory) -> None:
     """Each way to name commits finds them; nothing fitting is an error."""
     by_source, _ = select(poisoned, Selection(source="https://evil.example"))
     assert len(by_source) == 3
@@ -279,7 +279,7 @@ def test_selection_by_source_agent_and_text(poisoned: Bundle) -> None:
         select(poisoned, Selection(session="nobody"))
 
 
-def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[..., Bundle]) -> None:
+def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[..., Memory]) -> None:
     """Random subsets: where later commits touched other entries, the store is as if they never happened."""
     rng = random.Random(7)
     for round_number in range(6):
@@ -302,7 +302,7 @@ def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[.
         assert texts(bundle) == texts(other)
 
 
-def test_memory_undo_takes_the_last_change_back(bundle: Bundle) -> None:
+def test_memory_undo_takes_the_last_change_back(bundle: Memory) -> None:
     """Without a retraction: the same text may be added again."""
     bundle.curated.add("keep")
     bundle.curated.add("oops")

@@ -16,11 +16,11 @@ from gitmem.git.git_transport import GitTransport
 from gitmem.git.incoming_trees import RefusedFetch
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import RemoteError, Transport, throw_away
-from gitmem.memory.bundle import Bundle
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.history.log import LogFilter
 from gitmem.memory.history.restore import restore
+from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import RewrittenRemote, Sync
 from gitmem.memory.sync.merge import UnrelatedHistories
@@ -28,6 +28,7 @@ from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
+from gitmem.world import World
 
 from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git, try_git
@@ -43,32 +44,35 @@ class Machines:
         self.transport = transport
         self.hub = str(root / "hub.git")
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", self.hub], check=True)
-        self.all: dict[str, Bundle] = {}
+        self.all: dict[str, Memory] = {}
 
-    def first(self, name: str = "a") -> Bundle:
-        bundle, _ = create(str(self.root / name), config=Config(machine=name), clock=self.clock, person="ada")
+    def first(self, name: str = "a") -> Memory:
+        bundle, _ = create(
+            World(os.environ, clock=self.clock, person="ada"),
+            str(self.root / name),
+            config=Config(machine=name),
+        )
         self.all[name] = bundle
         self.link(bundle, self.hub)
         self.sync(bundle)
         return bundle
 
-    def another(self, name: str) -> Bundle:
+    def another(self, name: str) -> Memory:
         bundle = clone(
+            World(os.environ, clock=self.clock),
             self.hub,
             str(self.root / name),
             config=Config(machine=name),
-            clock=self.clock,
-            environment=dict(os.environ),
             prefer=self.transport,
         )
         self.all[name] = bundle
         return bundle
 
-    def link(self, bundle: Bundle, url: str, name: str = "origin") -> None:
+    def link(self, bundle: Memory, url: str, name: str = "origin") -> None:
         Remotes(bundle.repository).save(Remote(name, url, consent=True))
 
-    def sync(self, bundle: Bundle, name: str = "origin", **how: bool):  # type: ignore[no-untyped-def]
-        return Sync(bundle, dict(os.environ), prefer=self.transport).run(name, **how)
+    def sync(self, bundle: Memory, name: str = "origin", **how: bool):  # type: ignore[no-untyped-def]
+        return Sync(bundle, prefer=self.transport).run(name, **how)
 
     def settle(self) -> None:
         """Sync everyone until nothing moves."""
@@ -89,7 +93,7 @@ def machines(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> It
             bundle.repository.store.close()
 
 
-def texts(bundle: Bundle) -> list[str]:
+def texts(bundle: Memory) -> list[str]:
     return [entry.text for entry in bundle.curated.entries("memory", machine="")]
 
 
@@ -216,7 +220,7 @@ def test_unrelated_memories_need_a_word(machines: Machines, tmp_path: Path, cloc
     a = machines.first()
     a.curated.add("of a")
     machines.sync(a)
-    other, _ = create(str(tmp_path / "other"), config=Config(machine="o"), clock=clock)
+    other, _ = create(World(os.environ, clock=clock), str(tmp_path / "other"), config=Config(machine="o"))
     other.curated.add("of other")
     machines.link(other, machines.hub)
     with pytest.raises(UnrelatedHistories):
@@ -284,7 +288,7 @@ def test_offline_by_a_file(machines: Machines) -> None:
     target = str(machines.root / "x.bundle")
     assert write_file(a, target) >= 2
     run_git(b.root, "bundle", "verify", "-q", target)
-    syncing = Sync(b, dict(os.environ), prefer=machines.transport)
+    syncing = Sync(b, prefer=machines.transport)
     syncing.from_file(target)
     assert texts(b) == ["by file"]
     tip = b.tip
@@ -349,16 +353,15 @@ def test_links_and_submodules_are_refused(machines: Machines, mode: str) -> None
 
 def test_three_clones_without_a_hub(tmp_path: Path, clock: Clock) -> None:
     """Peer to peer in any order: the same merge commit, whoever makes it."""
-    made: dict[str, Bundle] = {}
-    first, _ = create(str(tmp_path / "a"), config=Config(machine="a"), clock=clock)
+    made: dict[str, Memory] = {}
+    first, _ = create(World(os.environ, clock=clock), str(tmp_path / "a"), config=Config(machine="a"))
     made["a"] = first
     for name in ("b", "c"):
         made[name] = clone(
+            World(os.environ, clock=clock),
             first.root,
             str(tmp_path / name),
             config=Config(machine=name),
-            clock=clock,
-            environment=dict(os.environ),
         )
     for name, bundle in made.items():
         for other, peer in made.items():
@@ -370,7 +373,7 @@ def test_three_clones_without_a_hub(tmp_path: Path, clock: Clock) -> None:
         pairs = [(one, other) for one in made for other in made if one != other]
         rng.shuffle(pairs)
         for one, other in pairs:
-            Sync(made[one], dict(os.environ)).run(other)
+            Sync(made[one]).run(other)
         if len({bundle.tip for bundle in made.values()}) == 1:
             break
     assert len({bundle.tip for bundle in made.values()}) == 1
@@ -466,8 +469,8 @@ def test_a_deleted_snapshot_stays_deleted(machines: Machines) -> None:
     a.snapshots.delete("one")
     machines.sync(a)
     assert [snapshot.name for snapshot in a.snapshots.all()] == ["two"]
-    assert Sync(a, dict(os.environ), prefer=machines.transport).delete_snapshot("two")
-    assert not Sync(a, dict(os.environ), prefer=machines.transport).delete_snapshot("three")
+    assert Sync(a, prefer=machines.transport).delete_snapshot("two")
+    assert not Sync(a, prefer=machines.transport).delete_snapshot("three")
     machines.sync(b)
     machines.sync(a)
     refs = run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags").split()
@@ -511,7 +514,7 @@ def test_a_dry_run_says_what_would_go(machines: Machines) -> None:
     b.curated.add("one")
     b.curated.add("two")
     tip, stages = b.tip, list[str]()
-    syncing = Sync(b, dict(os.environ), prefer=machines.transport, progress=stages.append)
+    syncing = Sync(b, prefer=machines.transport, progress=stages.append)
     done = syncing.run(dry_run=True)
     assert (1, 2, tip) == (done.received, done.sent, b.tip)
     assert ["from a"] == [

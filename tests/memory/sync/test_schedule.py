@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import RemoteError
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.sync import schedule
 from gitmem.memory.sync.engine import Sync
 
@@ -18,12 +17,12 @@ from tests.git.support import run_git
 from tests.memory.conftest import Clock
 
 
-def test_a_failing_remote_is_backed_off(bundle: Bundle, tmp_path: Path, clock: Clock) -> None:
+def test_a_failing_remote_is_backed_off(bundle: Memory, tmp_path: Path, clock: Clock) -> None:
     """Each failure doubles the pause up to an hour; a success ends it."""
     hub = tmp_path / "hub.git"
     remote = Remote("origin", str(hub), consent=True)
     Remotes(bundle.repository).save(remote)
-    syncing = Sync(bundle, dict(os.environ))
+    syncing = Sync(bundle)
     assert schedule.due(bundle, remote)
     for minutes in (2, 4, 8, 16, 32, 60, 60):
         with pytest.raises(RemoteError):
@@ -40,14 +39,14 @@ def test_a_failing_remote_is_backed_off(bundle: Bundle, tmp_path: Path, clock: C
     assert not schedule.due(bundle, remote, fresh_is_enough=True)
 
 
-def test_without_consent_nothing_is_due(bundle: Bundle) -> None:
+def test_without_consent_nothing_is_due(bundle: Memory) -> None:
     """A remote that nobody agreed to is never synced by itself; one that only gives is."""
     assert not schedule.due(bundle, Remote("origin", "/nowhere"))
     assert schedule.due(bundle, Remote("team", "/nowhere", "pull-only"))
 
 
 def test_a_background_sync_reaches_the_remote(
-    bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bundle: Memory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`sync --background` starts a process of its own for every remote that is due."""
     from gitmem.cli.main import main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.cli.main import main
 from gitmem.errors import GitMemError
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import guard, received
 
@@ -30,7 +29,7 @@ def machines(tmp_path: Path, clock: Clock) -> Iterator[Machines]:
         bundle.repository.store.close()
 
 
-def commit(bundle: Bundle, path: str, data: str) -> str:
+def commit(bundle: Memory, path: str, data: str) -> str:
     """A commit by plain git, past every check of ours."""
     file = Path(bundle.root, path)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +39,7 @@ def commit(bundle: Bundle, path: str, data: str) -> str:
     return run_git(bundle.root, "rev-parse", "HEAD")
 
 
-def push(bundle: Bundle, hub: str, *specs: str) -> subprocess.CompletedProcess[str]:
+def push(bundle: Memory, hub: str, *specs: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", *PAST_OUR_HOOKS, "push", f"file://{hub}", *specs],
         cwd=bundle.root,
@@ -59,7 +58,7 @@ def test_good_pushes_enter_and_hostile_ones_do_not(
     assert "every push is checked" in capsys.readouterr().out
     a.curated.add("a fact")
     a.snapshots.create("named", origin=a.origin())
-    Sync(a, dict(os.environ)).run()
+    Sync(a).run()
     assert a.tip == run_git(machines.hub, "rev-parse", "main")
     assert "snapshot/named" in run_git(machines.hub, "tag")
     Path(a.root, "memories", "link.md").symlink_to("/etc/passwd")

@@ -15,9 +15,10 @@ from gitmem.config import Config
 from gitmem.files import DiskGroup
 from gitmem.git import housekeeping
 from gitmem.git.pending import Pending
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create, install_hooks
 from gitmem.memory.upkeep.doctor import Diagnosis, Problem
+from gitmem.world import World
 
 from tests.git.support import run_git
 
@@ -26,28 +27,31 @@ GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
 
 
 @pytest.fixture
-def healthy(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Bundle]:
+def healthy(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Memory]:
     """A bundle that is not looked at in the end: these tests spoil it."""
     made, _ = create(
-        str(tmp_path / "mem"), config=Config(machine="laptop"), clock=clock, person="ada", command=GITMEM
+        World(os.environ, clock=clock, person="ada"),
+        str(tmp_path / "mem"),
+        config=Config(machine="laptop"),
+        command=GITMEM,
     )
     yield made
     made.repository.store.close()
 
 
-def _problems(bundle: Bundle) -> list[Problem]:
+def _problems(bundle: Memory) -> list[Problem]:
     diagnosis = Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository, command=GITMEM))
     return list(diagnosis.run())
 
 
-def _one(bundle: Bundle, name: str) -> Problem:
+def _one(bundle: Memory, name: str) -> Problem:
     (problem,) = [problem for problem in _problems(bundle) if problem.name == name]
     assert problem.what.endswith(".")
     assert problem.remedy
     return problem
 
 
-def _mended(bundle: Bundle, name: str) -> None:
+def _mended(bundle: Memory, name: str) -> None:
     """Its remedy works, and says what it did."""
     problem = _one(bundle, name)
     assert problem.fix is not None
@@ -55,12 +59,12 @@ def _mended(bundle: Bundle, name: str) -> None:
     assert name not in {problem.name for problem in _problems(bundle)}
 
 
-def test_a_healthy_bundle(healthy: Bundle) -> None:
+def test_a_healthy_bundle(healthy: Memory) -> None:
     """Nothing to tell."""
     assert _problems(healthy) == []
 
 
-def test_a_disk_that_refuses(healthy: Bundle) -> None:
+def test_a_disk_that_refuses(healthy: Memory) -> None:
     """The state directory can not be written."""
     shutil.rmtree(healthy.repository.scratch)
     Path(healthy.repository.scratch).write_text("in the way")
@@ -68,7 +72,7 @@ def test_a_disk_that_refuses(healthy: Bundle) -> None:
     os.unlink(healthy.repository.scratch)
 
 
-def test_an_interrupted_write(healthy: Bundle) -> None:
+def test_an_interrupted_write(healthy: Memory) -> None:
     """A note that nobody settled: the next write finishes it, and so does the doctor."""
     with DiskGroup() as disk:
         healthy.repository.pending.write(Pending(healthy.tip, healthy.tip, ()), disk)
@@ -77,7 +81,7 @@ def test_an_interrupted_write(healthy: Bundle) -> None:
     _mended(healthy, "interrupted")
 
 
-def test_a_foreign_lock_is_told_and_left(healthy: Bundle) -> None:
+def test_a_foreign_lock_is_told_and_left(healthy: Memory) -> None:
     """Only a person may remove it."""
     lock = Path(healthy.repository.git_dir, "index.lock")
     lock.write_text("")
@@ -87,14 +91,14 @@ def test_a_foreign_lock_is_told_and_left(healthy: Bundle) -> None:
     lock.unlink()
 
 
-def test_head_elsewhere(healthy: Bundle) -> None:
+def test_head_elsewhere(healthy: Memory) -> None:
     """A detached HEAD is a problem with a way back."""
     run_git(healthy.root, "checkout", "-q", "--detach")
     assert "git checkout main" in _one(healthy, "head").what
     run_git(healthy.root, "checkout", "-q", "main")
 
 
-def test_a_merge_under_way(healthy: Bundle) -> None:
+def test_a_merge_under_way(healthy: Memory) -> None:
     """So is a merge that somebody began."""
     marker = Path(healthy.repository.git_dir, "MERGE_HEAD")
     marker.write_text(healthy.tip + "\n")
@@ -102,7 +106,7 @@ def test_a_merge_under_way(healthy: Bundle) -> None:
     marker.unlink()
 
 
-def test_a_lost_branch(healthy: Bundle) -> None:
+def test_a_lost_branch(healthy: Memory) -> None:
     """The branch main is gone."""
     branch = Path(healthy.repository.git_dir, "refs/heads/main")
     good = branch.read_text()
@@ -111,7 +115,7 @@ def test_a_lost_branch(healthy: Bundle) -> None:
     branch.write_text(good)
 
 
-def test_a_newer_format(healthy: Bundle) -> None:
+def test_a_newer_format(healthy: Memory) -> None:
     """Written by a newer gitmem: reading only."""
     agent = Path(healthy.root, "config/agent.md")
     agent.write_text(agent.read_text().replace("gitmem_format: 1", "gitmem_format: 7"))
@@ -119,14 +123,14 @@ def test_a_newer_format(healthy: Bundle) -> None:
     assert "format 7" in _one(healthy, "format").what
 
 
-def test_an_index_that_is_lost(healthy: Bundle) -> None:
+def test_an_index_that_is_lost(healthy: Memory) -> None:
     """Git's index is made again."""
     os.unlink(healthy.repository.worktree.index_path)
     _mended(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
-def test_an_index_that_is_damaged(healthy: Bundle) -> None:
+def test_an_index_that_is_damaged(healthy: Memory) -> None:
     """The same for one with a flipped byte."""
     index = Path(healthy.repository.worktree.index_path)
     data = index.read_bytes()
@@ -135,7 +139,7 @@ def test_an_index_that_is_damaged(healthy: Bundle) -> None:
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
-def test_an_index_of_another_version(healthy: Bundle) -> None:
+def test_an_index_of_another_version(healthy: Memory) -> None:
     """Version 4 is read; a split index is a problem that git itself can undo."""
     run_git(healthy.root, "update-index", "--index-version", "4")
     assert _problems(healthy) == []
@@ -145,7 +149,7 @@ def test_an_index_of_another_version(healthy: Bundle) -> None:
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
-def test_hand_edits(healthy: Bundle) -> None:
+def test_hand_edits(healthy: Memory) -> None:
     """A good one is a note, a bad one a problem; neither is touched, nothing is committed."""
     Path(healthy.root, "good.md").write_text(NOTE)
     assert not _one(healthy, "hand edit").serious
@@ -161,21 +165,21 @@ def test_hand_edits(healthy: Bundle) -> None:
     assert tip == healthy.tip
 
 
-def test_a_journal_that_was_left(healthy: Bundle) -> None:
+def test_a_journal_that_was_left(healthy: Memory) -> None:
     """Events of a dead process are committed by the doctor."""
     from gitmem.memory.capture.journal import Journal
 
-    journal = Journal.create(healthy.journal_dir, clock=healthy.clock)
+    journal = Journal.create(healthy.journal_dir, clock=healthy.world.clock)
     journal.append("observation", {"content": "left behind"}, session="s1")
     _abandon(journal)
     _mended(healthy, "journal")
 
 
-def test_a_journal_with_damaged_lines(healthy: Bundle) -> None:
+def test_a_journal_with_damaged_lines(healthy: Memory) -> None:
     """The doctor commits what can be read and says where the rest is, until a person has removed it."""
     from gitmem.memory.capture.journal import Journal
 
-    journal = Journal.create(healthy.journal_dir, clock=healthy.clock)
+    journal = Journal.create(healthy.journal_dir, clock=healthy.world.clock)
     for text in ("left behind", "precious"):
         journal.append("observation", {"content": text}, session="s1")
     _abandon(journal)
@@ -197,7 +201,7 @@ def _abandon(journal: object) -> None:
     journal._lock.release()  # type: ignore[attr-defined]
 
 
-def test_generated_pages(healthy: Bundle) -> None:
+def test_generated_pages(healthy: Memory) -> None:
     """A missing index.md is made again."""
     run_git(healthy.root, "rm", "-q", "memories/index.md", "index.md")
     run_git(healthy.root, "commit", "-q", "--no-verify", "-m", "x")
@@ -205,7 +209,7 @@ def test_generated_pages(healthy: Bundle) -> None:
     _mended(healthy, "pages")
 
 
-def test_hooks(healthy: Bundle) -> None:
+def test_hooks(healthy: Memory) -> None:
     """Missing, broken and foreign hooks, and a directory elsewhere."""
     hooks = Path(healthy.repository.git_dir, "hooks")
     (hooks / "pre-commit").unlink()
@@ -233,7 +237,7 @@ def test_hooks(healthy: Bundle) -> None:
         ("index.skipHash", "true"),
     ],
 )
-def test_settings_of_git(healthy: Bundle, key: str, value: str) -> None:
+def test_settings_of_git(healthy: Memory, key: str, value: str) -> None:
     """Settings under which plain git does harm are set right, and the rest of the file stays."""
     run_git(healthy.root, "config", "user.name", "Ann")
     run_git(healthy.root, "config", key, value)
@@ -242,7 +246,7 @@ def test_settings_of_git(healthy: Bundle, key: str, value: str) -> None:
     assert run_git(healthy.root, "config", "user.name") == "Ann"
 
 
-def test_housekeeping_that_is_due(healthy: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_housekeeping_that_is_due(healthy: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is done."""
     monkeypatch.setattr(housekeeping, "_PACK_LIMIT", 2)
     healthy.record_observation("one")
@@ -250,7 +254,7 @@ def test_housekeeping_that_is_due(healthy: Bundle, monkeypatch: pytest.MonkeyPat
     _mended(healthy, "gc")
 
 
-def test_without_git(healthy: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git(healthy: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A note: gitmem works without the git program."""
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert not _one(healthy, "git").serious

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from gitmem.git.message import trailers_of
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.git_hooks import afterwards, commit_msg, pre_push
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,23 +72,23 @@ def test_trailers_are_read_back(message: str) -> None:
     assert not message.strip() or found["Kind"] == ("edit",)
 
 
-def test_a_deleted_branch_sends_nothing(bundle: Bundle) -> None:
+def test_a_deleted_branch_sends_nothing(bundle: Memory) -> None:
     """A push that deletes has nothing to check, and nonsense on the input is passed by."""
     zero = "0" * 40
     assert pre_push(bundle, [f"(delete) {zero} refs/heads/x {bundle.tip}\n", "nonsense\n"]) == []
 
 
-def test_a_first_push_checks_everything(bundle: Bundle) -> None:
+def test_a_first_push_checks_everything(bundle: Memory) -> None:
     """A remote without the branch: the whole history would leave."""
     assert pre_push(bundle, [f"refs/heads/main {bundle.tip} refs/heads/main {'0' * 40}\n"]) == []
 
 
-def test_an_unknown_remote_commit_is_no_error(bundle: Bundle) -> None:
+def test_an_unknown_remote_commit_is_no_error(bundle: Memory) -> None:
     """The remote has a commit that we have not fetched."""
     assert pre_push(bundle, [f"refs/heads/main {bundle.tip} refs/heads/main {'1' * 40}\n"]) == []
 
 
-def test_afterwards_leaves_a_healthy_bundle_alone(make_bundle: Callable[..., Bundle]) -> None:
+def test_afterwards_leaves_a_healthy_bundle_alone(make_bundle: Callable[..., Memory]) -> None:
     """Nothing to finish, nothing changed."""
     bundle = make_bundle()
     tip = bundle.tip

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.create import create, install_hooks
 from gitmem.memory.upkeep.doctor import Diagnosis
 from gitmem.memory.upkeep.repair import sides_of
+from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git, try_git
 from tests.memory.conftest import Clock
@@ -27,7 +29,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hub with one more fact than its plain clone, which has one and a note of its own."""
     root = tmp_path_factory.mktemp("plain")
     clock = Clock()
-    a, _ = create(str(root / "a"), config=Config(machine="a"), clock=clock)
+    a, _ = create(World(os.environ, clock=clock), str(root / "a"), config=Config(machine="a"))
     a.curated.add("base fact")
     note(a, "as it was")
     run_git(str(root), "clone", "-q", "--bare", a.root, "hub.git")
@@ -35,7 +37,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     a.curated.add("a fact")
     note(a, "as a says")
     run_git(a.root, *WITHOUT_HOOKS, "push", "-q", "../hub.git", "main")
-    b = Bundle.open(str(root / "b"), config=Config(machine="b"), clock=clock)
+    b = open_bundle(World(os.environ, clock=clock), str(root / "b"), "as is", config=Config(machine="b"))
     b.curated.add("b fact")
     note(b, "as b says")
     for bundle in (a, b):
@@ -44,24 +46,26 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def plain(ground: Path, tmp_path: Path) -> Iterator[Bundle]:
+def plain(ground: Path, tmp_path: Path) -> Iterator[Memory]:
     for name in ("hub.git", "b"):
         shutil.copytree(ground / name, tmp_path / name)
     run_git(str(tmp_path / "b"), "remote", "set-url", "origin", str(tmp_path / "hub.git"))
-    bundle = Bundle.open(str(tmp_path / "b"), config=Config(machine="b"), clock=Clock())
+    bundle = open_bundle(
+        World(os.environ, clock=Clock()), str(tmp_path / "b"), "as is", config=Config(machine="b")
+    )
     yield bundle
     fsck_clean(bundle.repository)
     bundle.repository.store.close()
 
 
-def note(bundle: Bundle, text: str) -> None:
+def note(bundle: Memory, text: str) -> None:
     path = Path(bundle.root, "decisions", "x.md")
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"---\ntype: Decision\ntitle: X\n---\n{text}\n")
     bundle.take_in_edits(strict=True)
 
 
-def doctor(bundle: Bundle) -> list[str]:
+def doctor(bundle: Memory) -> list[str]:
     """Mends what can be mended; gives the names of the serious problems that were found."""
     found = []
     for problem in Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run():
@@ -71,7 +75,7 @@ def doctor(bundle: Bundle) -> list[str]:
     return found
 
 
-def is_whole(bundle: Bundle) -> None:
+def is_whole(bundle: Memory) -> None:
     """Both sides' facts are there and their notes too, no marker is anywhere, and the doctor is content."""
     assert {"base fact", "a fact", "b fact"} == {entry.text for entry in bundle.curated.entries("memory")}
     tree = bundle.tree()
@@ -83,7 +87,7 @@ def is_whole(bundle: Bundle) -> None:
     assert [] == doctor(bundle)
 
 
-def test_a_plain_clone_learns_to_merge(plain: Bundle) -> None:
+def test_a_plain_clone_learns_to_merge(plain: Memory) -> None:
     """After `doctor --fix`, `git pull` in a plain clone merges entries by our driver."""
     doctor(plain)
     attributes = Path(plain.repository.git_dir, "info", "attributes")
@@ -94,7 +98,7 @@ def test_a_plain_clone_learns_to_merge(plain: Bundle) -> None:
     assert "merge-driver %O %A %B %P" in run_git(plain.root, "config", "merge.gitmem.driver")
 
 
-def test_a_pull_that_stopped_in_a_conflict(plain: Bundle) -> None:
+def test_a_pull_that_stopped_in_a_conflict(plain: Memory) -> None:
     """A merge under way is taken back and made by us; what sync would do afterwards is nothing."""
     assert try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main").returncode
     assert ["head"] == doctor(plain)
@@ -103,7 +107,7 @@ def test_a_pull_that_stopped_in_a_conflict(plain: Bundle) -> None:
     assert theirs in plain.repository.store.commit(plain.tip).parents
 
 
-def test_conflict_markers_that_were_committed(plain: Bundle) -> None:
+def test_conflict_markers_that_were_committed(plain: Memory) -> None:
     """Somebody committed the conflict as it was: both versions are merged out of it."""
     try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
     run_git(plain.root, "add", "-A")
@@ -112,7 +116,7 @@ def test_conflict_markers_that_were_committed(plain: Bundle) -> None:
     is_whole(plain)
 
 
-def test_markers_in_a_file_that_was_edited_since(plain: Bundle) -> None:
+def test_markers_in_a_file_that_was_edited_since(plain: Memory) -> None:
     """The same where somebody worked on the file before the doctor came: their work stays."""
     try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
     path = Path(plain.root, "memories", "MEMORY.md")
@@ -125,7 +129,7 @@ def test_markers_in_a_file_that_was_edited_since(plain: Bundle) -> None:
     assert {"base fact", "a fact", "b fact", "later fact"} == texts
 
 
-def test_a_note_about_markers_is_left_alone(plain: Bundle) -> None:
+def test_a_note_about_markers_is_left_alone(plain: Memory) -> None:
     """A file that tells of conflict markers, by an ordinary commit, is nobody's conflict."""
     text = "so it looks:\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other"
     note(plain, text)
@@ -133,12 +137,12 @@ def test_a_note_about_markers_is_left_alone(plain: Bundle) -> None:
     assert text in (plain.read("decisions/x.md") or b"").decode()
 
 
-def test_sync_after_a_plain_merge(plain: Bundle, tmp_path: Path) -> None:
+def test_sync_after_a_plain_merge(plain: Memory, tmp_path: Path) -> None:
     """A merge by plain git that went well is history like any other: a sync sends it, another machine takes it."""
     run_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "-X", "ours", "origin", "main")
     doctor(plain)
     run_git(plain.root, "config", "remote.origin.gitmemconsent", "true")
-    Sync(plain, dict(os.environ)).run()
+    Sync(plain).run()
     assert (
         plain.tip
         == subprocess.run(

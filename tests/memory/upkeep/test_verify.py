@@ -13,9 +13,10 @@ import pytest
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.git.objects import FILE, GitObject, Person, TreeEntry, render_commit, render_tree
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.memory.upkeep.verify import Finding, Verification
+from gitmem.world import World
 
 from tests.git.support import run_git
 
@@ -24,24 +25,27 @@ GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
 
 
 @pytest.fixture
-def bundle(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Bundle]:
+def bundle(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Memory]:
     """A bundle that is not looked at in the end: these tests spoil it."""
     made, _ = create(
-        str(tmp_path / "mem"), config=Config(machine="laptop"), clock=clock, person="ada", command=GITMEM
+        World(os.environ, clock=clock, person="ada"),
+        str(tmp_path / "mem"),
+        config=Config(machine="laptop"),
+        command=GITMEM,
     )
     yield made
     made.repository.store.close()
 
 
-def _found(bundle: Bundle, *, history: bool = False) -> list[Finding]:
+def _found(bundle: Memory, *, history: bool = False) -> list[Finding]:
     return list(Verification(bundle, history=history).run())
 
 
-def _checks(bundle: Bundle, *, history: bool = False) -> set[str]:
+def _checks(bundle: Memory, *, history: bool = False) -> set[str]:
     return {finding.check for finding in _found(bundle, history=history)}
 
 
-def _commit(bundle: Bundle, files: dict[bytes, TreeEntry], message: str, committer: str = "gitmem") -> None:
+def _commit(bundle: Memory, files: dict[bytes, TreeEntry], message: str, committer: str = "gitmem") -> None:
     """A commit as a stranger could make it: no rule is kept."""
     store = bundle.repository.store
     old = dict(store.tree(bundle.tree().oid))
@@ -52,20 +56,20 @@ def _commit(bundle: Bundle, files: dict[bytes, TreeEntry], message: str, committ
     assert bundle.repository.refs.set("refs/heads/main", commit.oid, expected=bundle.tip)
 
 
-def _blob(bundle: Bundle, data: bytes, mode: int = FILE) -> TreeEntry:
+def _blob(bundle: Memory, data: bytes, mode: int = FILE) -> TreeEntry:
     blob = GitObject.of(b"blob", data)
     bundle.repository.store.write([blob])
     return TreeEntry(mode, blob.oid)
 
 
-def test_a_new_bundle_is_whole(bundle: Bundle) -> None:
+def test_a_new_bundle_is_whole(bundle: Memory) -> None:
     """Nothing is found, and everything was counted."""
     verification = Verification(bundle, history=True)
     assert list(verification.run()) == []
     assert (verification.commits, verification.files) == (1, 6)
 
 
-def test_a_bundle_with_content_is_whole(bundle: Bundle) -> None:
+def test_a_bundle_with_content_is_whole(bundle: Memory) -> None:
     """What gitmem itself writes passes."""
     bundle.record_decision("Use git", "it is there", ["storage"])
     bundle.record_observation("The sky is blue")
@@ -86,14 +90,14 @@ def test_a_bundle_with_content_is_whole(bundle: Bundle) -> None:
     ],
 )
 def test_a_file_that_must_not_be_there(
-    bundle: Bundle, name: bytes, data: bytes, mode: int, told: str
+    bundle: Memory, name: bytes, data: bytes, mode: int, told: str
 ) -> None:
     """Content, path and mode of every file are checked."""
     _commit(bundle, {name: _blob(bundle, data, mode)}, "edit: x\n\nKind: edit\n")
     assert any(told in finding.what for finding in _found(bundle) if finding.check == "files")
 
 
-def test_paths_that_collide(bundle: Bundle) -> None:
+def test_paths_that_collide(bundle: Memory) -> None:
     """Two names that are one name elsewhere."""
     entry = _blob(bundle, NOTE)
     _commit(bundle, {b"a.md": entry, b"A.md": entry}, "edit: x\n\nKind: edit\n")
@@ -111,13 +115,13 @@ def test_paths_that_collide(bundle: Bundle) -> None:
         ("flush: x\n\nKind: edit\n", "gitmem", True),
     ],
 )
-def test_trailers_of_our_own_commits(bundle: Bundle, message: str, committer: str, wrong: bool) -> None:
+def test_trailers_of_our_own_commits(bundle: Memory, message: str, committer: str, wrong: bool) -> None:
     """Gitmem's commits say their kind once; people may write what they like."""
     _commit(bundle, {}, message, committer)
     assert wrong == ("trailers" in _checks(bundle))
 
 
-def test_the_history_is_checked_on_demand(bundle: Bundle) -> None:
+def test_the_history_is_checked_on_demand(bundle: Memory) -> None:
     """A bad file that was mended since is found in the whole history only."""
     _commit(bundle, {b"a.md": _blob(bundle, b"bad")}, "edit: x\n\nKind: edit\n")
     _commit(bundle, {b"a.md": _blob(bundle, NOTE)}, "edit: y\n\nKind: edit\n")
@@ -126,7 +130,7 @@ def test_the_history_is_checked_on_demand(bundle: Bundle) -> None:
     assert _checks(bundle, history=True) == {"files"}
 
 
-def test_a_work_tree_that_differs(bundle: Bundle) -> None:
+def test_a_work_tree_that_differs(bundle: Memory) -> None:
     """Edited, new and removed files, each told once."""
     root = Path(bundle.root)
     (root / "memories/USER.md").unlink()
@@ -137,14 +141,14 @@ def test_a_work_tree_that_differs(bundle: Bundle) -> None:
     assert sorted(found) == ["memories/USER.md", "new.md"]
 
 
-def test_an_object_that_is_gone(bundle: Bundle) -> None:
+def test_an_object_that_is_gone(bundle: Memory) -> None:
     """A missing blob is told by the check of objects, and stops no other check."""
     _commit(bundle, {b"a.md": TreeEntry(FILE, "1" * 40)}, "edit: x\n\nKind: edit\n")
     found = _found(bundle)
     assert any("1" * 40 in finding.where for finding in found if finding.check == "objects")
 
 
-def test_refs_and_head(bundle: Bundle) -> None:
+def test_refs_and_head(bundle: Memory) -> None:
     """A damaged branch, a lost one, a HEAD that is none."""
     path = Path(bundle.repository.git_dir)
     branch = path / "refs/heads/main"
@@ -160,7 +164,7 @@ def test_refs_and_head(bundle: Bundle) -> None:
     (path / "HEAD").write_bytes(b"ref: refs/heads/main\n")
 
 
-def test_gits_index(bundle: Bundle) -> None:
+def test_gits_index(bundle: Memory) -> None:
     """A flipped byte in git's index, and no index at all."""
     index = Path(bundle.repository.worktree.index_path)
     good = index.read_bytes()
@@ -173,7 +177,7 @@ def test_gits_index(bundle: Bundle) -> None:
     index.write_bytes(good)
 
 
-def test_what_every_bundle_has(bundle: Bundle) -> None:
+def test_what_every_bundle_has(bundle: Memory) -> None:
     """Without config/agent.md or the root index a bundle is not whole."""
 
     def work(edits: object) -> Message:

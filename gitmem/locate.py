@@ -1,0 +1,53 @@
+"""Where a bundle is: by the cheapest signs, so that a command can look before it imports anything of weight."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be most of what importing this costs
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def upwards(path: str) -> Iterator[str]:
+    """A directory and those above it."""
+    while True:
+        yield path
+        above = os.path.dirname(path)
+        if above == path:
+            return
+        path = above
+
+
+def nearest_bundle(path: str) -> str:
+    """The nearest directory, this one or one above it, that is a bundle; empty where none is."""
+    return next((directory for directory in upwards(path) if is_bundle(directory)), "")
+
+
+def holds_files(path: str) -> bool:
+    """Whether a directory holds the files of a bundle, with or without its history."""
+    return os.path.isfile(os.path.join(path, "config", "agent.md"))
+
+
+def is_bundle(path: str) -> bool:
+    """Whether a directory is the work tree of a bundle."""
+    linked = os.path.lexists(os.path.join(path, ".git"))
+    if not linked and not os.path.isdir(f"{path}.git"):
+        return False
+    if linked and holds_files(path):
+        return True
+    from gitmem.errors import GitMemError
+    from gitmem.git.setup import git_dir_of
+
+    try:
+        git_dir = git_dir_of(path)
+    except GitMemError:
+        return False
+    return git_dir is not None and os.path.isdir(os.path.join(git_dir, "gitmem"))
+
+
+def is_repository(path: str) -> bool:
+    """Whether a directory is any git repository, a bare one too."""
+    if os.path.lexists(os.path.join(path, ".git")):
+        return True
+    return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))

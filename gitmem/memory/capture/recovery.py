@@ -1,0 +1,59 @@
+"""Recovery: what dead processes left in their journals becomes commits."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
+from gitmem.memory.capture.buffer import SESSION_CONTEXT, as_event, commit_events
+from gitmem.memory.capture.journal_format import Record
+from gitmem.memory.capture.recorder import SessionInfo
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+def has_journals(bundle: Bundle) -> bool:
+    """Whether there is anything to look at; most often there is not, and that costs one look."""
+    try:
+        return bool(os.listdir(bundle.journal_dir))
+    except FileNotFoundError:
+        return False
+
+
+def recover(bundle: Bundle) -> list[str]:
+    """Commit what dead processes left in their journals; gives a sentence for each."""
+    told: list[str] = []
+    left = abandoned(bundle.journal_dir)
+    try:
+        while left:
+            told += _recover_one(bundle, left[0])
+            left.pop(0).discard()
+    finally:
+        for found in left:  # an error came between: whoever starts next tries again
+            found.release()
+    return told
+
+
+def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
+    events = [as_event(record, found.uuid) for record in found.records]
+    # The oldest record of a session says when it began.
+    first = {record.session: record for record in reversed(found.records)}
+    sessions = {session: _session_of(record) for session, record in first.items()}
+    published = None
+    if events:
+        origin = bundle.origin(source="journal", reason="a writer ended without a flush")
+        published = commit_events(
+            bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
+        )
+    told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
+    if published:
+        many = "1 event" if len(events) == 1 else f"{len(events)} events"
+        told.append(f"Recovered {many} of a writer that ended without a flush.")
+    return told
+
+
+def _session_of(record: Record) -> SessionInfo:
+    known = {name: value for name, value in record.context.items() if name in SESSION_CONTEXT}
+    return SessionInfo(record.session, **known)

@@ -1,0 +1,165 @@
+"""Opening a bundle: found, its settings read, and made ready for what is to be done with it.
+
+The command line, the hosts, plain Python programs and the git hooks all open a bundle here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any, Literal
+
+from gitmem import config as settings
+from gitmem.config import Config
+from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
+from gitmem.files import read_settings
+from gitmem.git.repository import Repository
+from gitmem.git.setup import open_repository
+from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
+from gitmem.memory.memory import Memory
+from gitmem.world import World
+
+Purpose = Literal["as is", "look", "read", "write", "whole"]
+"""What a bundle is opened for.
+
+`as is`: nothing is done to it, damaged or not. `look`: it has a history, and nothing is changed. `read`: what a crash
+left undone is finished first. `write`: and events of dead writers and hand edits are committed; a hand edit that
+cannot be is left alone with a warning, because it must not stop an agent. `whole`: and the host's files are taken in,
+and every hand edit is committed, or nothing happens.
+"""
+
+_HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
+# By name: hosts stand above the memory. One that keeps files of its own leaves `host/link` in the state directory.
+_HOST_LINK = "gitmem.hosts.hermes.host_link"
+
+
+def open_bundle(
+    world: World, path: str = "", purpose: Purpose = "write", *, config: Config | None = None, **given: Any
+) -> Memory:
+    """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others."""
+    repository = open_repository(world.path(path) if path else find_root(world))
+    config = config or config_for(world, repository.state_dir)
+    memory = Memory(repository, with_settings(config, given), world)
+    if purpose != "as is":
+        _refuse_without_main(repository)
+    if not is_bundle(repository.root):
+        _refuse_without_main(repository)
+        raise BundleUnusable(f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE)
+    prepare(memory, purpose)
+    return memory
+
+
+def prepare(memory: Memory, purpose: Purpose) -> None:
+    """Make an open bundle ready for a purpose."""
+    if purpose in ("as is", "look"):
+        return
+    memory.finish_pending()
+    if purpose == "read":
+        return
+    memory.recover_journals()
+    if purpose == "whole" and has_host(memory):
+        import_module(_HOST_LINK).take_host_along(memory)
+    memory.take_in_edits(strict=purpose == "whole")
+
+
+def bring_host_along(memory: Memory) -> list[str]:
+    """After a change: an agent that keeps files of its own must see it. Gives sentences for the user."""
+    if not has_host(memory):
+        return []
+    found: list[str] = import_module(_HOST_LINK).bring_host_along(memory)
+    return found
+
+
+def has_host(memory: Memory) -> bool:
+    """Whether an agent that keeps files of its own works with this bundle."""
+    return os.path.exists(os.path.join(memory.state_dir, "host", "link"))
+
+
+def _refuse_without_main(repository: Repository) -> None:
+    if repository.tip() is not None:
+        return
+    branches = [name.removeprefix("refs/heads/") for name in repository.refs.under("refs/heads/")]
+    if branches:
+        raise BundleUnusable(
+            f"{repository.root} has no branch main, which gitmem works on: "
+            f"rename {branches[0]} with `git branch -m {branches[0]} main` if that is it."
+        )
+    raise BundleNotFound(
+        f"{repository.root} is a repository without commits, not a bundle yet.",
+        hint="Make it one with `gitmem init`.",
+    )
+
+
+# --- where it is -----------------------------------------------------------------------------------------
+
+
+def find_root(world: World, chosen: str = "") -> str:
+    """The bundle that is meant: chosen, $GITMEM_BUNDLE, the nearest above, the Hermes home's, the settings'."""
+    chosen = chosen or world.env.get("GITMEM_BUNDLE", "")
+    if chosen:
+        return _chosen(world.path(chosen))
+    here = world.path(".")
+    if nearest := nearest_bundle(here):
+        return nearest
+    for path in (os.path.join(world.hermes_home, "gitmem", "bundle"), configured_root(world)):
+        if path and is_bundle(path):
+            return path
+    if holds_files(here):
+        raise _without_history(here)
+    some_repository = next((above for above in upwards(here) if is_repository(above)), "")
+    if some_repository:  # opening it says what is wrong with it
+        return some_repository
+    raise BundleNotFound(f"There is no bundle in {here} or above it.", hint=_HOW_TO_MAKE)
+
+
+def _chosen(path: str) -> str:
+    if not os.path.isdir(path):
+        raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
+    if holds_files(path) and not is_bundle(path):
+        raise _without_history(path)
+    return path
+
+
+def configured_root(world: World) -> str:
+    """The bundle that the settings name; empty where they name none."""
+    path = config_for(world).bundle_path
+    return world.path(path) if path else ""
+
+
+def refuse_inside_a_bundle(path: str) -> None:
+    """Refuse a place for a new bundle that belongs to another one."""
+    above = nearest_bundle(os.path.dirname(path))
+    if above and os.path.dirname(path) != path:
+        raise BundleUnusable(f"{path} is inside the bundle {above}: make the new one elsewhere.")
+
+
+def _without_history(path: str) -> BundleNotFound:
+    return BundleNotFound(
+        f"{path} holds the files of a bundle, but it is not a git repository.",
+        hint="Restore its git directory from a backup, or begin a new history with `gitmem init`.",
+    )
+
+
+# --- its settings ----------------------------------------------------------------------------------------
+
+
+def config_for(world: World, state_dir: str = "") -> Config:
+    """The settings that hold in a world, and for the bundle whose state directory is given."""
+    home = world.hermes_home
+    texts = [
+        read_settings(os.path.join(state_dir, "config"), settings.GIT_DIR_CONFIG) if state_dir else "",
+        read_settings(os.path.join(home, "gitmem.yaml"), settings.HERMES_YAML),
+        read_settings(os.path.join(home, "config.yaml"), settings.HERMES_CONFIG),
+    ]
+    return settings.resolve(world.env, settings.sources(*texts), hostname=world.hostname)
+
+
+def with_settings(config: Config, given: Mapping[str, Any]) -> Config:
+    """The settings, with those that a program gives in the place of what was found."""
+    known = {each.name for each in fields(config) if not each.name.startswith("_")}
+    for name in given:
+        if name not in known:
+            raise UsageError(f"There is no setting {name!r}: the settings are {', '.join(sorted(known))}.")
+    return replace(config, **given) if given else config

@@ -1,0 +1,88 @@
+"""The world outside: environment, home, working directory, clock and names, handed in once.
+
+Nothing below `cli/` and `hosts/` looks at any of these by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gitmem.errors import GitMemError
+
+Clock = Callable[[], datetime]
+"""Gives the present moment as an aware datetime."""
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class World(NamedTuple):
+    """All that gitmem takes from outside. `World.real()` is this process's; tests make their own."""
+
+    env: Mapping[str, str] = MappingProxyType({})
+    home: str = ""
+    cwd: str = ""
+    clock: Clock = now
+    person: str = ""
+    """Who edits files by hand here."""
+    hostname: str = ""
+    zone: tzinfo | None = None
+    """The time zone that dates are shown in; None is the system's."""
+
+    @classmethod
+    def real(cls) -> World:
+        env = dict(os.environ)
+        try:
+            cwd = os.getcwd()
+        except OSError:
+            cwd = ""  # it was deleted under us; only who needs it minds
+        return cls(env, os.path.expanduser("~"), cwd, person=_login_name(env), hostname=_host_name(env))
+
+    @property
+    def hermes_home(self) -> str:
+        named = self.env.get("HERMES_HOME", "").strip()
+        return os.path.abspath(named) if named else os.path.join(self.home, ".hermes")
+
+    def with_hermes_home(self, path: str) -> World:
+        """The same world for another Hermes home; what is started from here sees it too."""
+        return self._replace(env={**self.env, "HERMES_HOME": path})
+
+    def path(self, given: str) -> str:
+        """A path anywhere, from what a person typed."""
+        if given == "~" or given.startswith("~/"):
+            given = self.home + given[1:]
+        if not self.cwd and not os.path.isabs(given):
+            raise GitMemError("The current directory is gone: change to one that exists.")
+        return os.path.normpath(os.path.join(self.cwd, given))
+
+    def local(self, seconds: float) -> datetime:
+        """A moment (seconds since the epoch) in the time zone that dates are shown in."""
+        try:
+            return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone)
+        except (OverflowError, ValueError, OSError):  # a date that no calendar has
+            return datetime.fromtimestamp(0, UTC)
+
+
+def _login_name(env: Mapping[str, str]) -> str:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        if env.get(name):
+            return env[name]
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return ""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (KeyError, OSError):  # a container may run as a user without a name
+        return ""
+
+
+def _host_name(env: Mapping[str, str]) -> str:
+    uname = getattr(os, "uname", None)
+    name = uname().nodename if uname else env.get("COMPUTERNAME", "")
+    return str(name).partition(".")[0]
