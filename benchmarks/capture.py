@@ -32,7 +32,7 @@ from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact as take_out
+from gitmem.memory.gate.admission import redacted as take_out
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout

@@ -16,8 +16,8 @@ from gitmem.errors import FoundSomething, GitMemError, UsageError
 
 if TYPE_CHECKING:
     from gitmem.memory.gate.audit import Flagged
-    from gitmem.memory.gate.quarantine import Held
-    from gitmem.safety.verdict import Result
+    from gitmem.memory.gate.quarantine import QuarantineItem
+    from gitmem.safety.verdict import Result, Scope
 
 
 @click.command()
@@ -40,7 +40,7 @@ def scan(
     from_stdin: bool,
     jsonl: bool,
     history: bool,
-    scope: str,
+    scope: Scope,
     accept_rules: bool,
     as_json: bool,
 ) -> None:
@@ -53,21 +53,20 @@ def scan(
     echo "ignore previous instructions" | gitmem scan --stdin
     gitmem scan --jsonl < lines.jsonl
     """
-    from gitmem.safety.scanner import Scanner
+    from gitmem.memory.gate import audit
 
-    if accept_rules and not app.bundle.gate.accept_rules():
+    if accept_rules and not audit.accept_rules(app.bundle):
         raise UsageError("This bundle has no rules of its own: they would be in config/scanner.md.")
     if sum((bool(files), from_stdin, jsonl, history)) > 1:
         raise UsageError("Choose one of files, --stdin, --jsonl and --history.")
     if jsonl:
-        _stream(Scanner.shipped(), scope)
+        _stream(scope)
         return
+    judged: Iterator[tuple[str, Result]]
     if files or from_stdin:
-        judged = _judged(Scanner.shipped(), _texts(app, files), scope)
+        judged = ((where, audit.scan_text(text, scope)) for where, text in _texts(app, files))
     else:
-        from gitmem.memory.gate.audit import scan_history, scan_tree
-
-        judged = scan_history(app.bundle) if history else scan_tree(app.bundle)
+        judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
     if as_json:
         app.out.json({"findings": [{"where": where, **_result_json(result)} for where, result in found]})
@@ -92,12 +91,9 @@ def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
             raise GitMemError(f"{name} can not be read ({error.strerror}).") from error
 
 
-def _judged(scanner: Any, texts: Iterable[tuple[str, str]], scope: str) -> Iterator[tuple[str, Result]]:
-    for where, text in texts:
-        yield where, scanner.scan(text, scope)
+def _stream(scope: Scope) -> None:
+    from gitmem.memory.gate.audit import scan_text
 
-
-def _stream(scanner: Any, scope: str) -> None:
     flagged = 0
     for number, line in enumerate(iter(sys.stdin.buffer), start=1):
         try:
@@ -105,7 +101,7 @@ def _stream(scanner: Any, scope: str) -> None:
             text = value["text"]
             if not isinstance(text, str):
                 raise TypeError
-            answer = _result_json(scanner.scan(text, scope))
+            answer = _result_json(scan_text(text, scope))
         except (ValueError, KeyError, TypeError):
             answer = {"error": f"line {number} is no JSON object with a text"}
         except GitMemError as error:
@@ -246,7 +242,7 @@ def drop(app: App, item: str, as_json: bool) -> None:
         app.out.line("dropped ", one.id)
 
 
-def _held_json(one: Held) -> dict[str, Any]:
+def _held_json(one: QuarantineItem) -> dict[str, Any]:
     return {
         "id": one.id,
         "verdict": one.verdict,

@@ -424,5 +424,12 @@ def resolve(app: App, which: str, text: str, reason: str, as_json: bool) -> None
     from gitmem.memory.curated.contests import resolve as settle
 
     bundle = app.writing_bundle
-    commit = settle(bundle, which, text, origin=bundle.origin(reason=reason))
-    app.out.json({"commit": commit}) if as_json else app.out.line(yellow(commit[:8]), " settled")
+    done = settle(bundle, which, text, origin=bundle.origin(reason=reason))
+    if as_json:
+        app.out.json({"commit": done.commit or bundle.tip, "held": list(done.held)})
+    elif done.held:
+        app.out.line(
+            yellow("held "), f"for a person to look at: {', '.join(done.held)}. Nothing is settled yet."
+        )
+    else:
+        app.out.line(yellow((done.commit or bundle.tip)[:8]), " settled")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import InvalidContent
 from gitmem.git.tree import Edit, Tree, is_same
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 # Directories with a generated index.md; sessions have one per month, not one per session.
 _INDEXED = ("", "decisions", "memories", "plans", "plans/archive", "sessions", "snapshots", "tools")
+
+
+class Files(Protocol):
+    def read(self, path: str) -> bytes | None: ...
+    def __contains__(self, path: str) -> bool: ...
+
+
+class ListedFiles(Files, Protocol):
+    def names(self, directory: str) -> Collection[str]: ...
+
+
+class WritableFiles(Files, Protocol):
+    def write(self, path: str, data: bytes) -> None: ...
 
 
 class Edits:

@@ -12,13 +12,11 @@ from gitmem.git.transaction import Draft, HandEditsInTheWay, Published, publish
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.quarantine import Quarantine
-from gitmem.memory.gate.scan import Gate, scope_of
-from gitmem.memory.gate.secrets import find_secrets, redact
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries, layout, paths, validate
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import EntryKey, section_key
+from gitmem.okf.entries import section_key
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -117,8 +115,7 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
     if entries.kind_of(edit.path, data) == "curated":
         data = _curated(bundle, edit.path, data)
     elif not layout.is_generated(edit.path):
-        _refuse_secrets(bundle, edit.path, data)
-        _refuse_flagged(bundle, edit.path, data)
+        _refuse(bundle, edit.path, data)
     for violation in validate.check_file(edit.path, data):
         raise InvalidContent(f"{edit.path} is not a valid OKF file: {violation.reason}")
     return data
@@ -126,62 +123,33 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
 
 def _curated(bundle: Bundle, path: str, data: bytes) -> bytes:
     """A § file with its list brought up to date; new entries lose their secrets, flagged ones go to quarantine."""
-    from gitmem.safety.verdict import Verdict
-
     old = bundle.read(path)
     known = CuratedFile.salvage(old, path) if old is not None else None
     file = CuratedFile.parse(data, path).taken_in(known, bundle.now())
     before = {entry.key for entry in known.entries} if known else set()
-    file = _redacted(bundle, path, file, before)
+    admission = Admission(bundle, Edits(bundle.tree()), origin=bundle.origin(source="hand edit"))
     for entry in file.entries:
-        result = bundle.part(Gate).judge(entry.text, "memory") if entry.key not in before else None
-        if result is not None and result.verdict is not Verdict.ALLOW:
-            origin = bundle.origin(source="hand edit")
-            where = {"kind": "entry", "path": path}
-            held = bundle.part(Quarantine).hold(entry.text, result, destination=where, origin=origin)
-            bundle.warnings.append(f"An entry in {path} is held back as {held}: {result.explain()}.")
+        if entry.key in before:
+            continue
+        answer = admission.entry(entry.text, path, FOUND_ENTRY)
+        if isinstance(answer, Held):
+            bundle.warnings.append(
+                f"An entry in {path} is held back as {answer.id}: {answer.result.explain()}."
+            )
             file = file.remove(entry.key.id)
+        elif answer.text != entry.text:
+            clean = replace(entry, key=section_key(answer.text), text=answer.text)
+            file = file.with_entries(clean if each == entry else each for each in file.entries)
+            bundle.warnings.append(f"A secret that was written into {path} is redacted: {answer.text}")
     return file.render()
 
 
-def _redacted(bundle: Bundle, path: str, file: CuratedFile, before: set[EntryKey]) -> CuratedFile:
-    """The § file without the secrets in its new entries, as `memory add` would have stored them."""
-    for entry in file.entries:
-        text = redact(entry.text) if entry.key not in before else entry.text
-        if text != entry.text:
-            clean = replace(entry, key=section_key(text), text=text)
-            file = file.with_entries(clean if each == entry else each for each in file.entries)
-            bundle.warnings.append(f"A secret that was written into {path} is redacted: {text}")
-    return file
-
-
-def _refuse_secrets(bundle: Bundle, path: str, data: bytes) -> None:
-    """Raise where a person wrote a secret that was not there before."""
-    text = data.decode("utf-8", "replace")
-    found = find_secrets(text)
-    if not found:
-        return
-    old = (bundle.read(path) or b"").decode("utf-8", "replace")
-    fresh = [secret for secret in found if text[secret.start : secret.end] not in old]
-    if fresh:
-        line = text.count("\n", 0, fresh[0].start) + 1
+def _refuse(bundle: Bundle, path: str, data: bytes) -> None:
+    """Raise where a person wrote a secret that was not there before, or where the scanner flags the file."""
+    admission = Admission(bundle, origin=bundle.origin(source="hand edit"))
+    answer = admission.file(path, data, bundle.read(path) or b"")
+    if isinstance(answer, Held):
         raise InvalidContent(
-            f"{path} holds a secret in line {line} ({fresh[0].kind}): take it out, and write down where it is "
-            "kept instead."
-        )
-
-
-def _refuse_flagged(bundle: Bundle, path: str, data: bytes) -> None:
-    from gitmem.safety.verdict import Verdict
-
-    text = data.decode("utf-8", "replace")
-    result = bundle.part(Gate).judge(text, scope_of(path))
-    if result.verdict is not Verdict.ALLOW:
-        where = {"kind": "file", "path": path}
-        held = bundle.part(Quarantine).hold(
-            text, result, destination=where, origin=bundle.origin(source="hand edit")
-        )
-        raise InvalidContent(
-            f"{path} is held back by the scanner: {result.explain()}. If it is fine, "
-            f"`gitmem quarantine release {held}` lets it in."
+            f"{path} is held back by the scanner: {answer.result.explain()}. If it is fine, "
+            f"`gitmem quarantine release {answer.id}` lets it in."
         )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gitmem.memory.find.recall import Recall
     from gitmem.memory.find.search import Search
     from gitmem.memory.gate.quarantine import Quarantine
-    from gitmem.memory.gate.scan import Gate
     from gitmem.memory.history.log import History
     from gitmem.memory.history.revert import Undo
     from gitmem.memory.open_buffers import Flush
@@ -76,12 +75,6 @@ class Memory(Bundle):
         from gitmem.memory.history.log import History
 
         return self.part(History)
-
-    @property
-    def gate(self) -> Gate:
-        from gitmem.memory.gate.scan import Gate
-
-        return self.part(Gate)
 
     @property
     def search(self) -> Search:
@@ -182,9 +175,9 @@ class Memory(Bundle):
     # What a commit asks of the gate
 
     def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.secrets import redact
+        from gitmem.memory.gate.admission import redacted
 
-        return origin.redacted(redact)
+        return origin.redacted(redacted)
 
     def take_in(self, edits: Iterable[HandEdit]) -> None:
         from gitmem.memory.hand_edits import take_in

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout, paths
@@ -108,8 +108,8 @@ class Plans:
 
     def create(self, title: str, steps: Iterable[str], *, origin: Origin | None = None) -> Plan:
         """A new plan with its steps."""
-        title = redact(" ".join(title.split()))
-        listed = [Step(redact(text)) for text in steps if text.strip()]
+        title = Admission(self._bundle).note(" ".join(title.split()))
+        listed = [Step(Admission(self._bundle).note(text)) for text in steps if text.strip()]
         if not title or not listed:
             raise UsageError("A plan needs a title and at least one step.")
         origin = origin or self._bundle.origin()
@@ -138,7 +138,7 @@ class Plans:
     ) -> Plan:
         """Mark a step done (counted from 1), with what came of it."""
         plan = self.get(name)
-        result = redact(result)
+        result = Admission(self._bundle).note(result)
         at = self._bundle.now()
 
         def work(edits: Edits) -> Message | None:

@@ -14,7 +14,7 @@ from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
@@ -83,7 +83,7 @@ class Snapshots:
 
     def create(self, name: str = "", note: str = "", *, origin: Origin, plan: str = "") -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        note = redact(note)
+        name, note = (Admission(self._bundle).note(words) for words in (name, note))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()

@@ -155,6 +155,16 @@ def body_of(path: str, data: bytes) -> str:
     return concept.body if kind == "concept" and concept is not None else data.decode("utf-8", "replace")
 
 
+def holds(path: str, data: bytes, entry: Entry) -> bool:
+    """Whether a file still is, or still has, that entry."""
+    if entry.key.space == "concept":
+        return body_of(path, data) == body_of(path, entry.source)
+    if entry.key.space == "blob":
+        return data == entry.source
+    found = parts_of(path, data).get(entry.key)
+    return found is not None and (entry.key.space in ("§", "event") or found.text == entry.text)
+
+
 def _entries(path: str, data: bytes, kind: Kind, concept: Concept | None) -> dict[EntryKey, Entry]:
     if kind == "generated":
         return {}

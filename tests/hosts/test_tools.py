@@ -55,7 +55,7 @@ def test_history_and_snapshot(home: HermesHome, begin: Begin) -> None:
     assert "good" == use(provider, "gitmem_snapshot", name="good", note="all well")["snapshot"]
     use(provider, "gitmem_remember", kind="memory", text="beta")
     log = use(provider, "gitmem_history", action="log", limit=3)["commits"]
-    assert "memory: add beta" == log[0]["subject"]
+    assert [{"op": "add", "path": "memories/MEMORY.md", "old": None, "new": "beta"}] == log[0]["changes"]
     changed = use(provider, "gitmem_history", action="diff", since="good", path="memories")["changes"]
     assert [("add", "beta")] == [(one["op"], one["new"]) for one in changed]
     [blamed] = use(provider, "gitmem_history", action="blame", text="alpha")["entries"]

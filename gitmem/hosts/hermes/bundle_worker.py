@@ -176,26 +176,25 @@ class Keeper:
 
     def compress(self, session: SessionInfo, messages: Messages) -> Compressed:
         """Everything that waits and the durable facts of these messages, as one commit, by the rules."""
-        from gitmem.memory.distill.compression import Compressor
-
-        compressor = self._compressors.get(session.id)
-        if compressor is None:
-            compressor = self._compressors[session.id] = Compressor(self.bundle, self._buffer(session))
+        compressor = self._compressor(session)
         self._reopen(session)
         return compressor.compress(messages)
 
-    def facts_in(self, messages: Messages) -> str:
-        """The text for the host where the commit takes its time: what rules find and the gate lets through."""
-        from gitmem.memory.distill.facts import handback
-        from gitmem.memory.distill.rules import RuleDistiller
-        from gitmem.safety.verdict import Verdict
+    def facts_in(self, session: SessionInfo, messages: Messages) -> str:
+        """The text for the host where the commit takes its time: what the rules find and may be believed."""
+        return self._compressor(session).preview(messages)
 
-        least = self.bundle.config.flush_min_turns
-        if not 0 < least <= sum(message.get("role") == "user" for message in messages):
-            return ""
-        judge = self.bundle.gate.judge
-        facts = RuleDistiller().distil(messages)
-        return handback([fact for fact in facts if judge(fact.text, "memory").verdict is Verdict.ALLOW])
+    def _compressor(self, session: SessionInfo) -> Compressor:
+        """By the rules alone, whatever the settings say: a compaction does not wait for an endpoint."""
+        from gitmem.memory.distill.compression import Compressor
+        from gitmem.memory.distill.rules import RuleDistiller
+
+        found = self._compressors.get(session.id)
+        if found is None:
+            found = self._compressors[session.id] = Compressor(
+                self.bundle, self._buffer(session), RuleDistiller()
+            )
+        return found
 
     def ask_endpoint(self, session: SessionInfo, messages: Messages) -> None:
         """The same by a model, where one is configured: it may take its time, nobody waits."""

@@ -18,7 +18,7 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
 from gitmem.memory.curated.host_files import NAMES, HostChange, Notice, Taken
 from gitmem.memory.curated.store import TARGETS, Target
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.opening import config_for
 from gitmem.okf import layout
 
@@ -170,7 +170,7 @@ class HostFiles:
             waiting: list[HostChange] = []
             if present != base:
                 known = [one for one in told if one.number > agreed.used.get(one.journal, 0)]
-                found = host_files.changes(list(map(redact, base)), list(map(redact, present)), known)
+                found = host_files.changes(list(map(redacted, base)), list(map(redacted, present)), known)
                 waiting = self._too_young(target, found, patience)
                 found = [change for change in found if change not in waiting]
                 if importing:
@@ -233,8 +233,8 @@ class HostFiles:
         not_yet = {change.new for change in waiting}
         still = {change.old for change in waiting if change.old}
         return [
-            *(text for text in present if redact(text) not in not_yet),
-            *(text for text in base if redact(text) in still),
+            *(text for text in present if redacted(text) not in not_yet),
+            *(text for text in base if redacted(text) in still),
         ]
 
     def _announce(self, target: Target, taken: Taken) -> None:

@@ -25,7 +25,7 @@ _TOOLS = {
 
 def system_prompt(config: Config, since: Sequence[str]) -> str:
     """The block for one session. No commit, count or time of today: it must not change while it is cached."""
-    from gitmem.hosts.hermes.tools import names
+    from gitmem.hosts.hermes.tool_schemas import names
 
     parts = [_HOW]
     offered = [f"- {name}: {_TOOLS[name]}" for name in names(config)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home, real_world
 from gitmem.hosts.hermes.user_messages import Voice, sentence
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         known = dict(metadata or {})
         number, said = self._turn
         reason = f"turn {number}: {cut(' '.join(said.split()), 160)}" if said else ""
-        origin = notice_origin(keeper.bundle, session, known, redact(reason))
+        origin = notice_origin(keeper.bundle, session, known, redacted(reason))
         old = str(known.get("old_text") or "")
         self._safely(lambda: keeper.notices.post(action, target, content, old, origin))
         self._compare_soon()
@@ -291,7 +291,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return done.result(_COMPRESS_WAIT).text
         except StillRunning:
             done.add_done_callback(self._look_at)
-            return keeper.facts_in(copied)
+            found = keeper.facts_in(session, copied)
+            # Nothing is new to the rules where the commit was made meanwhile: then it has the answer.
+            return found or (done.result().text if done.done() and not done.exception() else "")
         except Exception as error:  # noqa: BLE001 (the host compresses all the same)
             self._job_failed(error)
             return ""
@@ -343,16 +345,17 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The tools that the settings allow; also before `initialize`, and never an error."""
-        from gitmem.hosts.hermes import tools
+        from gitmem.hosts.hermes.tool_schemas import schemas
 
         try:
-            return tools.schemas(self._config())
+            return schemas(self._config())
         except Exception:  # noqa: BLE001 (raising here would take the host's whole memory down)
             return []
 
     def handle_tool_call(self, tool_name: str, args: Mapping[str, Any] | None = None, **_: Any) -> str:
         """A JSON string. Waits at most a second for the worker, and says `queued` then."""
-        from gitmem.hosts.hermes import tools
+        from gitmem.hosts.hermes import tool_schemas as tools
+        from gitmem.hosts.hermes.tools import Tools
 
         self._voice.speak()
         if self._error:
@@ -365,7 +368,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return tools.refuse(tool_name, "only the main agent writes to its memory")
         if self._closed:
             return tools.refuse(tool_name, "this session is over")
-        call = tools.Tools(keeper, session)
+        call = Tools(keeper, session)
         done = worker.submit(lambda: call.run(tool_name, arguments))
         if tool_name in tools.KEEPING:
             self._flush_soon("explicit")
@@ -375,7 +378,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
             return json.dumps(
                 {
                     "status": "queued",
-                    "message": "The memory is busy. A change is made when it can; ask again for an answer.",
+                    "message": "The memory store is busy. Your change is queued; retry to get the result.",
                 }
             )
         except Exception as error:  # noqa: BLE001 (the model gets one line)

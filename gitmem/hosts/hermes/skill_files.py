@@ -21,7 +21,8 @@ from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated.host_files import HOST_FILE
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import SKILL, Admission
+from gitmem.memory.gate.egress import Egress
 from gitmem.memory.history.restore import without_retracted
 from gitmem.okf import paths, validate
 
@@ -228,7 +229,7 @@ class SkillFiles:
             if data is None:
                 taken[name] = None
                 continue
-            if known.held.get(name) == _hash(data) and self._verdict(name, data) is not None:
+            if known.held.get(name) == _hash(data) and self._verdict(data) is not None:
                 continue
             try:
                 paths.check_path(_ROOT + name)
@@ -237,7 +238,7 @@ class SkillFiles:
                 known.held[name] = _hash(data)
                 self._tell(f"A file of the skill {skill} is not versioned: {error}")
                 continue
-            result = self._verdict(name, data)
+            result = self._verdict(data)
             if result is not None:
                 self._hold(skill, name, data, result, known)
             else:
@@ -272,24 +273,19 @@ class SkillFiles:
             # It was taken back, so it goes from the host's directory too.
             self._tell(f"{name} of the skill {skill} was taken back earlier and is taken out again.")
 
-    def _verdict(self, name: str, data: bytes) -> Result | None:
+    def _verdict(self, data: bytes) -> Result | None:
         """Why the text may not enter; None where it may."""
-        from gitmem.safety.verdict import Finding, Result, Verdict
+        from gitmem.safety.verdict import Verdict
 
         try:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        if redact(text) != text:
-            finding = Finding("secret", "secret", f"{name} holds a secret", (0, 0), Verdict.HOLD)
-            return Result(Verdict.HOLD, (finding,))
-        result = self._bundle.gate.judge(text, "skill")
+        result = self._admission.judge(text, SKILL)
         return None if result.verdict is Verdict.ALLOW else result
 
     def _hold(self, skill: str, name: str, data: bytes, result: Result, known: _Known) -> None:
-        origin = self._bundle.origin(source=HOST_FILE)
-        where = {"kind": "file", "path": _ROOT + name}
-        held = self._bundle.quarantine.hold(data.decode(), result, destination=where, origin=origin)
+        held = self._admission.hold(data.decode(), result, {"kind": "file", "path": _ROOT + name})
         known.held[name] = _hash(data)
         self._tell(
             f"{name} of the skill {skill} is kept out of the versioned memory as {held} "
@@ -299,10 +295,17 @@ class SkillFiles:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self._home.skills, *name.split("/")))
 
+    @property
+    def _admission(self) -> Admission:
+        return Admission(self._bundle, origin=self._bundle.origin(source=HOST_FILE))
+
     # Disk
 
     def _write(self, name: str, data: bytes | None, done: ComparedSkills) -> bool:
         path = os.path.join(self._home.skills, *name.split("/"))
+        if data is not None and not Egress(self._bundle).file(data, "skill"):
+            self._tell(f"{name} is kept from Hermes: the scanner flags it. See `gitmem scan`.")
+            return False
         try:
             if data is None:
                 with contextlib.suppress(FileNotFoundError):

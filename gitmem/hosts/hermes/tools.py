@@ -1,130 +1,31 @@
-"""The tools that the model gets: to look, to name a state, to keep something. Taking back is the user's."""
+"""What the model's tools do. They look, name a state and keep something; taking back is the user's."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from gitmem.config import Config
 from gitmem.errors import GitMemError, UsageError
-from gitmem.memory.gate.secrets import redact
+from gitmem.hosts.hermes.tool_schemas import MOST, RECALLING, names
+from gitmem.memory.find.search import Wanted
+from gitmem.memory.gate.admission import EVENT, Admission, redacted
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.history.blame import Blamed, blame_of
+from gitmem.memory.history.log import LogEntry, LogFilter
+from gitmem.memory.provenance import Origin, origin_of
+from gitmem.okf import layout
+from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.bundle_worker import Keeper
     from gitmem.memory.capture.recorder import SessionInfo
-    from gitmem.memory.history.log import LogEntry
     from gitmem.memory.memory import Memory
 
-RESULT_LIMIT = 12_000
-_TEXT_LIMIT = 1_500
-_MOST = 20
-
-
-def _schema(
-    name: str, description: str, properties: dict[str, Any], required: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": description,
-        "parameters": {"type": "object", "properties": properties, "required": list(required)},
-    }
-
-
-_TEXT = {"type": "string"}
-_LIMIT = {"type": "integer", "minimum": 1, "maximum": _MOST, "description": "How many at most."}
-_SCHEMAS = {
-    "gitmem_search": _schema(
-        "gitmem_search",
-        "Search the versioned memory: entries, decisions, sessions, plans and skills. With as_of it answers "
-        "as the memory was then.",
-        {
-            "query": {"type": "string", "description": "Words to look for."},
-            "as_of": {
-                "type": "string",
-                "description": "A date, snapshot, commit or session:ID; now if left out.",
-            },
-            "type": {"type": "string", "description": "Only one kind, such as Decision or CuratedMemory."},
-            "limit": _LIMIT,
-        },
-        ("query",),
-    ),
-    "gitmem_recall": _schema(
-        "gitmem_recall",
-        "Recall earlier conversations that were about something: which session, when, and what was said.",
-        {"query": {"type": "string", "description": "What it was about."}, "limit": _LIMIT},
-        ("query",),
-    ),
-    "gitmem_history": _schema(
-        "gitmem_history",
-        "The history of the memory. `log` lists changes, `diff` shows what changed between two moments, "
-        "`blame` says for each entry of a file when it came, from which session, and why.",
-        {
-            "action": {"type": "string", "enum": ["log", "diff", "blame"]},
-            "path": {"type": "string", "description": "A file, such as memories/MEMORY.md."},
-            "since": {
-                "type": "string",
-                "description": "For diff: the earlier moment (date, snapshot, commit).",
-            },
-            "until": {"type": "string", "description": "For diff: the later moment; now if left out."},
-            "text": {"type": "string", "description": "For blame: only entries that contain this."},
-            "limit": _LIMIT,
-        },
-        ("action",),
-    ),
-    "gitmem_snapshot": _schema(
-        "gitmem_snapshot",
-        "Name the present state of the memory, so that the user can go back to it.",
-        {"name": {"type": "string", "description": "A short name."}, "note": _TEXT},
-    ),
-    "gitmem_remember": _schema(
-        "gitmem_remember",
-        "Keep something with its reason and source: a decision with its rationale, or a durable fact for "
-        "MEMORY.md (memory) or USER.md (user). For plain facts the memory tool is enough.",
-        {
-            "kind": {"type": "string", "enum": ["decision", "memory", "user"]},
-            "text": {"type": "string", "description": "The decision or the fact, one or two sentences."},
-            "reason": {
-                "type": "string",
-                "description": "Why: the rationale of the decision, the ground of the fact.",
-            },
-            "source": {"type": "string", "description": "Where it comes from: a URL, a file, a person."},
-            "tags": {"type": "array", "items": _TEXT},
-        },
-        ("kind", "text"),
-    ),
-    "gitmem_revert": _schema(
-        "gitmem_revert",
-        "Take back one change of the memory, by its commit. Only when the user asks for it.",
-        {
-            "commit": {"type": "string", "description": "The commit, from gitmem_history."},
-            "reason": {"type": "string", "description": "Why."},
-        },
-        ("commit", "reason"),
-    ),
-}
-_RECALLING = ("gitmem_search", "gitmem_recall")
-KEEPING = ("gitmem_remember",)
-"""Tools after which there is something to commit, or to bring to the host's files."""
-
-
-def names(config: Config) -> list[str]:
-    """The tools that the settings allow."""
-    left_out = set(_RECALLING) if config.recall_mode == "context" else set()
-    if not config.session_search:
-        left_out.add("gitmem_recall")
-    if not config.undo_tools:  # the model must not be talked into erasing memory
-        left_out.add("gitmem_revert")
-    return [name for name in _SCHEMAS if name not in left_out]
-
-
-def schemas(config: Config) -> list[dict[str, Any]]:
-    """Their schemas, bare, as the host wants them."""
-    return [json.loads(json.dumps(_SCHEMAS[name])) for name in names(config)]
-
-
-def refuse(tool: str, why: str) -> str:
-    return json.dumps({"error": f"{tool} is not possible here: {why}."})
+_FEW = 6
+"""Changes of one commit that a log tells."""
 
 
 class Tools:
@@ -147,16 +48,16 @@ class Tools:
         }
         if name not in found or name not in names(self._bundle.config):
             return json.dumps({"error": f"There is no tool {name!r} here."})
+        egress = Egress(self._bundle)
         try:
-            return self._rendered(found[name](arguments), scanned=name in _RECALLING)
+            answer = egress.answer(found[name](arguments), checked=name in RECALLING)
         except GitMemError as error:
-            return json.dumps({"error": " ".join(f"{error} {error.hint}".split())}, ensure_ascii=False)
+            answer = egress.answer({"error": " ".join(f"{error} {error.hint}".split())})
+        return json.dumps(answer, ensure_ascii=False)
 
     # Looking
 
     def _search(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.find.search import Wanted
-
         wanted = Wanted(type=_text(given, "type"), as_of=_text(given, "as_of"))
         query = _text(given, "query", needed=True)
         found = self._bundle.search(query, wanted, limit=_limit(given, 8))
@@ -200,37 +101,46 @@ class Tools:
         raise UsageError("The action is one of log, diff, blame.")
 
     def _log(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.history.log import LogFilter
+        """The commits, told by what they did: their subjects quote texts that may be gone since."""
+        entries = self._bundle.history.log(LogFilter(path=_text(given, "path")))
+        return {"commits": [self._commit(entry) for entry in islice(entries, _limit(given, 10))]}
 
-        found: list[dict[str, Any]] = []
-        for entry in self._bundle.history.log(LogFilter(path=_text(given, "path"))):
-            found.append(_commit(entry))
-            if len(found) >= _limit(given, 10):
-                break
-        return {"commits": found}
+    def _commit(self, entry: LogEntry) -> dict[str, Any]:
+        history, egress = self._bundle.history, Egress(self._bundle)
+        changes = [change for change in history.of_commit(entry.commit) if _is_knowledge(change.path)]
+        told = [egress.change(change) for change in changes[:_FEW]]
+        # Why and from where is said in the words of the change: they go with it.
+        holds = any(egress.holds(change.path, change.new) for change in changes if change.new is not None)
+        return {
+            "commit": entry.commit.oid[:12],
+            "at": entry.at,
+            "kind": entry.kind,
+            "session": entry.session or None,
+            "machine": entry.first("Machine") or None,
+            "reason": entry.first("Reason") or None if holds else None,
+            "source": entry.first("Source") or None if holds else None,
+            "changes": told,
+            **({"more_changes": len(changes) - _FEW} if len(changes) > _FEW else {}),
+        }
 
     def _diff(self, given: Mapping[str, Any]) -> dict[str, Any]:
         old = self._bundle.resolve(_text(given, "since") or "yesterday")
         new = self._bundle.resolve(_text(given, "until") or "HEAD")
         changes = self._bundle.history.between(old, new, _text(given, "path"))
-        listed = [
-            {
-                "op": change.op,
-                "path": change.path,
-                "old": change.old.text if change.old else None,
-                "new": change.new.text if change.new else None,
-            }
-            for change in changes
-        ]
-        return {"changes": listed[: _limit(given, _MOST)], "count": len(listed)}
+        egress = Egress(self._bundle)
+        listed = [egress.change(change) for change in changes[: _limit(given, MOST)]]
+        return {"changes": listed, "count": len(changes)}
 
     def _blame(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        from gitmem.memory.history.blame import blame_of
-
         path = _text(given, "path") or "memories/MEMORY.md"
         wanted = _text(given, "text")
-        entries = [one.as_json() for one in blame_of(self._bundle, path).values() if wanted in one.entry.text]
-        return {"path": path, "entries": entries[: _limit(given, _MOST)]}
+        egress = Egress(self._bundle)
+        found = [
+            story
+            for story in blame_of(self._bundle, path).values()
+            if wanted in story.entry.text and egress.holds(path, story.entry)
+        ]
+        return {"path": path, "entries": [_story(one) for one in found[: _limit(given, MOST)]]}
 
     # Keeping
 
@@ -260,14 +170,12 @@ class Tools:
 
     def _decide(self, text: str, reason: str, source: str, tags: object) -> dict[str, Any]:
         """On disk when it answers, and committed right after: nobody waits for git."""
-        from gitmem.safety.verdict import Verdict
-
         listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
         why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
         self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
-        verdict = self._bundle.gate.judge("\n".join((text, why)), "event")
-        if verdict.verdict is not Verdict.ALLOW:
-            return {"success": False, "message": f"Held back for the user to look at: {verdict.explain()}."}
+        result = Admission(self._bundle).judge("\n".join((text, why)), EVENT)
+        if result.verdict is not Verdict.ALLOW:
+            return {"success": False, "message": f"Held back for the user to look at: {result.explain()}."}
         return {"success": True, "kept": "decision", "message": "It is committed in a moment."}
 
     def _revert(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,71 +191,34 @@ class Tools:
             "undo": "gitmem undo",
         }
 
-    def _origin(self, *, reason: str = "", source: str = "") -> Any:
-        from dataclasses import replace
-
-        from gitmem.memory.provenance import origin_of
-
+    def _origin(self, *, reason: str = "", source: str = "") -> Origin:
         return replace(
-            origin_of(self._bundle.config, self._session), reason=redact(reason), source=redact(source)
+            origin_of(self._bundle.config, self._session), reason=redacted(reason), source=redacted(source)
         )
 
-    # The way out
 
-    def _rendered(self, answer: dict[str, Any], *, scanned: bool) -> str:
-        """JSON whose texts were scanned, fenced and cut: what is recalled is data."""
-        passed = _Gate(None if scanned else self._bundle).passed(answer)
-        return json.dumps(passed, ensure_ascii=False)
-
-
-class _Gate:
-    """What may reach the model, text by text, up to a limit for the whole. Recall has its own scan behind it."""
-
-    def __init__(self, bundle: Memory | None) -> None:
-        self._bundle = bundle
-        self._left = RESULT_LIMIT
-
-    def passed(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, Mapping):
-            return {str(key): self.passed(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            passed: list[Any] = []
-            for one in value:
-                if self._left <= 0:
-                    passed.append("(cut: ask for less)")
-                    break
-                passed.append(self.passed(one))
-            return passed
-        return value
-
-    def _text(self, value: str) -> str:
-        from gitmem.safety.fence import sanitize
-
-        if self._bundle is not None and len(value) > 20 and not self._is_harmless(value):
-            return "[withheld: the scanner flags this text]"
-        text = sanitize(value)
-        text = text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 1] + "…"
-        self._left -= len(text)
-        return text if self._left > 0 else "…"
-
-    def _is_harmless(self, text: str) -> bool:
-        from gitmem.safety.verdict import Verdict
-
-        assert self._bundle is not None
-        return self._bundle.gate.judge(text, "recall").verdict is Verdict.ALLOW
+def _is_knowledge(path: str) -> bool:
+    """Whether a file says something: not a page that gitmem makes, nor a record of a conversation."""
+    return (
+        not layout.is_generated(path) and not layout.is_session(path) and not path.startswith("retractions/")
+    )
 
 
-def _commit(entry: LogEntry) -> dict[str, Any]:
+def _story(story: Blamed) -> dict[str, Any]:
+    """Who wrote an entry as it is now. What it said before is not told: it no longer holds."""
+    last = story.changed
     return {
-        "commit": entry.commit.oid[:12],
-        "at": entry.at,
-        "subject": entry.commit.subject,
-        "session": entry.session or None,
-        "machine": entry.first("Machine") or None,
-        "reason": entry.first("Reason") or None,
-        "source": entry.first("Source") or None,
+        "text": story.entry.text,
+        "since": story.introduced.at,
+        "written": last.at,
+        "session": last.session or None,
+        "agent": last.first("Agent") or None,
+        "machine": last.first("Machine") or None,
+        "reason": last.first("Reason") or None,
+        "source": last.first("Source") or None,
+        "times_changed": story.times,
+        "verified": story.verified or None,
+        "verified_here": story.verified_here,
     }
 
 
@@ -361,4 +232,4 @@ def _text(given: Mapping[str, Any], name: str, *, needed: bool = False) -> str:
 
 def _limit(given: Mapping[str, Any], default: int) -> int:
     value = given.get("limit")
-    return max(1, min(_MOST, value)) if isinstance(value, int) and not isinstance(value, bool) else default
+    return max(1, min(MOST, value)) if isinstance(value, int) and not isinstance(value, bool) else default

@@ -17,7 +17,7 @@ from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.curated.host_files import Notice
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.provenance import Origin
 
 if TYPE_CHECKING:
@@ -62,13 +62,18 @@ class Notices:
 
     def post(self, action: str, target: str, content: str, old_text: str, origin: Origin) -> None:
         """A write of the memory tool; cheap, and on disk when this returns."""
-        told = {"action": action, "target": target, "content": redact(content), "old_text": redact(old_text)}
+        told = {
+            "action": action,
+            "target": target,
+            "content": redacted(content),
+            "old_text": redacted(old_text),
+        }
         known = {name: str(value) for name in _ORIGIN if (value := getattr(origin, name))}
         self._journal.append(_WRITE, told, origin.session, known)
 
     def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
         """A turn begins: should the process die in it, the user's words are not lost."""
-        said = {"user": redact(user), "begun": self._bundle.now()}
+        said = {"user": redacted(user), "begun": self._bundle.now()}
         with self._lock:
             self._open.append(self._journal.append(_TURN, said, session, context))
 
@@ -78,7 +83,7 @@ class Notices:
         The host tells on a thread of its own, so that the next turn may have begun already. A text that none
         of them has (of a skill the host tells only a part) is that of the oldest.
         """
-        said = redact(user)
+        said = redacted(user)
         with self._lock:
             if self._open:
                 matching = [turn for turn in self._open if turn.fields.get("user") == said]

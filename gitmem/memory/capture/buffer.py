@@ -17,7 +17,7 @@ from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.capture.threadlock import ThreadLock
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import EVENT, Admission, redacted, retracted_in
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf.events import Event
@@ -130,8 +130,8 @@ class HotMemoryBuffer:
         texts = recorder.as_texts(kind, fields)
         at = texts.pop("timestamp", "")
 
-        redacted = {name: redact(text) for name, text in texts.items()}
-        record = self.journal.append(kind, redacted, session.id, _context(session), at)
+        clean = {name: redacted(text) for name, text in texts.items()}
+        record = self.journal.append(kind, clean, session.id, _context(session), at)
         with self._count:
             self._waiting += 1
         return record.id(self.journal.uuid)
@@ -247,25 +247,24 @@ def lay_events(
         _admitted(bundle, events, origin),
         writer=writer,
         sessions=sessions,
+        retracted=retracted_in(edits),
         transcripts=bundle.config.transcripts,
     )
 
 
 def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[Event]:
     """The events; in place of one that the scanner flags, one of the same id that says where its text is."""
-    from gitmem.memory.gate.scan import Gate
     from gitmem.safety.verdict import Verdict
 
-    results = bundle.part(Gate).judge_all([event.text for event in events], "event")
+    admission = Admission(bundle, origin=origin)
+    results = admission.judge_all([event.text for event in events], EVENT)
     return [
-        event if result.verdict is Verdict.ALLOW else _held(bundle, event, result, origin)
+        event if result.verdict is Verdict.ALLOW else _stub(admission, event, result)
         for event, result in zip(events, results, strict=True)
     ]
 
 
-def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event:
-    from gitmem.memory.gate.quarantine import Quarantine
-
+def _stub(admission: Admission, event: Event, result: Result) -> Event:
     where = {
         "kind": "event",
         "event": event.id,
@@ -273,9 +272,8 @@ def _held(bundle: Bundle, event: Event, result: Result, origin: Origin) -> Event
         "event_kind": event.kind,
         "at": event.at,
     }
-    held = bundle.part(Quarantine).hold(
-        json.dumps(dict(event.fields), ensure_ascii=False, indent=1), result, destination=where, origin=origin
-    )
+    text = json.dumps(dict(event.fields), ensure_ascii=False, indent=1)
+    held = admission.hold(text, result, where)
     return Event(event.id, HELD, event.at, {"held": f"{held}: {result.explain()}"}, event.session)
 
 

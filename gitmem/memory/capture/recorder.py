@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
 from gitmem.errors import InvalidContent
 from gitmem.memory.capture.templates import fill
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.retractions import Retracted
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile
+from gitmem.okf.identity import EntryKey
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
 
@@ -69,6 +69,7 @@ def record(
     *,
     writer: str,
     sessions: Mapping[str, SessionInfo],
+    retracted: Callable[[EntryKey], bool],
     transcripts: str = "full",
 ) -> Recorded:
     """Lay events over the tree, each exactly once; gives what was recorded.
@@ -77,7 +78,6 @@ def record(
     a crash, from a copied git directory or from a backup.
     """
     done = Recorded()
-    retracted = Retracted(edits)
     by_session: dict[str, list[Event]] = {}
     for event in events:
         by_session.setdefault(event.session, []).append(event)
@@ -86,7 +86,7 @@ def record(
         home = ensure_session(edits, info, batch[0].at)
         parts = _Parts(edits, home, session, writer)
         for event in batch:
-            if parts.has(event) or retracted.has(event.key):
+            if parts.has(event) or retracted(event.key):
                 done.skipped.append(event.id)
                 continue
             done.counts[event.kind] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import ensure_tool
 from gitmem.memory.capture.sessions import Sessions
+from gitmem.memory.gate.admission import Admission
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ class Recording:
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
         at = self._bundle.now()
+        admission = Admission(self._bundle)
+        name, description = admission.note(name), admission.note(description)
+        schema = json.loads(admission.note(json.dumps(schema, default=str))) if schema is not None else None
 
         def work(edits: Edits) -> Message | None:
             ensure_tool(edits, name, at, description, schema)

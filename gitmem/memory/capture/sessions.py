@@ -16,7 +16,7 @@ from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import Admission
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
@@ -151,7 +151,7 @@ class Sessions:
         if known.get("parent") == session:
             known = {**known, "parent": ""}
         if known.get("title"):
-            known = {**known, "title": redact(known["title"])}
+            known = {**known, "title": Admission(self._bundle).note(known["title"])}
         session = session or self._fresh_id()
         info = self.info(session, **known)
         now = self._bundle.now()
@@ -230,6 +230,11 @@ class Sessions:
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title, the prompt block it used."""
         state = self.get(session)
+        admission = Admission(self._bundle)
+        changes = {
+            name: admission.note(value) if isinstance(value, str) else value
+            for name, value in changes.items()
+        }
 
         def work(edits: Edits) -> Message | None:
             data = edits.read(state.path)

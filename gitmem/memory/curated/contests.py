@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.scan import Gate
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import Admission, Held
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import CuratedFile
@@ -41,23 +41,48 @@ def contested(bundle: Bundle) -> list[Contest]:
     return found
 
 
-def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> str:
-    """Settle a contest by a fresh entry that takes the place of all; gives the commit."""
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What became of a contest: its commit, or the ids under which the new wording is held for a person."""
+
+    commit: str = ""
+    held: tuple[str, ...] = ()
+
+
+def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> Resolved:
+    """Settle a contest by a fresh entry that takes the place of all; one that is held settles nothing yet."""
     found = [one for one in contested(bundle) if one.replaced.startswith(which)]
     if len(found) != 1:
         raise UnknownRevision(
-            f"{len(found)} contests are called {which!r}.", hint="List them with `gitmem contested list`."
+            f"{len(found)} contested entries match {which!r}."
+            if found
+            else f"No contested entry matches {which!r}.",
+            hint="List them with `gitmem contested list`.",
         )
     contest = found[0]
-    text = redact(text)
-    bundle.part(Gate).refuse_blocked(text, "memory")
+    held: list[str] = []
 
     def work(edits: Edits) -> Message | None:
+        held.clear()
+        answer = Admission(bundle, edits, origin=origin, by_person=True).entry(text, contest.path)
+        if isinstance(answer, Held):
+            held.append(answer.id)
+            return None
         file = CuratedFile.salvage(edits.read(contest.path) or b"", contest.path)
         for entry in contest.entries:
             file = file.remove(entry.key.id)
-        edits.write(contest.path, file.add(text, file.next_at(bundle.now())).render())
-        return Message("memory", f"settle {text}")
+        edits.write(contest.path, file.add(answer.text, file.next_at(bundle.now())).render())
+        return Message("memory", f"settle {answer.text}")
 
     published = bundle.commit(work, purpose="settle", origin=origin)
-    return published.commit.oid if published else bundle.tip
+    return Resolved(published.commit.oid if published else "", tuple(held))
+
+
+def uncontested(entries: Sequence[Entry]) -> list[Entry]:
+    """Of entries that replace the same one, on two machines say, the newer."""
+    newest: dict[str, Entry] = {}
+    for entry in entries:
+        rival = newest.get(entry.replaces)
+        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
+            newest[entry.replaces] = entry
+    return [entry for entry in entries if not entry.replaces or newest[entry.replaces] is entry]

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
+from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import CuratedStore
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import with_retraction
-from gitmem.memory.gate.quarantine import Quarantine
-from gitmem.memory.gate.retractions import is_retracted
-from gitmem.memory.gate.scan import Gate
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
+from gitmem.memory.gate.egress import Egress
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
@@ -280,7 +278,7 @@ class _Lay:
                     )
 
     def _hash(self, text: str) -> str:
-        return entry_hash(redact(text))
+        return entry_hash(redacted(text))
 
     def _place_of(self, text: str) -> str:
         """The file that has an entry: one of this machine stays one of this machine."""
@@ -288,23 +286,17 @@ class _Lay:
         return next((path for path, file in self._files.items() if file.get(name) is not None), "")
 
     def _admitted(self, text: str) -> str:
-        """The text as it may be stored; empty where it is held back or can not be an entry."""
-        from gitmem.safety.verdict import Verdict
-
+        """The text as it may be stored; empty where it is held back or cannot be an entry."""
+        admission = Admission(self._bundle, self._edits, origin=self._origin)
         try:
-            text = redact(check_text(text))
+            answer = admission.entry(text, self._shared, FOUND_ENTRY)
         except InvalidContent as error:
             self._done.refused[f"An entry of the host's file is not versioned: {error}"] = None
             return ""
-        result = self._bundle.part(Gate).judge(text, "memory")
-        if is_retracted(self._edits, section_key(text)):
-            result = with_retraction(result, text)
-        if result.verdict is Verdict.ALLOW:
-            return text
-        where = {"kind": "entry", "path": self._shared}
-        held = self._bundle.part(Quarantine).hold(text, result, destination=where, origin=self._origin)
-        self._done.held[held] = result
-        return ""
+        if isinstance(answer, Held):
+            self._done.held[answer.id] = answer.result
+            return ""
+        return answer.text
 
 
 # --- back to the host ------------------------------------------------------------------------------------
@@ -368,22 +360,12 @@ def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
     """The entries that may stand in a prompt on this machine, shared ones first, by their key."""
     from gitmem.safety.verdict import Verdict
 
-    tree = bundle.tree()
-    entries = [
-        entry
-        for entry in bundle.part(CuratedStore).entries(target)
-        if not is_retracted(tree, section_key(entry.text))
-    ]
-    newest: dict[str, Entry] = {}
-    for entry in entries:  # of several that replace one the newer, as in the prompt block
-        rival = newest.get(entry.replaces)
-        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
-            newest[entry.replaces] = entry
+    passed = Egress(bundle).curated(bundle.part(CuratedStore).entries(target), bundle.tree())
+    verdicts = {entry.key: result.verdict for entry, result in passed}
     return {
         _key(entry.text): entry
-        for entry in entries
-        if (not entry.replaces or newest[entry.replaces] is entry)
-        and bundle.part(Gate).judge(entry.text, "memory").verdict is Verdict.ALLOW
+        for entry in uncontested([entry for entry, _ in passed])
+        if verdicts[entry.key] is Verdict.ALLOW
     }
 
 
@@ -392,12 +374,12 @@ def _is_foreign(bundle: Bundle, text: str, *, enforce: bool) -> bool:
     from gitmem.safety.verdict import Verdict
 
     try:
-        text = redact(check_text(text))
+        text = redacted(check_text(text))
     except InvalidContent:
         return True
     if is_retracted(bundle.tree(), section_key(text)):
         return False
-    return not enforce and bundle.part(Gate).judge(text, "memory").verdict is not Verdict.ALLOW
+    return not enforce and Admission(bundle).judge(text, FOUND_ENTRY).verdict is not Verdict.ALLOW
 
 
 def _fitting(
@@ -424,7 +406,7 @@ def _fitting(
 
 def _key(text: str) -> str:
     """The identity of an entry on both sides: a secret that stands in the host's file is redacted in ours."""
-    return entry_hash(redact(_plain(text)))
+    return entry_hash(redacted(_plain(text)))
 
 
 def keys_of(texts: Iterable[str]) -> frozenset[str]:

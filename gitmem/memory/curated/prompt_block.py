@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
-from gitmem.memory.gate.retractions import is_retracted
-from gitmem.memory.gate.scan import Gate
+from gitmem.memory.gate.egress import Egress
 from gitmem.okf.entries import DELIMITER, Entry, EntryKey
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
+    from gitmem.safety.verdict import Result
 
 _RULE = "═" * 46
 _HEADERS = {"memory": "MEMORY (your personal notes)", "user": "USER PROFILE (who the user is)"}
@@ -42,10 +43,12 @@ def freeze(bundle: Bundle, *, revision: str = "HEAD", machine: str | None = None
 
 
 def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str | None) -> str:
-    entries = bundle.part(CuratedStore).entries(target, revision=commit, machine=machine)
-    entries = [entry for entry in entries if not is_retracted(tree, entry.key)]
-    limit = bundle.part(CuratedStore).limit(target)
-    texts = [_shown(bundle, entry, target) for entry in _fitting(_uncontested(entries), limit)]
+    store = bundle.part(CuratedStore)
+    entries = store.entries(target, revision=commit, machine=machine)
+    limit = store.limit(target)
+    verdicts = {entry.key: (entry, result) for entry, result in Egress(bundle).curated(entries, tree)}
+    kept = _fitting(uncontested([entry for entry, _ in verdicts.values()]), limit)
+    texts = [_shown(*verdicts[entry.key], target) for entry in kept]
     return render(target, texts, limit) if texts else ""
 
 
@@ -57,27 +60,16 @@ def render(target: Target, texts: Sequence[str], limit: int) -> str:
     return f"{_RULE}\n{header}\n{_RULE}\n{content}"
 
 
-def _shown(bundle: Bundle, entry: Entry, target: Target) -> str:
+def _shown(entry: Entry, result: Result, target: Target) -> str:
     """The entry, or a line in its place where the scanner flags it, whatever the entry begins with."""
     from gitmem.safety.verdict import Verdict
 
-    result = bundle.part(Gate).judge(entry.text, "memory")
     if result.verdict is Verdict.ALLOW:
         return entry.text
     rules = ", ".join(result.rules)
     return (
         f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"
     )
-
-
-def _uncontested(entries: Sequence[Entry]) -> list[Entry]:
-    """Of entries that replace the same one, on two machines say, the newer."""
-    newest: dict[str, Entry] = {}
-    for entry in entries:
-        rival = newest.get(entry.replaces)
-        if entry.replaces and (rival is None or (rival.at, rival.key) < (entry.at, entry.key)):
-            newest[entry.replaces] = entry
-    return [entry for entry in entries if not entry.replaces or newest[entry.replaces] is entry]
 
 
 def _fitting(entries: Sequence[Entry], limit: int) -> list[Entry]:

@@ -11,7 +11,7 @@ from gitmem.errors import InvalidContent, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import Door
+from gitmem.memory.gate.admission import Admission, Admitted, Held
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -226,9 +226,9 @@ class CuratedStore:
         )
         done = _Done(target)
         now = self._bundle.now()
-        door = Door(self._bundle, edits, path, origin, by_person, done.held)
+        admission = Admission(self._bundle, edits, origin=origin, by_person=by_person)
         for number, operation in enumerate(operations):
-            file = self._operate(file, operation, done, door, at=later(now, number))
+            file = self._operate(file, path, operation, done, admission, at=later(now, number))
         done.usage, done.count = file.usage + others, len(file.entries)
         limit = self.limit(target)
         if done.usage > limit and file.usage > start.usage:
@@ -253,7 +253,14 @@ class CuratedStore:
         return done
 
     def _operate(
-        self, file: CuratedFile, operation: Operation, done: _Done, door: Door, *, at: str
+        self,
+        file: CuratedFile,
+        path: str,
+        operation: Operation,
+        done: _Done,
+        admission: Admission,
+        *,
+        at: str,
     ) -> CuratedFile:
         if len(operation.content) > self.limit(done.target):
             raise StoreRefusal(
@@ -264,7 +271,7 @@ class CuratedStore:
                 entries=[entry.text for entry in file.entries],
             )
         if operation.action == "add":
-            text = door.admit(operation.content)
+            text = _admitted(admission.entry(operation.content, path), done)
             if text is None:
                 return file
             if file.get(entry_hash(text)) is not None:
@@ -280,7 +287,7 @@ class CuratedStore:
         if operation.action == "remove":
             done.what.append(f"remove {found.text}")
             return file.remove(found.key.id)
-        text = door.admit(operation.content)
+        text = _admitted(admission.entry(operation.content, path), done)
         if text is None:
             return file
         done.what.append(f"replace {found.text} by {text}")
@@ -320,6 +327,14 @@ class CuratedStore:
             held=tuple(done.held),
             commit=published.commit.oid if published else "",
         )
+
+
+def _admitted(answer: Admitted | Held, done: _Done) -> str | None:
+    """The text as it may be stored; None where it is held for a person."""
+    if isinstance(answer, Held):
+        done.held.append(answer.id)
+        return None
+    return answer.text
 
 
 def names_local_path(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import UsageError
 from gitmem.git.message import Message
-from gitmem.memory.gate.admission import Door
+from gitmem.memory.gate.admission import Admission, Held
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.pages import LogLine
@@ -34,7 +34,7 @@ class Profiled:
 def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bool = False) -> Profiled:
     """A fact about the user, written at once: never buffered, never over an earlier one of that day.
 
-    It passes the same door as the curated store: blocked, held, or in.
+    It is admitted as in the curated store: blocked, held, or in.
     """
     if not bundle.config.user_profile_enabled:
         raise UsageError("The store 'user' is switched off in the settings.")
@@ -43,12 +43,16 @@ def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bo
 
     def work(edits: Edits) -> Message | None:
         held.clear()
-        admitted = Door(bundle, edits, layout.user_profile(now), origin, by_person, held).admit(text)
-        if admitted is None or not add_to_profile(edits, [admitted], now):
+        admission = Admission(bundle, edits, origin=origin, by_person=by_person)
+        answer = admission.entry(text, layout.user_profile(now))
+        if isinstance(answer, Held):
+            held.append(answer.id)
             return None
-        edits.log([LogLine(now, "UserProfile", admitted, f"profile:{now}")])
+        if not add_to_profile(edits, [answer.text], now):
+            return None
+        edits.log([LogLine(now, "UserProfile", answer.text, f"profile:{now}")])
         edits.want_log()
-        return Message("memory", f"user profile: {admitted}")
+        return Message("memory", f"user profile: {answer.text}")
 
     published = bundle.commit(work, purpose="user profile", origin=origin)
     return Profiled(published, tuple(held))

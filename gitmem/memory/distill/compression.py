@@ -15,7 +15,8 @@ from gitmem.memory.curated.store import TARGETS, CuratedStore, Operation
 from gitmem.memory.distill.facts import Distiller, Fact, handback
 from gitmem.memory.distill.rules import RuleDistiller
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.egress import Egress
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 
 if TYPE_CHECKING:
@@ -99,21 +100,10 @@ class Compressor:
 
         It is the agent's answer while `compress` does its work elsewhere.
         """
-        from gitmem.memory.gate.scan import Gate
-        from gitmem.safety.verdict import Verdict
-
         messages = list(messages)
         if not self._is_long_enough(messages):
             return ""
-        facts = RuleDistiller().distil(self._unseen(messages))
-        return handback(
-            [
-                fact
-                for fact in facts
-                if self._bundle.part(CuratedStore).is_enabled(fact.target)
-                and self._bundle.part(Gate).judge(fact.text, "memory").verdict is Verdict.ALLOW
-            ]
-        )
+        return handback(believable(self._bundle, RuleDistiller().distil(self._unseen(messages))))
 
     def _distilled(self, messages: Messages) -> list[Fact]:
         try:
@@ -169,12 +159,31 @@ def make_distiller(bundle: Bundle) -> Distiller:
     return EndpointDistiller(
         endpoint,
         rules,
-        entries=lambda: {
-            target: [entry.text for entry in bundle.part(CuratedStore).entries(target)] for target in TARGETS
-        },
-        redact=redact,
+        entries=lambda: _known_entries(bundle),
+        redact=redacted,
         report=report,
     )
+
+
+def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
+    """The entries that a model may see: those that may stand in a prompt."""
+    from gitmem.safety.verdict import Verdict
+
+    store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
+    return {
+        target: [
+            entry.text
+            for entry, result in egress.curated(store.entries(target), tree)
+            if result.verdict is Verdict.ALLOW
+        ]
+        for target in TARGETS
+    }
+
+
+def believable(bundle: Bundle, facts: Sequence[Fact]) -> list[Fact]:
+    """Of facts that were found and not stored yet, those that may be handed back to the host already."""
+    store, egress = bundle.part(CuratedStore), Egress(bundle)
+    return [fact for fact in facts if store.is_enabled(fact.target) and egress.may_be_believed(fact.text)]
 
 
 def _counted(facts: int) -> str:

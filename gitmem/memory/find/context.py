@@ -14,7 +14,7 @@ from gitmem.index.marking import OPEN, WORD, fold, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.search import Search, Wanted, on_one_line, snippet, unmarked
-from gitmem.memory.gate.egress import Outlet
+from gitmem.memory.gate.egress import Egress
 from gitmem.okf import layout, timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.safety.fence import fence, sanitize
@@ -97,7 +97,7 @@ class _Builder:
         self._query = query
         self._session = session
         self._block = block
-        self._outlet = Outlet(bundle, index)
+        self._egress = Egress(bundle, index)
 
     def build(self, room: int) -> Context:
         lines: list[str] = []
@@ -111,7 +111,7 @@ class _Builder:
             line = f"- {text} ({ranked.place.path}, {age(ranked.place.at, self._bundle.world.clock())})"
             if len(line) + 1 > room:
                 continue
-            if not self._outlet.lets_out(ranked.candidate.text, ranked.place):
+            if not self._egress.lets_out(ranked.candidate.text, ranked.place):
                 continue
             lines.append(line)
             shown.append(Shown(ranked.place.path, _key(ranked), ranked.place.session, ranked.place.at, text))
@@ -120,10 +120,10 @@ class _Builder:
             if len(lines) == _MOST or room < 40:
                 break
         # What is harmless line by line may not be so together.
-        while lines and not self._outlet.is_harmless("\n".join(lines)):
+        while lines and not self._egress.is_harmless("\n".join(lines)):
             lines.pop()
             shown.pop()
-        return Context("\n".join(lines), tuple(shown), self._outlet.withheld)
+        return Context("\n".join(lines), tuple(shown), self._egress.withheld)
 
     def _worth_showing(self) -> Iterable[Ranked]:
         search = self._bundle.part(Search)

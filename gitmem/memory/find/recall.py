@@ -15,7 +15,7 @@ from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
 from gitmem.memory.find.search import Search, Wanted
-from gitmem.memory.gate.egress import Outlet
+from gitmem.memory.gate.egress import Egress
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Recall:
         self, index: Index, query: Query, wanted: Wanted, limit: int, current: str, order: Order
     ) -> Recalled:
         limit = max(1, min(limit, MOST_SESSIONS))
-        outlet = Outlet(self._bundle, index)
+        egress = Egress(self._bundle, index)
         ranked = self.ranked(index, query, wanted, current=current) if query else []
         titled = [name for name in index.sessions_titled(query.text.strip()) if name != current]
         ranked.sort(key=lambda one: one.session not in titled)
@@ -153,32 +153,32 @@ class Recall:
         for one in ranked:
             if len(recaps) == limit:
                 break
-            recap = self._recap(index, query, one, outlet)
+            recap = self._recap(index, query, one, egress)
             if recap is not None:
                 recaps.append(recap)
         if order != "best":
             recaps.sort(key=lambda recap: recap.about.started, reverse=order == "newest")
-        return Recalled(recaps, outlet.withheld)
+        return Recalled(recaps, egress.withheld)
 
-    def _recap(self, index: Index, query: Query, ranked: RankedSession, outlet: Outlet) -> Recap | None:
-        hits = [hit for hit in ranked.hits if outlet.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
+    def _recap(self, index: Index, query: Query, ranked: RankedSession, egress: Egress) -> Recap | None:
+        hits = [hit for hit in ranked.hits if egress.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
         if not hits:
             return None
-        windows = self._windows(index, hits, outlet)
-        began = self._lines(index.events_first(ranked.session, _BOOKENDS), outlet)
+        windows = self._windows(index, hits, egress)
+        began = self._lines(index.events_first(ranked.session, _BOOKENDS), egress)
         last = hits[0].place.session
-        ended = self._lines(index.events_last(last, _BOOKENDS), outlet)
+        ended = self._lines(index.events_last(last, _BOOKENDS), egress)
         passages = [
             Passage(line.at, line.text, line.matches) for line in _ordered([*began, *_flat(windows), *ended])
         ]
         recap = sanitize(self.summarizer.summarize(query, passages))
-        if not outlet.is_harmless(recap):  # a model may have put together what was harmless apart
+        if not egress.is_harmless(recap):  # a model may have put together what was harmless apart
             recap = ""
         through = dict.fromkeys(hit.place.session for hit in hits if hit.place.session != ranked.session)
         about = _about(index.session(ranked.session), ranked.session)
         return Recap(about, recap, round(ranked.score, 4), windows, began, ended, tuple(through))
 
-    def _windows(self, index: Index, hits: Sequence[Ranked], outlet: Outlet) -> tuple[tuple[Line, ...], ...]:
+    def _windows(self, index: Index, hits: Sequence[Ranked], egress: Egress) -> tuple[tuple[Line, ...], ...]:
         """What stands around each hit; a hit that another's window shows already has none of its own."""
         places = [_in_session(hit) for hit in hits]
         matching = {place.id for place in places}
@@ -193,7 +193,7 @@ class Recall:
                 spans = index.spans_by_id([place.id])
             spans = [span for span in spans if span.id not in shown]
             shown.update(span.id for span in spans)
-            lines = self._lines(spans, outlet, matching)
+            lines = self._lines(spans, egress, matching)
             if lines:
                 windows.append(lines)
         return tuple(windows)
@@ -229,11 +229,11 @@ class Recall:
         """How a session began and how it ended."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
-        outlet = Outlet(self._bundle, index)
+        egress = Egress(self._bundle, index)
         count = index.count_events(session)
         if count <= first + last:
-            return Reading(_about(facts, session), self._lines(index.events_first(session, count), outlet))
-        lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], outlet)
+            return Reading(_about(facts, session), self._lines(index.events_first(session, count), egress))
+        lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], egress)
         return Reading(_about(facts, session), lines, count - first - last)
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND) -> Reading:
@@ -244,7 +244,7 @@ class Recall:
         if not found:
             raise UnknownRevision(f"The session {session!r} has no entry {entry!r}.")
         spans = index.events_around(session, found[-1].id, max(1, min(window, _MOST_AROUND)))
-        lines = self._lines(spans, Outlet(self._bundle, index), {found[-1].id})
+        lines = self._lines(spans, Egress(self._bundle, index), {found[-1].id})
         return Reading(_about(facts, session), lines)
 
     def _known(self, index: Index, session: str) -> SessionFacts:
@@ -256,13 +256,13 @@ class Recall:
             raise UnknownRevision(f"There is no session {session!r}.")
         return facts
 
-    def _lines(self, spans: Iterable[Span], outlet: Outlet, matching: Iterable[int] = ()) -> tuple[Line, ...]:
+    def _lines(self, spans: Iterable[Span], egress: Egress, matching: Iterable[int] = ()) -> tuple[Line, ...]:
         """Entries as they may leave: without what the gate holds back, sanitized, none too long."""
         wanted = set(matching)
         return tuple(
             Line(span.key, span.session, span.type, span.at, _cut(sanitize(span.text)), span.id in wanted)
             for span in spans
-            if outlet.lets_out(span.text, span)
+            if egress.lets_out(span.text, span)
         )
 
 

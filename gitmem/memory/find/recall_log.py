@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.files import read_file
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 from gitmem.okf.identity import EntryKey
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class RecallLog:
         line = {
             "at": self._bundle.now(),
             "session": session,
-            "question": redact(question)[:_QUESTION],
+            "question": redacted(question)[:_QUESTION],
             "shown": [{"path": path, "space": key.space, "key": key.id} for path, key in shown],
         }
         try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gitmem.errors import GitMemError
 from gitmem.index.marking import holds
 from gitmem.index.query import Query
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -130,7 +130,7 @@ def make_summarizer(bundle: Bundle) -> Summarizer:
     except GitMemError as error:
         bundle.warnings.append(f"{error} Recaps are made without a model.")
         return plain
-    return ModelSummarizer(endpoint, plain, redact=redact, report=bundle.warnings.append)
+    return ModelSummarizer(endpoint, plain, redact=redacted, report=bundle.warnings.append)
 
 
 def _ended(sentence: str) -> str:

@@ -17,7 +17,7 @@ from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.records import Document, SessionFacts
 from gitmem.index.writer import CommitFacts, Origin, Writer
-from gitmem.memory.gate.retractions import retracts
+from gitmem.memory.gate.egress import retracts
 from gitmem.memory.gate.trust import Vouching
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey

@@ -18,7 +18,7 @@ from gitmem.index.marking import marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
-from gitmem.memory.gate.egress import Outlet
+from gitmem.memory.gate.egress import Egress
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.safety.fence import sanitize
@@ -111,15 +111,15 @@ class Search:
         limit = max(1, min(limit, MOST))
         filters = self.filters(index, wanted)
         found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
-        outlet = Outlet(self._bundle, index)
+        egress = Egress(self._bundle, index)
         hits: list[Hit] = []
         for ranked in self.ranking(index, found).entries():
             if len(hits) == limit:
                 break
-            if outlet.lets_out(ranked.candidate.text, ranked.place):
+            if egress.lets_out(ranked.candidate.text, ranked.place):
                 hits.append(self._hit(index, query, ranked))
-        near = () if hits or outlet.withheld else tuple(self._near(index, query))
-        return Found(query, hits, outlet.withheld, near)
+        near = () if hits or egress.withheld else tuple(self._near(index, query))
+        return Found(query, hits, egress.withheld, near)
 
     # For those who rank on their own
 

@@ -1,64 +1,270 @@
-"""The door of the curated files: what a new text passes before it may stand in one."""
+"""Admission: the one way into the memory. Every text passes it: redaction, the scanner, what was retracted.
+
+What becomes of a text is decided by the `Policy` of the place it is meant for. Nobody outside this package asks the
+scanner, the redactor or the retractions; `lint-imports` checks it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from gitmem.memory.edits import Edits
-from gitmem.memory.gate.quarantine import Quarantine
-from gitmem.memory.gate.retractions import is_retracted, retract
 from gitmem.memory.gate.scan import BlockedContent, Gate
-from gitmem.memory.gate.secrets import redact
-from gitmem.memory.provenance import Origin
-from gitmem.okf.curated import check_text
-from gitmem.okf.entries import Entry, section_key
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.safety.verdict import Result
+    from gitmem.memory.edits import Files, ListedFiles, WritableFiles
+    from gitmem.memory.gate.retractions import State
+    from gitmem.memory.provenance import Origin
+    from gitmem.okf.entries import Entry
+    from gitmem.okf.identity import EntryKey
+    from gitmem.safety.secrets import Secret
+    from gitmem.safety.verdict import Result, Scope
+
+# The scanner and YAML take a while to import: each is imported where it is needed.
+
+
+# --- what becomes of a text ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What new texts for one file pass: redaction, the scanner, and what was retracted."""
+class Policy:
+    """What becomes of a text that is meant for one kind of place."""
 
-    bundle: Bundle
-    edits: Edits
-    path: str
-    origin: Origin
-    by_person: bool
-    held: list[str]
+    scope: Scope
+    """How strictly the scanner reads it."""
+    on_credential: Literal["redact", "refuse", "hold", "report"]
+    on_hold: Literal["quarantine", "let in"]
+    on_block: Literal["quarantine", "let in", "refuse"]
 
-    def admit(self, text: str) -> str | None:
-        """The text as it may be stored; None where it went to quarantine. Raises where it is blocked."""
-        from gitmem.safety.verdict import Verdict
 
-        text = redact(check_text(text))
-        result = self.bundle.part(Gate).judge(text, "memory")
-        if result.verdict is Verdict.BLOCK:
-            raise BlockedContent(result)
-        if is_retracted(self.edits, section_key(text)):
-            if self.by_person:
-                entry = Entry(section_key(text), text)
-                retract(
-                    self.edits, entry, self.path, state="released", at=self.bundle.now(), origin=self.origin
-                )
+ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="refuse")
+"""An entry of the curated store that an agent or a person adds: by a command, a tool, a contest, a profile."""
+FOUND_ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="quarantine")
+"""An entry found in a file, a hand edit or the host's own: nobody is there to be refused."""
+EVENT = Policy("event", on_credential="redact", on_hold="quarantine", on_block="quarantine")
+"""An event of a session; a stub takes the place of one that is held."""
+NOTE = Policy("event", on_credential="redact", on_hold="let in", on_block="refuse")
+"""A title, the step of a plan, the note of a snapshot: short words about the memory."""
+TRAILER = Policy("event", on_credential="redact", on_hold="let in", on_block="let in")
+"""Reason and source of a change: no commit fails for them, and the way out is guarded."""
+SKILL = Policy("skill", on_credential="hold", on_hold="quarantine", on_block="quarantine")
+"""A file of a skill: a script with a redacted line is a broken script."""
+
+
+def hand_file(path: str) -> Policy:
+    """A whole file that a person edited."""
+    return Policy(scope_of(path), on_credential="refuse", on_hold="quarantine", on_block="quarantine")
+
+
+def incoming(path: str) -> Policy:
+    """An entry that another machine sent; what is only doubtful enters, and the way out hides it here."""
+    return Policy(scope_of(path), on_credential="report", on_hold="let in", on_block="quarantine")
+
+
+def scope_of(path: str) -> Scope:
+    """How strictly a file is read: what enters the prompt most, what only records least."""
+    if path.startswith("memories/"):
+        return "memory"
+    return "skill" if path.startswith("skills/") else "event"
+
+
+# --- the answers -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The text as it may be stored."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The text went to quarantine under this id, for a person to look at."""
+
+    id: str
+    result: Result
+
+
+# --- the way in ------------------------------------------------------------------------------------------
+
+
+class Admission:
+    """The way into one bundle, for one change.
+
+    `files` is the tree that is being changed, whose retractions count. `by_person` says that a person asks: then what
+    was retracted may come back.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        files: WritableFiles | None = None,
+        *,
+        origin: Origin | None = None,
+        by_person: bool = False,
+    ) -> None:
+        self._bundle = bundle
+        self._files = files
+        self._origin = origin
+        self._by_person = by_person
+
+    def entry(self, text: str, path: str, policy: Policy = ENTRY) -> Admitted | Held:
+        """An entry of the § file at `path`. Raises where it cannot be an entry, or is blocked and refused."""
+        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.okf.curated import check_text
+        from gitmem.okf.entries import Entry, section_key
+
+        text = _cleaned(check_text(text), policy)
+        result = self.judge(text, policy)
+        key = section_key(text)
+        if self._files is not None and is_retracted(self._files, key):
+            # What a person adds by name counts as released; a block stands all the same.
+            if self._by_person and not _is_blocked(result):
+                self.retract(Entry(key, text), path, state="released")
             else:
-                result = with_retraction(result, text)
-        if result.verdict is Verdict.HOLD:
-            where = {"kind": "entry", "path": self.path}
-            self.held.append(
-                self.bundle.part(Quarantine).hold(text, result, destination=where, origin=self.origin)
-            )
-            return None
+                result = retracted_result(result, len(text))
+        return self._settled(text, result, policy, {"kind": "entry", "path": path})
+
+    def note(self, text: str, policy: Policy = NOTE) -> str:
+        """Short words about the memory as they may be stored; raises where they are blocked and refused."""
+        text = _cleaned(text, policy)
+        if policy.on_block == "refuse" and text:
+            result = self.judge(text, policy)
+            if _is_blocked(result):
+                raise BlockedContent(result)
         return text
 
+    def file(self, path: str, data: bytes, before: bytes) -> Admitted | Held:
+        """A whole file that a person edited; raises where it holds a secret that was not there before."""
+        policy = hand_file(path)
+        text, old = data.decode("utf-8", "replace"), before.decode("utf-8", "replace")
+        for secret in secrets_in(text) if policy.on_credential == "refuse" else ():
+            if text[secret.start : secret.end] not in old:
+                raise _secret_in_file(path, text, secret)
+        return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
 
-def with_retraction(result: Result, text: str) -> Result:
+    def _settled(
+        self, text: str, result: Result, policy: Policy, where: Mapping[str, str]
+    ) -> Admitted | Held:
+        from gitmem.safety.verdict import Verdict
+
+        if result.verdict is Verdict.ALLOW:
+            return Admitted(text)
+        fate = policy.on_block if result.verdict is Verdict.BLOCK else policy.on_hold
+        if fate == "refuse":
+            raise BlockedContent(result)
+        return Admitted(text) if fate == "let in" else Held(self.hold(text, result, where), result)
+
+    # For those who decide about many texts, or about files of their own
+
+    def judge(self, text: str, policy: Policy) -> Result:
+        """What the scanner says of a text, and the secrets in it where the policy holds those; nothing is done."""
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        if policy.on_credential == "hold" and secrets_in(text):
+            finding = Finding("secret", "secret", "holds a secret", (0, len(text)), Verdict.HOLD)
+            return Result(Verdict.HOLD, (finding,))
+        return self._bundle.part(Gate).judge(text, policy.scope)
+
+    def judge_all(self, texts: Iterable[str], policy: Policy) -> list[Result]:
+        """The same for many texts; this bundle's own rules are looked for once."""
+        return self._bundle.part(Gate).judge_all(texts, policy.scope)
+
+    def hold(self, text: str, result: Result, where: Mapping[str, str]) -> str:
+        """Put a text into quarantine; gives its id there. `where` says where it would have gone."""
+        from gitmem.memory.gate.quarantine import Quarantine
+
+        origin = self._origin or self._bundle.origin()
+        return self._bundle.part(Quarantine).hold(text, result, destination=where, origin=origin)
+
+    def hold_retracted(self, entry: Entry, path: str, why: str) -> str:
+        """Keep the text of an entry that somebody else retracted; gives its id in quarantine."""
+        from gitmem.safety.verdict import Result, Verdict
+
+        result = retracted_result(Result(Verdict.ALLOW), len(entry.text), why)
+        return self.hold(entry.text, result, {"kind": "entry", "path": path})
+
+    def retract(self, entry: Entry, path: str, *, state: State) -> None:
+        """Say in the tree that an entry must not come back, or (`released`) that it may."""
+        from gitmem.memory.gate.retractions import retract
+
+        assert self._files is not None
+        origin = self._origin or self._bundle.origin()
+        retract(self._files, entry, path, state=state, at=self._bundle.now(), origin=origin)
+
+
+# --- without a bundle ------------------------------------------------------------------------------------
+
+
+def redacted(text: str) -> str:
+    """Text without secrets: what is journaled, committed or sent is never the secret itself."""
+    from gitmem.safety.secrets import redact
+
+    return redact(text)
+
+
+def secrets_in(text: str) -> list[Secret]:
+    """The secrets in a text, in the order they stand there."""
+    from gitmem.safety.secrets import find
+
+    return find(text)
+
+
+def judge_incoming(path: str, text: str) -> tuple[bool, Result, list[Secret]]:
+    """Whether an entry that another machine sent must be held back; the verdict; the secrets to report.
+
+    The shipped rules alone, without the statistical stage: every machine must come to the same verdict.
+    """
+    from gitmem.safety.scanner import Scanner
+
+    policy = incoming(path)
+    result = Scanner.shipped().scan(text, policy.scope, statistics=False)
+    held = _is_blocked(result) and policy.on_block == "quarantine"
+    return held, result, secrets_in(text) if policy.on_credential == "report" else []
+
+
+def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
+    """Whether an entry was retracted in a tree, and nobody released it since."""
+    from gitmem.memory.gate import retractions
+
+    return retractions.is_retracted(files, key, path, text)
+
+
+def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
+    """Tells of an entry whether any of these trees retracts it; their names are read once."""
+    from gitmem.memory.gate.retractions import Retracted
+
+    asked = [Retracted(tree) for tree in trees]
+    return lambda key: any(one.has(key) for one in asked)
+
+
+def retracted_result(result: Result, length: int, why: str = "") -> Result:
     """A verdict on a text that was retracted: held at least, and it says why."""
     from gitmem.safety.verdict import Finding, Result, Verdict
 
-    reason = "was taken back earlier, and must not come back by itself"
-    finding = Finding("retracted", "retraction", reason, (0, len(text)), Verdict.HOLD)
+    reason = why or "was taken back earlier, and must not come back by itself"
+    finding = Finding("retracted", "retraction", reason, (0, length), Verdict.HOLD)
     return Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
+
+
+def _cleaned(text: str, policy: Policy) -> str:
+    return redacted(text) if policy.on_credential == "redact" else text
+
+
+def _is_blocked(result: Result) -> bool:
+    from gitmem.safety.verdict import Verdict
+
+    return result.verdict is Verdict.BLOCK
+
+
+def _secret_in_file(path: str, text: str, secret: Secret) -> Exception:
+    from gitmem.errors import InvalidContent
+
+    line = text.count("\n", 0, secret.start) + 1
+    return InvalidContent(
+        f"{path} holds a secret in line {line} ({secret.kind}): take it out, and write down where it is "
+        "kept instead."
+    )

@@ -1,4 +1,4 @@
-"""The scanner over a whole bundle: its tree as it is, or everything its history holds."""
+"""The scanner for people: over a text, a bundle's tree as it is, or everything its history holds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UnknownRevision
 from gitmem.files import read_file, replace_file
 from gitmem.git.walk import tree_changes
-from gitmem.memory.gate.scan import Gate, scope_of
+from gitmem.memory.gate.admission import scope_of
+from gitmem.memory.gate.scan import Gate
 from gitmem.okf import entries as okf
 from gitmem.okf.entries import entry_hash
-from gitmem.safety.verdict import Result, Verdict
+from gitmem.safety.verdict import Result, Scope, Verdict
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -32,6 +33,18 @@ class Flagged:
     def id(self) -> str:
         """What a person names it by to release it."""
         return entry_hash(self.text)[:12]
+
+
+def scan_text(text: str, scope: Scope) -> Result:
+    """The verdict of the shipped scanner on any text, of a bundle or not."""
+    from gitmem.safety.scanner import Scanner
+
+    return Scanner.shipped().scan(text, scope)
+
+
+def accept_rules(bundle: Bundle) -> bool:
+    """A person says that this bundle's own rules hold here; False where it has none."""
+    return bundle.part(Gate).accept_rules()
 
 
 def scan_tree(bundle: Bundle, revision: str = "HEAD") -> Iterator[tuple[str, Result]]:

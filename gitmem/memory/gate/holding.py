@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
-from gitmem.memory.gate.quarantine import Quarantine
-from gitmem.memory.gate.retractions import retract
+from gitmem.memory.gate.admission import Admission
 from gitmem.okf import entries as okf
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry
@@ -60,6 +59,7 @@ def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> st
             edits.remove(flag.path)
     else:
         edits.remove(flag.path)
-    retract(edits, flag.entry, flag.path, state="held", at=bundle.now(), origin=origin)
+    admission = Admission(bundle, edits, origin=origin)
+    admission.retract(flag.entry, flag.path, state="held")
     where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
-    return bundle.part(Quarantine).hold(flag.entry.text, flag.result, destination=where, origin=origin)
+    return admission.hold(flag.entry.text, flag.result, where)

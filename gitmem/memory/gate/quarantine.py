@@ -12,7 +12,7 @@ from gitmem.git.message import Message
 from gitmem.git.objects import Person, render_commit
 from gitmem.git.refs import QUARANTINE
 from gitmem.git.tree import Tree
-from gitmem.memory.gate.secrets import redact
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -27,7 +27,7 @@ _TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QuarantineItem:
     """One thing held back: its text, why, and where it would have gone."""
 
     id: str
@@ -68,20 +68,22 @@ class Quarantine:
         self._bundle = bundle
         self._repository = bundle.repository
 
-    def all(self) -> list[Held]:
+    def all(self) -> list[QuarantineItem]:
         """What is held, the oldest first."""
         tree = self._tree()
         found = []
         for name, entry in tree.names().items():
             with contextlib.suppress(InvalidContent):
-                found.append(Held(name.removesuffix(".md"), Concept.parse(tree.read_entry(entry), name)))
+                found.append(
+                    QuarantineItem(name.removesuffix(".md"), Concept.parse(tree.read_entry(entry), name))
+                )
         return sorted(found, key=lambda held: (held.at, held.id))
 
     def has(self, name: str) -> bool:
         """Whether an id that begins so is held."""
         return bool(name) and any(each.startswith(name) for each in self._tree().names())
 
-    def get(self, name: str) -> Held:
+    def get(self, name: str) -> QuarantineItem:
         """One item by its id or the beginning of it."""
         near = [held for held in self.all() if held.id.startswith(name)] if name else []
         if len(near) != 1:
@@ -93,7 +95,7 @@ class Quarantine:
 
     def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
         """Keep a text back; gives its id. The same text for the same place is kept once."""
-        text = redact(text)
+        text = redacted(text)
         where = dict(destination)
         name = entry_hash(f"{sorted(where.items())}\n{text}")[:12]
         if f"{name}.md" in self._tree():
@@ -116,7 +118,7 @@ class Quarantine:
         self._change(f"{name}.md", concept.render(), f"hold {name}", origin)
         return name
 
-    def remove(self, name: str, *, why: str) -> Held:
+    def remove(self, name: str, *, why: str) -> QuarantineItem:
         """Take an item out of quarantine; its text stays in the quarantine's own history."""
         held = self.get(name)
         self._change(f"{held.id}.md", None, f"{why} {held.id}", self._bundle.origin())

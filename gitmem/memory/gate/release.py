@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.quarantine import Held, Quarantine
+from gitmem.memory.gate.quarantine import Quarantine, QuarantineItem
 from gitmem.memory.gate.retractions import is_retracted, retract
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf.curated import CuratedFile
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.memory.gate.audit import Flagged
 
 
-def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[Held, str]:
+def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[QuarantineItem, str]:
     """Let an item in; gives it and the commit that holds it now (empty where a later commit will)."""
     held = bundle.part(Quarantine).get(item)
     kind = held.destination.get("kind", "")
@@ -68,12 +68,12 @@ def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> st
     return published.commit.oid if published else ""
 
 
-def _judged_text(held: Held) -> str:
+def _judged_text(held: QuarantineItem) -> str:
     """The text as the gate sees it: an event's fields are judged joined."""
     return _event(held).entry.text if held.destination.get("kind") == "event" else held.text
 
 
-def _put_entry(bundle: Bundle, edits: Edits, held: Held, by: str) -> None:
+def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> None:
     path = held.destination["path"]
     file = CuratedFile.salvage(edits.read(path) or b"", path)
     entry = Entry(section_key(held.text), held.text)
@@ -83,7 +83,7 @@ def _put_entry(bundle: Bundle, edits: Edits, held: Held, by: str) -> None:
     edits.write(path, added.render())
 
 
-def _put_event(edits: Edits, held: Held) -> None:
+def _put_event(edits: Edits, held: QuarantineItem) -> None:
     """The event takes the place of the stub that was recorded for it."""
     where = held.destination
     home = (find_session(edits, where["session"]) or "").removesuffix(".md")
@@ -99,7 +99,7 @@ def _put_event(edits: Edits, held: Held) -> None:
     raise InvalidContent(f"The session {where['session']!r} is gone from the bundle: copy the text by hand.")
 
 
-def _event(held: Held) -> Event:
+def _event(held: QuarantineItem) -> Event:
     where = held.destination
     fields = json.loads(held.text)
     texts = {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Literal, Protocol
+from typing import Literal
 
 from gitmem.errors import InvalidContent
+from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -13,19 +13,6 @@ from gitmem.okf.entries import Entry, EntryKey, body_of
 from gitmem.okf.identity import retraction_hash
 
 State = Literal["reverted", "held", "released"]
-
-
-class Files(Protocol):
-    def read(self, path: str) -> bytes | None: ...
-    def __contains__(self, path: str) -> bool: ...
-
-
-class ListedFiles(Files, Protocol):
-    def names(self, directory: str) -> Collection[str]: ...
-
-
-class WritableFiles(Files, Protocol):
-    def write(self, path: str, data: bytes) -> None: ...
 
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:

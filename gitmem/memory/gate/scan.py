@@ -1,4 +1,4 @@
-"""The gate: every text passes it on the way into the memory and on the way out to an agent."""
+"""The scanner of one bundle: the shipped rules, its own rules, and what people here have released."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.scanner import Scanner
     from gitmem.safety.verdict import Result, Scope
-
-_WINDOW = 256 * 1024
-_OVERLAP = 4 * 1024
 
 
 class BlockedContent(InvalidContent):
@@ -110,18 +107,10 @@ class Gate:
     def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
         from gitmem.safety.verdict import Result, Verdict
 
-        result = _scanned(scanner, text, scope)
+        result = scanner.scan(text, scope)
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
             return Result(Verdict.ALLOW, result.findings)
         return result
-
-    def refuse_blocked(self, text: str, scope: Scope) -> None:
-        """Raise where the scanner blocks a text."""
-        from gitmem.safety.verdict import Verdict
-
-        result = self.judge(text, scope)
-        if result.verdict is Verdict.BLOCK:
-            raise BlockedContent(result)
 
     def is_released(self, text_hash: str) -> bool:
         return text_hash in self._releases()
@@ -141,20 +130,6 @@ class Gate:
         return found if isinstance(found, dict) else {}
 
 
-def _scanned(scanner: Scanner, text: str, scope: Scope) -> Result:
-    """The scanner's verdict; a text longer than it reads at once is read in overlapping windows."""
-    from gitmem.safety.verdict import Result
-
-    if len(text) <= _WINDOW:
-        return scanner.scan(text, scope)
-    results = [
-        scanner.scan(text[start : start + _WINDOW], scope)
-        for start in range(0, len(text), _WINDOW - _OVERLAP)
-    ]
-    findings = tuple(finding for result in results for finding in result.findings)
-    return Result(max(result.verdict for result in results), findings)
-
-
 def _toml_of(body: str) -> str:
     """The rules in the body of config/scanner.md: its fenced TOML blocks, or all of it without any."""
     blocks: list[str] = []
@@ -165,10 +140,3 @@ def _toml_of(body: str) -> str:
         elif inside:
             blocks.append(line)
     return "\n".join(blocks) if blocks else body
-
-
-def scope_of(path: str) -> Scope:
-    """How strictly a file is read: what enters the prompt most, what only records least."""
-    if path.startswith("memories/"):
-        return "memory"
-    return "skill" if path.startswith("skills/") else "event"

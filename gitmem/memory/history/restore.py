@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
 from gitmem.git.tree import Tree
-from gitmem.memory.edits import Edits
-from gitmem.memory.gate.retractions import Files, is_retracted
+from gitmem.memory.edits import Edits, Files
+from gitmem.memory.gate.admission import is_retracted
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf

@@ -11,8 +11,8 @@ from gitmem.git.ancestry import only_in
 from gitmem.git.message import Message, kind_of
 from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
-from gitmem.memory.edits import Edits
-from gitmem.memory.gate.retractions import Files, is_retracted, retract
+from gitmem.memory.edits import Edits, Files
+from gitmem.memory.gate.admission import Admission, is_retracted
 from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Origin
 from gitmem.okf import entries as okf
@@ -70,8 +70,9 @@ class Undo:
             for commit in commits:
                 inverse.apply(*self._bundle.part(History).sides(commit))
             if retracting:
+                admission = Admission(self._bundle, edits, origin=origin)
                 for path, entry in inverse.gone(edits):
-                    retract(edits, entry, path, state="reverted", at=self._bundle.now(), origin=origin)
+                    admission.retract(entry, path, state="reverted")
             for path in edits.paths():
                 self._dig(edits, path)
             self._mend_log(edits, commits)
@@ -207,7 +208,9 @@ class _Inverse:
             data = edits.read(path)
             if entry.key.space == "meta" or (entry.key.space == "body" and data is None):
                 continue
-            if not path.startswith("retractions/") and not (data is not None and _holds(path, data, entry)):
+            if not path.startswith("retractions/") and not (
+                data is not None and okf.holds(path, data, entry)
+            ):
                 found.append((path, entry))
         return found
 
@@ -292,7 +295,7 @@ class _Inverse:
             if present is None:
                 return
             self._removed.append((path, change.new))
-            if not _holds(path, present, change.new):
+            if not okf.holds(path, present, change.new):
                 self._kept.append(f"{path}: rewritten since, so it stays.")
                 return
             self._edits.remove(path)
@@ -349,16 +352,6 @@ def _is_taken_back(files: Files, path: str, data: bytes) -> bool:
 def _is_index(path: str) -> bool:
     """Index pages follow from names and are made again."""
     return path.rpartition("/")[2] == layout.INDEX
-
-
-def _holds(path: str, data: bytes, entry: Entry) -> bool:
-    """Whether a file still is, or still has, that entry."""
-    if entry.key.space == "concept":
-        return okf.body_of(path, data) == okf.body_of(path, entry.source)
-    if entry.key.space == "blob":
-        return data == entry.source
-    found = okf.parts_of(path, data).get(entry.key)
-    return found is not None and (entry.key.space in ("§", "event") or found.text == entry.text)
 
 
 def _name(key: EntryKey) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.memory.gate.retractions import is_retracted
-from gitmem.okf.entries import EntryKey
+from gitmem.memory.gate.admission import retracted_in
 from gitmem.okf.merge import Merged, merge_file
 
 
@@ -15,8 +14,4 @@ def merge_versions(
     """The merged file; what either side retracted stays out."""
     heads = [repository.refs.read(BRANCH), repository.refs.read("MERGE_HEAD")]
     trees = [repository.tree(head) for head in heads if head]
-
-    def retracted(key: EntryKey) -> bool:
-        return any(is_retracted(tree, key) for tree in trees)
-
-    return merge_file(path, base, ours, theirs, retracted)
+    return merge_file(path, base, ours, theirs, retracted_in(*trees))

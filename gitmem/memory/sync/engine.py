@@ -247,31 +247,20 @@ class Sync:
 
     def _keep_what_was_taken(self, before: Tree) -> None:
         """Entries that another machine retracted keep their text in this machine's quarantine."""
-        from gitmem.memory.gate.quarantine import Quarantine
-        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.memory.gate.admission import Admission, retracted_in
         from gitmem.okf import entries as okf
-        from gitmem.safety.verdict import Finding, Result, Verdict
 
         after = self._bundle.tree()
+        retracted = retracted_in(after)
+        admission = Admission(self._bundle, origin=self._bundle.origin(source="sync"))
         for change in before.changes(after):
-            if (
-                change.old is None
-                or not change.path.endswith(".md")
-                or change.path.startswith("retractions/")
-            ):
+            path = change.path
+            if change.old is None or not path.endswith(".md") or path.startswith("retractions/"):
                 continue
-            left = okf.entries_of(change.path, after.read_entry(change.new)) if change.new else {}
-            for key, entry in okf.entries_of(change.path, before.read_entry(change.old)).items():
-                if key.space == "§" and key not in left and is_retracted(after, key):
-                    finding = Finding(
-                        "retracted", "retraction", "was taken back on another machine", (0, 0), Verdict.HOLD
-                    )
-                    self._bundle.part(Quarantine).hold(
-                        entry.text,
-                        Result(Verdict.HOLD, (finding,)),
-                        destination={"kind": "entry", "path": change.path},
-                        origin=self._bundle.origin(source="sync"),
-                    )
+            left = okf.entries_of(path, after.read_entry(change.new)) if change.new else {}
+            for key, entry in okf.entries_of(path, before.read_entry(change.old)).items():
+                if key.space == "§" and key not in left and retracted(key):
+                    admission.hold_retracted(entry, path, "was taken back on another machine")
 
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
         """Named snapshots are add-only; the same name from two machines is kept under two names."""

@@ -11,12 +11,10 @@ from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees, RefusedFetch
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
+from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
 from gitmem.okf import entries as okf
 from gitmem.okf import layout, validate
-from gitmem.safety.scanner import Scanner
-from gitmem.safety.secrets import find
-from gitmem.safety.verdict import Result, Verdict
 
 MAX_COMMITS = 200_000
 
@@ -97,25 +95,12 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
     if layout.is_generated(path):
         return
     before = okf.entries_of(path, room.store.blob(old.oid)) if old else {}
-    scanner = Scanner.shipped()
     for key, entry in okf.entries_of(path, data).items():
         was = before.get(key)
         if was is not None and was.text == entry.text:
             continue
         done.entries += 1
-        result = _judged(scanner, path, entry.text)
-        if result.verdict is Verdict.BLOCK:
+        held, result, secrets = judge_incoming(path, entry.text)
+        if held:
             done.flagged.append(Flagged(path, entry, result))
-        done.secrets += [(path, secret.kind) for secret in find(entry.text)[:1]]
-
-
-def _judged(scanner: Scanner, path: str, text: str) -> Result:
-    """Only the shipped block rules: every machine comes to the same verdict."""
-    from gitmem.memory.gate.scan import scope_of
-
-    limit = 256 * 1024
-    results = [
-        scanner.scan(text[start : start + limit], scope_of(path), statistics=False)
-        for start in range(0, max(1, len(text)), limit)
-    ]
-    return max(results, key=lambda result: (result.verdict is Verdict.BLOCK, result.verdict is Verdict.HOLD))
+        done.secrets += [(path, secret.kind) for secret in secrets[:1]]

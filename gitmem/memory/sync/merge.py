@@ -11,9 +11,8 @@ from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.retractions import is_retracted
+from gitmem.memory.gate.admission import retracted_in
 from gitmem.okf import layout, paths
-from gitmem.okf.entries import EntryKey
 from gitmem.okf.merge import Retracted, beside, merge_file
 
 if TYPE_CHECKING:
@@ -74,10 +73,7 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
     edits = Edits(ours)
     for path in sorted(path for path in right if path.startswith(_RETRACTIONS)):
         _merge_path(edits, path, base, ours, theirs, lambda _: False)
-
-    def retracted(key: EntryKey) -> bool:
-        return is_retracted(edits, key)
-
+    retracted = retracted_in(edits)
     # What only we changed is looked at too: the other side may have retracted it.
     for path in sorted(left.keys() | right.keys()):
         if not path.startswith(_RETRACTIONS) and not _is_index_page(path):

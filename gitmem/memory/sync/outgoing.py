@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.repository import Repository
+from gitmem.memory.gate.admission import secrets_in as find
 from gitmem.okf import entries as okf
 from gitmem.okf import layout
-from gitmem.safety.secrets import find
 
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:

@@ -120,7 +120,7 @@ def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
 
 def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
     """Sentences about entries that the scanner blocks, new ones only: a person may keep what was there."""
-    from gitmem.memory.gate.scan import Gate, scope_of
+    from gitmem.memory.gate.admission import Admission, hand_file
     from gitmem.okf import entries as okf
     from gitmem.okf import layout
     from gitmem.safety.verdict import Verdict
@@ -133,7 +133,7 @@ def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
     for key, entry in okf.entries_of(path, data).items():
         if key in before and before[key].text == entry.text:
             continue
-        result = bundle.part(Gate).judge(entry.text, scope_of(path))
+        result = Admission(bundle).judge(entry.text, hand_file(path))
         if result.verdict is Verdict.BLOCK:
             told.append(f"{path}: the scanner blocks it: {result.explain()}")
     return told

@@ -13,7 +13,7 @@ from gitmem.git import git_command
 from gitmem.git.ancestry import only_in
 from gitmem.git.message import Message
 from gitmem.git.walk import walk
-from gitmem.memory.gate.retractions import is_retracted
+from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.sync.inspect import check_incoming
 from gitmem.memory.sync.joining import join
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.okf.entries import EntryKey
 
 _FAR = 1_000
 _CONFLICT = re.compile(
@@ -78,9 +77,7 @@ def mend_files(bundle: Bundle, broken: Mapping[str, Oid]) -> str:
         trees[oid] = [base_of(repository, ours, theirs), repository.tree(ours), repository.tree(theirs)]
 
     def work(edits: Edits) -> Message | None:
-        def retracted(key: EntryKey) -> bool:
-            return is_retracted(edits, key)
-
+        retracted = retracted_in(edits)
         for path, oid in broken.items():
             data = edits.read(path)
             untouched = data == repository.tree(oid).read(path)

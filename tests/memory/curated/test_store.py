@@ -12,6 +12,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleBusy, InvalidContent, UsageError
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.curated.store import Operation, StoreRefusal
+from gitmem.memory.gate.audit import accept_rules
 from gitmem.memory.gate.release import release
 from gitmem.memory.gate.retractions import retract
 from gitmem.memory.gate.scan import BlockedContent
@@ -19,6 +20,7 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
+from gitmem.safety.scanner import Scanner
 from gitmem.world import World
 
 
@@ -289,9 +291,7 @@ def test_held_text_waits_and_can_be_released(bundle: Memory, monkeypatch: pytest
     from gitmem.safety.verdict import Finding, Result, Verdict
 
     finding = Finding("test.doubt", "test", "looks odd", (0, 1), Verdict.HOLD)
-    monkeypatch.setattr(
-        type(bundle.gate.scanner), "scan", lambda *_a, **_k: Result(Verdict.HOLD, (finding,)), raising=True
-    )
+    monkeypatch.setattr(Scanner, "scan", lambda *_a, **_k: Result(Verdict.HOLD, (finding,)), raising=True)
     tip = bundle.tip
     answer = bundle.curated.add("a doubtful note")
     assert answer.held
@@ -398,6 +398,6 @@ no_match = ["a blue bird launched itself from the roof"]
     bundle.take_in_edits(strict=True)
     bundle.curated.add("Bluebird is about to launch")
     assert any("nobody accepted" in warning for warning in bundle.warnings)
-    assert bundle.gate.accept_rules()
+    assert accept_rules(bundle)
     with pytest.raises(BlockedContent, match="bluebird"):
         bundle.curated.add("Bluebird is about to launch again")
