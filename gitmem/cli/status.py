@@ -10,6 +10,7 @@ from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.git.worktree import HandEdit
@@ -262,7 +263,7 @@ def commit(app: App, reason: str, as_json: bool) -> None:
     published = bundle.take_in_edits(strict=True, reason=reason)
     for one in published:
         if one.warning:
-            bundle.warnings.append(one.warning)
+            bundle.report(Notice("work-tree-behind", detail=one.warning))
     if as_json:
         app.out.json({"commits": [commit_json(LogEntry.of(one.commit)) for one in published]})
         return

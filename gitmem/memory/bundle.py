@@ -19,6 +19,7 @@ from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
+from gitmem.notices import Notice
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Bundle(ABC):
         self.repository = repository
         self.config = config
         self.world = world
-        self.warnings: list[str] = []
+        self.notices: list[Notice] = []
+        """What operations had to say, oldest first; whoever shows them takes them out."""
         self._parts: dict[Any, Any] = {}
 
     @property
@@ -67,6 +69,18 @@ class Bundle(ABC):
     def has_part(self, kind: Callable[[Bundle], object]) -> bool:
         """Whether anybody asked for that part yet."""
         return kind in self._parts
+
+    # What there is to say
+
+    def report(self, notice: Notice) -> None:
+        """Keep a notice for whoever asked; the same one is kept once."""
+        if notice not in self.notices:
+            self.notices.append(notice)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The notices as sentences worth showing to somebody."""
+        return [str(notice) for notice in self.notices]
 
     # Reading
 
@@ -191,7 +205,7 @@ class Bundle(ABC):
                 self.take_in(stop.edits)
                 continue
             if published and published.warning:
-                self.warnings.append(published.warning)
+                self.report(Notice("work-tree-behind", detail=published.warning))
             return published
         raise BundleUnusable("A file keeps changing while it is committed: close the program that edits it.")
 

@@ -14,6 +14,7 @@ from gitmem.git.worktree import HandEdit
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
 from gitmem.memory.provenance import Origin
+from gitmem.notices import Notice
 from gitmem.okf import entries, layout, paths, validate
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
@@ -47,12 +48,12 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
     if not edits:
         return []
     usable, problems = _acceptable(bundle, edits)
-    for problem in problems:
+    for path, problem in problems.items():
         if strict:
             raise InvalidContent(
                 f"{problem} It was edited by hand: repair or remove it, then run this again."
             )
-        bundle.warnings.append(f"{problem} It is left as it is, uncommitted.")
+        bundle.report(Notice("file-not-committed", path, problem))
     # What was staged comes first, so that a version which only the index held has its commit.
     published = []
     for staged in (True, False):
@@ -92,15 +93,15 @@ def _commit(
     return publish(bundle.repository, plan, purpose="edit")
 
 
-def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdit], list[str]]:
-    """The edits that can be committed, in the form they are stored in, and a sentence for each other."""
+def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdit], dict[str, str]]:
+    """The edits that can be committed, in the form they are stored in, and why the others cannot, by their path."""
     usable: list[HandEdit] = []
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     for edit in edits:
         try:
             usable.append(replace(edit, stored=_stored(bundle, edit)))
         except InvalidContent as error:
-            problems.append(str(error))
+            problems[edit.path] = str(error)
     return usable, problems
 
 
@@ -133,14 +134,12 @@ def _curated(bundle: Bundle, path: str, data: bytes) -> bytes:
             continue
         answer = admission.entry(entry.text, path, FOUND_ENTRY)
         if isinstance(answer, Held):
-            bundle.warnings.append(
-                f"An entry in {path} is held back as {answer.id}: {answer.result.explain()}."
-            )
+            bundle.report(Notice("entry-held", path, f"{answer.id}: {answer.result.explain()}"))
             file = file.remove(entry.key.id)
         elif answer.text != entry.text:
             clean = replace(entry, key=section_key(answer.text), text=answer.text)
             file = file.with_entries(clean if each == entry else each for each in file.entries)
-            bundle.warnings.append(f"A secret that was written into {path} is redacted: {answer.text}")
+            bundle.report(Notice("secret-redacted", path, answer.text))
     return file.render()
 
 

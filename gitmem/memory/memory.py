@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.memory.session import Session
     from gitmem.memory.snapshots import Snapshots
+    from gitmem.notices import Notice
 
 # Each room is imported when it is first asked for: start-up is a feature.
 
@@ -148,17 +149,15 @@ class Memory(Bundle):
 
         return self.part(OpenBuffers).flush(trigger)
 
-    def recover_journals(self) -> list[str]:
-        """Commit what processes that died left in their journals; a line for each is in `warnings` too."""
+    def recover_journals(self) -> list[Notice]:
+        """Commit what processes that died left in their journals; gives what there is to say about it."""
         from gitmem.memory.capture.recovery import has_journals
 
         if not has_journals(self):
             return []
         from gitmem.memory.capture.recovery import recover
 
-        found = recover(self)
-        self.warnings += found
-        return found
+        return recover(self)
 
     def nudge(self, turn: int) -> str:
         """The memory nudge for the turn of that number (from 1), where one is due; else nothing."""

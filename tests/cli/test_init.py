@@ -70,7 +70,7 @@ def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
     os.chmod(hook, 0o755)
     found = gitmem.run("init")
     assert (found.code, hook.read_text()) == (0, "#!/bin/sh\nexit 0\n")
-    told = "The git hook pre-commit is somebody else's and was left alone; see `gitmem doctor`."
+    told = "The git hook pre-commit is somebody else's and was left alone. See `gitmem doctor`."
     expected = f"gitmem: warning: {told}\n"
     assert expected == found.err
     assert gitmem.git("branch", "--show-current") == "main\n"

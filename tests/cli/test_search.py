@@ -171,7 +171,7 @@ def test_a_damaged_index_is_told_in_one_line(memory: Cli) -> None:
     assert 0 == result.code
     assert "decisions/" in result.out
     assert 1 == result.err.count("\n")
-    assert "made anew" in result.err
+    assert "is rebuilt" in result.err
 
 
 def test_a_search_on_a_current_index_imports_neither_dulwich_nor_yaml(memory: Cli) -> None:

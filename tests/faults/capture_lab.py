@@ -88,7 +88,7 @@ def check(root: Path, acknowledged: list[str], *, deep: bool = True, may_hold_mo
     bundle = opened(root)
     bundle.finish_pending()
     told = bundle.recover_journals()
-    assert not [sentence for sentence in told if "damaged" in sentence], told
+    assert not [notice for notice in told if "damaged" in notice.detail], told
     found = in_the_bundle(bundle)
     missing = set(acknowledged) - found.keys()
     assert not missing, ("acknowledged and lost", missing)

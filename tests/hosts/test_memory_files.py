@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from gitmem.hosts.hermes.host_link import bring_host_along, take_host_along
-from gitmem.memory.curated.host_files import HostChange, Notice, changes
+from gitmem.memory.curated.host_files import HostChange, HostWrite, changes
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.select import Selection, select
 from gitmem.memory.provenance import Origin
@@ -51,8 +51,8 @@ def tool(
 # --- what the host changed -------------------------------------------------------------------------------
 
 
-def notice(action: str, content: str = "", old: str = "", at: str = "1") -> Notice:
-    return Notice(at, action, "memory", content, old, Origin(session="s"))
+def notice(action: str, content: str = "", old: str = "", at: str = "1") -> HostWrite:
+    return HostWrite(at, action, "memory", content, old, Origin(session="s"))
 
 
 def test_notices_explain_changes() -> None:

@@ -18,6 +18,7 @@ from gitmem.hosts.hermes.skill_files import SkillFiles
 from gitmem.hosts.hermes.write_notices import Notices
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
@@ -44,8 +45,8 @@ class Keeper:
         self.tell = tell
         self.session = session
         self.notices = Notices(bundle)
-        self.files = HostFiles.of(bundle, home, tell)
-        self.skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files, tell=tell)
+        self.files = HostFiles.of(bundle, home)
+        self.skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files)
         self._lock = threading.Lock()
         self._buffers: dict[str, HotMemoryBuffer] = {}
         self._compressors: dict[str, Compressor] = {}
@@ -108,7 +109,7 @@ class Keeper:
             session = SessionInfo(turn.session, machine=self.bundle.config.machine, source="hermes", **known)
             fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
             self._buffer(session).append("turn", timestamp=turn.at, **fields)
-            self.tell("The last session ended in the middle of a turn: what the user said is kept.")
+            self.bundle.report(Notice("turn-cut-short", turn.session))
 
     def _told_turns(self, session: str) -> list[Event]:
         try:
@@ -133,7 +134,7 @@ class Keeper:
         if compare:
             self.compare()
         self._note_tip()
-        self._tell_warnings()
+        self._say_notices()
 
     def compare(self) -> Compared:
         """The host's files and the bundle, in both directions."""
@@ -229,7 +230,7 @@ class Keeper:
                     buffer.abandon()
             self.notices.end_all()
             self.notices.close()
-            self._tell_warnings()
+            self._say_notices()
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
@@ -248,11 +249,11 @@ class Keeper:
         if read_file(path) != data:
             replace_file(path, data, scratch=self.bundle.repository.scratch)
 
-    def _tell_warnings(self) -> None:
+    def _say_notices(self) -> None:
         """What the bundle has to say goes to the user, once."""
-        warnings, self.bundle.warnings = self.bundle.warnings, []
-        for warning in warnings:
-            self.tell(warning)
+        notices, self.bundle.notices = self.bundle.notices, []
+        for notice in notices:
+            self.tell(str(notice))
 
     def _guarded(self, work: Callable[[], object]) -> None:
         """One part of the start that fails must not keep the others from happening."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitMemError
 from gitmem.files import read_file, replace_file
 from gitmem.hosts.hermes.home import LINK, Home
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
@@ -64,14 +65,13 @@ def _compare(bundle: Memory, *, settle: bool) -> list[str]:
     from gitmem.hosts.hermes.memory_files import HostFiles
     from gitmem.hosts.hermes.skill_files import SkillFiles
 
-    tell = bundle.warnings.append
-    files = HostFiles.of(bundle, home, tell)
+    files = HostFiles.of(bundle, home)
     try:
         board = lambda: write_notices.everybody(bundle)  # noqa: E731
         done = files.settle(board) if settle else files.compare(board)
-        skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files, tell=tell).compare()
+        skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files).compare()
     except (GitMemError, OSError) as error:
-        bundle.warnings.append(f"Hermes' own files were not brought along: {error}")
+        bundle.report(Notice("host-left-behind", "Hermes", str(error)))
         return []
     return [*done.written, *(f"skills/{name}" for name in skills.written)]
 

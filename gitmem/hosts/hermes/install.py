@@ -101,11 +101,9 @@ def _import(bundle: Memory, home: Home, report: Report) -> None:
     from gitmem.hosts.hermes.skill_files import SkillFiles
 
     first = not os.path.exists(os.path.join(bundle.state_dir, "host", "state"))
-    files = HostFiles.of(bundle, home, report.warnings.append)
+    files = HostFiles.of(bundle, home)
     done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
-    skills = SkillFiles(
-        bundle, home, enforce=bundle.config.enforce_host_files, tell=report.warnings.append
-    ).compare(importing=first)
+    skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files).compare(importing=first)
     taken = done.taken + skills.taken
     if taken:
         commits = "1 commit" if taken == 1 else f"{taken} commits"

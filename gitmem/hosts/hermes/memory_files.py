@@ -16,10 +16,11 @@ from gitmem.errors import BundleBusy, InvalidContent
 from gitmem.files import read_file, replace_file
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
-from gitmem.memory.curated.host_files import NAMES, HostChange, Notice, Taken
+from gitmem.memory.curated.host_files import NAMES, HostChange, HostWrite, Taken
 from gitmem.memory.curated.store import TARGETS, Target
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.opening import config_for
+from gitmem.notices import Notice
 from gitmem.okf import layout
 
 if sys.platform != "win32":
@@ -33,8 +34,6 @@ PATIENCE = 2.0
 _TRIES = 8
 _LOCK_WAIT = 2.0
 _COMPARE_WAIT = 20.0
-
-Tell = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -72,29 +71,27 @@ class HostFiles:
         *,
         limits: Mapping[Target, int],
         enforce: bool = False,
-        tell: Tell = lambda _: None,
         moment: Callable[[], float] = time.time,
     ) -> None:
         self._bundle = bundle
         self._home = home
         self._limits = limits
         self._enforce = enforce
-        self._tell = tell
         self._moment = moment
         self._directory = os.path.join(bundle.state_dir, "host")
         self._first_seen: dict[tuple[Target, str], float] = {}
         self._settled: dict[Target, tuple[object, ...]] = {}
 
     @classmethod
-    def of(cls, bundle: Memory, home: Home, tell: Tell = lambda _: None) -> HostFiles:
+    def of(cls, bundle: Memory, home: Home) -> HostFiles:
         """With the limits that the home's own settings give the host."""
         config = config_for(bundle.world.with_hermes_home(home.path), bundle.state_dir)
         limits: dict[Target, int] = {"memory": config.memory_char_limit, "user": config.user_char_limit}
-        return cls(bundle, home, limits=limits, enforce=config.enforce_host_files, tell=tell)
+        return cls(bundle, home, limits=limits, enforce=config.enforce_host_files)
 
     def compare(
         self,
-        notices: Callable[[], Sequence[Notice]],
+        notices: Callable[[], Sequence[HostWrite]],
         *,
         patience: float = PATIENCE,
         importing: bool = False,
@@ -116,10 +113,10 @@ class HostFiles:
                     if self._compare(target, notices, patience, importing, done):
                         self._settled[target] = sight
                 except InvalidContent as error:
-                    self._tell(f"{error} Until then gitmem leaves that file alone.")
+                    self._bundle.report(Notice("host-file-left", NAMES[target], str(error)))
         return done
 
-    def settle(self, notices: Callable[[], Sequence[Notice]]) -> Compared:
+    def settle(self, notices: Callable[[], Sequence[HostWrite]]) -> Compared:
         """Compare, and wait for what is too young to tell whose it is."""
         done = self.compare(notices)
         for _ in range(12):
@@ -138,7 +135,7 @@ class HostFiles:
 
     # One file
 
-    def _sight(self, target: Target, told: Sequence[Notice]) -> tuple[object, ...]:
+    def _sight(self, target: Target, told: Sequence[HostWrite]) -> tuple[object, ...]:
         """All that a compare of this file depends on, at a glance."""
         state = self._bundle.state_dir
         tree = self._bundle.tree()
@@ -153,7 +150,7 @@ class HostFiles:
     def _compare(
         self,
         target: Target,
-        notices: Callable[[], Sequence[Notice]],
+        notices: Callable[[], Sequence[HostWrite]],
         patience: float,
         importing: bool,
         done: Compared,
@@ -240,23 +237,17 @@ class HostFiles:
     def _announce(self, target: Target, taken: Taken) -> None:
         name = NAMES[target]
         for held, result in taken.held.items():
-            after = (
-                "and was taken out of the file"
-                if self._enforce or "retracted" in result.rules
-                else "but still stands in the file"
-            )
-            self._tell(
-                f"An entry of {name} is kept out of the versioned memory as {held} ({result.explain()}), "
-                f"{after}: look at it with `gitmem quarantine show {held}`."
-            )
-        for sentence in taken.refused:
-            self._tell(sentence)
+            gone = self._enforce or "retracted" in result.rules
+            after = "and was taken out of the file" if gone else "but is still in the file"
+            look = f"`gitmem quarantine show {held}` shows it"
+            detail = f"{held} ({result.explain()}), {after}; {look}"
+            self._bundle.report(Notice("host-entry-held", name, detail))
+        for why in taken.refused:
+            self._bundle.report(Notice("host-entry-refused", name, why))
         if taken.suspicious:
             lost, of = taken.lost
-            self._tell(
-                f"{name} lost {lost} of {of} entries at once, and no agent said why. "
-                f"`gitmem revert {taken.suspicious[:12]}` brings them back."
-            )
+            detail = f"{name} lost {lost} of {of} entries"
+            self._bundle.report(Notice("host-file-emptied", taken.suspicious[:12], detail))
 
     # Disk
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from gitmem.memory.curated.host_files import HOST_FILE
 from gitmem.memory.gate.admission import SKILL, Admission
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.history.restore import without_retracted
+from gitmem.notices import Notice
 from gitmem.okf import paths, validate
 
 if TYPE_CHECKING:
@@ -162,12 +163,10 @@ class SkillFiles:
         home: Home,
         *,
         enforce: bool = False,
-        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._bundle = bundle
         self._home = home
         self._enforce = enforce
-        self._tell = tell
         self._path = os.path.join(bundle.state_dir, "host", "skills")
         self._seen: tuple[object, ...] = ()
 
@@ -236,7 +235,7 @@ class SkillFiles:
                 made = stored(_ROOT + name, data)
             except GitMemError as error:
                 known.held[name] = _hash(data)
-                self._tell(f"A file of the skill {skill} is not versioned: {error}")
+                self._bundle.report(Notice("skill-file-refused", skill, str(error)))
                 continue
             result = self._verdict(data)
             if result is not None:
@@ -271,7 +270,7 @@ class SkillFiles:
             known.files[name] = _hash(batch[name])
         for name in withheld:
             # It was taken back, so it goes from the host's directory too.
-            self._tell(f"{name} of the skill {skill} was taken back earlier and is taken out again.")
+            self._bundle.report(Notice("skill-file-retracted", f"{name} of the skill {skill}"))
 
     def _verdict(self, data: bytes) -> Result | None:
         """Why the text may not enter; None where it may."""
@@ -287,9 +286,9 @@ class SkillFiles:
     def _hold(self, skill: str, name: str, data: bytes, result: Result, known: _Known) -> None:
         held = self._admission.hold(data.decode(), result, {"kind": "file", "path": _ROOT + name})
         known.held[name] = _hash(data)
-        self._tell(
-            f"{name} of the skill {skill} is kept out of the versioned memory as {held} "
-            f"({result.explain()}): look at it with `gitmem quarantine show {held}`."
+        look = f"`gitmem quarantine show {held}` shows it"
+        self._bundle.report(
+            Notice("skill-file-held", f"{name} of the skill {skill}", f"{held} ({result.explain()}); {look}")
         )
         if self._enforce:
             with contextlib.suppress(OSError):
@@ -304,7 +303,7 @@ class SkillFiles:
     def _write(self, name: str, data: bytes | None, done: ComparedSkills) -> bool:
         path = os.path.join(self._home.skills, *name.split("/"))
         if data is not None and not Egress(self._bundle).file(data, "skill"):
-            self._tell(f"{name} is kept from Hermes: the scanner flags it. See `gitmem scan`.")
+            self._bundle.report(Notice("skill-file-withheld", name))
             return False
         try:
             if data is None:
@@ -314,7 +313,7 @@ class SkillFiles:
             else:
                 _replace(path, data)
         except OSError as error:
-            self._tell(f"The skill file {path} can not be written ({error.strerror}).")
+            self._bundle.report(Notice("skill-file-unwritable", path, str(error.strerror)))
             return False
         done.written.append(name)
         return True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.journal import Journal, Record
-from gitmem.memory.curated.host_files import Notice
+from gitmem.memory.curated.host_files import HostWrite
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.provenance import Origin
 
@@ -151,7 +151,7 @@ def _upto(done: Record) -> int:
     return number if isinstance(number, int) else done.seq
 
 
-def everybody(bundle: Memory) -> list[Notice]:
+def everybody(bundle: Memory) -> list[HostWrite]:
     """The notices in every journal, of living and of dead processes."""
     found = _records(directory_of(bundle))
     return [notice for journal, record in found if (notice := _notice(bundle, journal, record))]
@@ -168,13 +168,13 @@ def _records(directory: str) -> Iterator[tuple[str, Record]]:
             yield from ((uuid, record) for record in journal_format.parse(file, uuid).records)
 
 
-def _notice(bundle: Memory, journal: str, record: Record) -> Notice | None:
+def _notice(bundle: Memory, journal: str, record: Record) -> HostWrite | None:
     if record.kind != _WRITE:
         return None
     told = {name: str(value) for name, value in record.fields.items()}
     known: dict[str, str] = {name: record.context.get(name, "") for name in _ORIGIN}
     known["machine"] = known["machine"] or bundle.config.machine
-    return Notice(
+    return HostWrite(
         record.at,
         told.get("action", ""),
         told.get("target", "memory"),

@@ -20,6 +20,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import EVENT, Admission, redacted, retracted_in
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin, Trigger, origin_of
+from gitmem.notices import Notice
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class HotMemoryBuffer:
             try:
                 self.journal.forget(self._committed)
             except GitMemError as error:  # the commit is made, and nothing is stored twice
-                self._bundle.warnings.append(str(error))
+                self._bundle.report(Notice("journal-kept", self.writer, str(error)))
 
     def waiting(self) -> list[Event]:
         """The events that wait for a flush, in order."""
@@ -195,7 +196,7 @@ class HotMemoryBuffer:
             origin = origin_of(self._bundle.config, self._session)
             self._bundle.part(Snapshots).automatic(origin=origin, reason=f"tool call {tools[-1]}")
         except GitMemError as error:
-            self._bundle.warnings.append(f"No snapshot after the call of {tools[-1]}: {error}")
+            self._bundle.report(Notice("snapshot-not-made", tools[-1], str(error)))
 
     def abandon(self) -> None:
         """Give the journal back as it is: whoever comes next commits what is in it."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from gitmem.errors import GitMemError
+from gitmem.notices import Notice
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,8 +22,7 @@ _ARGUMENT_LIMIT = 2000
 class Recorder(Protocol):
     """What decorators record in: a memory, or anything that records like one."""
 
-    warnings: list[str]
-
+    def report(self, notice: Notice) -> None: ...
     def record_decision(
         self, decision: str, rationale: str = "", tags: Iterable[str] = (), *, session: str = ""
     ) -> str: ...
@@ -84,7 +84,7 @@ def _observed(
         try:
             say(given, what)
         except GitMemError as error:
-            bundle.warnings.append(f"A call of {function.__name__} could not be recorded: {error}")
+            bundle.report(Notice("call-not-recorded", function.__name__, str(error)))
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -9,6 +9,7 @@ from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.buffer import SESSION_CONTEXT, as_event, commit_events
 from gitmem.memory.capture.journal_format import Record
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -22,21 +23,23 @@ def has_journals(bundle: Bundle) -> bool:
         return False
 
 
-def recover(bundle: Bundle) -> list[str]:
-    """Commit what dead processes left in their journals; gives a sentence for each."""
-    told: list[str] = []
+def recover(bundle: Bundle) -> list[Notice]:
+    """Commit what dead processes left in their journals; gives, and reports, a notice for each."""
+    found: list[Notice] = []
     left = abandoned(bundle.journal_dir)
     try:
         while left:
-            told += _recover_one(bundle, left[0])
+            found += _recover_one(bundle, left[0])
             left.pop(0).discard()
     finally:
-        for found in left:  # an error came between: whoever starts next tries again
-            found.release()
-    return told
+        for waiting in left:  # an error came between: whoever starts next tries again
+            waiting.release()
+    for notice in found:
+        bundle.report(notice)
+    return found
 
 
-def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
+def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[Notice]:
     events = [as_event(record, found.uuid) for record in found.records]
     # The oldest record of a session says when it began.
     first = {record.session: record for record in reversed(found.records)}
@@ -47,11 +50,11 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[str]:
         published = commit_events(
             bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
         )
-    told = [f"In a journal that was left behind: {problem}" for problem in found.problems]
+    notices = [Notice("journal-damaged", found.uuid, problem) for problem in found.problems]
     if published:
         many = "1 event" if len(events) == 1 else f"{len(events)} events"
-        told.append(f"Recovered {many} of a writer that ended without a flush.")
-    return told
+        notices.append(Notice("events-recovered", found.uuid, many))
+    return notices
 
 
 def _session_of(record: Record) -> SessionInfo:

@@ -71,7 +71,7 @@ def _plain(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class HostWrite:
     """A write of the host's memory tool, as the host told an agent's provider of it."""
 
     at: str
@@ -91,7 +91,7 @@ class HostChange:
 
     old: str
     new: str
-    notice: Notice | None = None
+    notice: HostWrite | None = None
 
 
 class _Slot:
@@ -99,13 +99,13 @@ class _Slot:
 
     __slots__ = ("notice", "root", "text")
 
-    def __init__(self, text: str, root: str = "", notice: Notice | None = None) -> None:
+    def __init__(self, text: str, root: str = "", notice: HostWrite | None = None) -> None:
         self.text = text
         self.root = root
         self.notice = notice
 
 
-def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[Notice]) -> list[HostChange]:
+def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[HostWrite]) -> list[HostChange]:
     """What led from the base to the present, each with the notice that explains it.
 
     The notices are played again over the base as the host plays them. Where the outcome is what stands in
@@ -135,9 +135,9 @@ def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[Notic
     return found
 
 
-def _played(base: Sequence[str], notices: Sequence[Notice]) -> tuple[list[_Slot], dict[str, Notice]]:
+def _played(base: Sequence[str], notices: Sequence[HostWrite]) -> tuple[list[_Slot], dict[str, HostWrite]]:
     slots = [_Slot(text, text) for text in base]
-    removed: dict[str, Notice] = {}
+    removed: dict[str, HostWrite] = {}
     for notice in sorted(notices, key=lambda one: one.at):
         content, old = _plain(notice.content).strip(), _plain(notice.old_text).strip()
         matches = [slot for slot in slots if old and old in slot.text]
@@ -167,7 +167,7 @@ class Taken:
     held: dict[str, Result] = field(default_factory=dict)
     """Ids in quarantine, and why."""
     refused: dict[str, None] = field(default_factory=dict)
-    """Sentences about entries that can not be stored at all."""
+    """Why entries cannot be stored at all."""
     suspicious: str = ""
     """The commit of a mass removal that nobody told us of."""
     lost: tuple[int, int] = (0, 0)
@@ -291,7 +291,7 @@ class _Lay:
         try:
             answer = admission.entry(text, self._shared, FOUND_ENTRY)
         except InvalidContent as error:
-            self._done.refused[f"An entry of the host's file is not versioned: {error}"] = None
+            self._done.refused[str(error)] = None
             return ""
         if isinstance(answer, Held):
             self._done.held[answer.id] = answer.result

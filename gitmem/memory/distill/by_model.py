@@ -10,6 +10,7 @@ from gitmem.errors import GitMemError
 from gitmem.memory.distill.conversation import CONTROL, said_in
 from gitmem.memory.distill.facts import MAX_FACTS, Distiller, Fact
 from gitmem.memory.distill.rules import RuleDistiller
+from gitmem.notices import Notice
 
 INSTRUCTION = """\
 This conversation is about to be compressed: its older turns give way to a short summary, and what is not
@@ -88,7 +89,7 @@ class EndpointDistiller:
         *,
         entries: Callable[[], Mapping[str, Sequence[str]]] | None = None,
         redact: Callable[[str], str] | None = None,
-        report: Callable[[str], None] | None = None,
+        report: Callable[[Notice], None] | None = None,
         max_facts: int = MAX_FACTS,
     ) -> None:
         """`entries` gives what is saved already, `redact` takes secrets out, `report` hears of problems."""
@@ -98,6 +99,9 @@ class EndpointDistiller:
         self._redact = redact or (lambda text: text)
         self._report = report or (lambda _: None)
         self._max_facts = max_facts
+
+    def _say(self, what: str) -> None:
+        self._report(Notice("model-answer", "distiller", what))
 
     def distil(self, messages: Sequence[Mapping[str, Any]]) -> list[Fact]:
         """The model's facts, or those of the rules; never an error of the endpoint."""
@@ -114,16 +118,28 @@ class EndpointDistiller:
                 "auto",
             )
         except GitMemError as error:
-            self._report(f"{error} The rules were used instead.")
+            self._report(Notice("endpoint-failed", "distiller", str(error)))
             return self._fallback.distil(messages)
         if not reply.tool_calls and reply.text.strip(" .!\"'*\n").upper() in ("", "NOTHING"):
             return []
         facts = list(dict.fromkeys(fact for call in reply.tool_calls for fact in self._facts(call)))
         if not facts:
-            self._report("The model did not use the memory tool as described. The rules were used instead.")
+            self._report(
+                Notice(
+                    "model-answer",
+                    "distiller",
+                    "The model did not use the memory tool as described. The rules were used instead.",
+                )
+            )
             return self._fallback.distil(messages)
         if len(facts) > self._max_facts:
-            self._report(f"The model wanted {len(facts)} changes; the first {self._max_facts} were taken.")
+            self._report(
+                Notice(
+                    "model-answer",
+                    "distiller",
+                    f"The model wanted {len(facts)} changes; the first {self._max_facts} were taken.",
+                )
+            )
         return facts[: self._max_facts]
 
     def _saved(self) -> str:
@@ -136,14 +152,22 @@ class EndpointDistiller:
 
     def _facts(self, call: _Call) -> Iterator[Fact]:
         if call.name != "memory":
-            self._report("The model called a tool that it was not given.")
+            self._report(
+                Notice("model-answer", "distiller", "The model called a tool that it was not given.")
+            )
             return
         try:
             arguments = json.loads(call.arguments)
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
-            self._report("The model called the memory tool with arguments that are not JSON.")
+            self._report(
+                Notice(
+                    "model-answer",
+                    "distiller",
+                    "The model called the memory tool with arguments that are not JSON.",
+                )
+            )
             return
         operations = arguments.get("operations")
         for operation in operations if isinstance(operations, list) and operations else [arguments]:
@@ -151,7 +175,13 @@ class EndpointDistiller:
             if fact:
                 yield fact
             else:
-                self._report("The model asked for a change to memory that makes no sense; it was left out.")
+                self._report(
+                    Notice(
+                        "model-answer",
+                        "distiller",
+                        "The model asked for a change to memory that makes no sense; it was left out.",
+                    )
+                )
 
 
 def _fact(operation: Mapping[str, Any], target: object) -> Fact | None:

@@ -18,6 +18,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.provenance import Origin, Trigger, origin_of
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -109,7 +110,7 @@ class Compressor:
         try:
             return self._distiller.distil(messages)
         except Exception as error:  # noqa: BLE001 - somebody else's distiller must not cost the flush
-            self._bundle.warnings.append(f"The distiller failed ({error}); the rules were used instead.")
+            self._bundle.report(Notice("distiller-failed", detail=str(error)))
             return RuleDistiller().distil(messages)
 
     def _lay_facts(
@@ -142,7 +143,7 @@ class Compressor:
 
 def make_distiller(bundle: Bundle) -> Distiller:
     """The distiller that the settings ask for: an endpoint with the rules behind it, or the rules alone."""
-    config, report = bundle.config, bundle.warnings.append
+    config = bundle.config
     rules = RuleDistiller()
     if not config.distiller.base_url:
         return rules
@@ -154,14 +155,14 @@ def make_distiller(bundle: Bundle) -> Distiller:
     try:
         endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout)
     except GitMemError as error:
-        report(f"{error} The rules are used instead of a model.")
+        bundle.report(Notice("endpoint-unusable", "distiller", str(error)))
         return rules
     return EndpointDistiller(
         endpoint,
         rules,
         entries=lambda: _known_entries(bundle),
         redact=redacted,
-        report=report,
+        report=bundle.report,
     )
 
 

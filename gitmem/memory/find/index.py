@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.git.objects import Commit, Oid
 from gitmem.index.database import PRIVATE, Database, IndexTrouble, publish, remove
 from gitmem.index.lookup import Lookup
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
@@ -70,17 +71,13 @@ class Indexing:
         self.close()
         if trouble.kind in ("missing", "damaged"):
             if trouble.kind == "damaged":
-                self._tell(f"The search index is made anew: {trouble.why}.")
+                self._bundle.report(Notice("index-rebuilt", detail=trouble.why))
             try:
                 return self._keep(Index(self._build(tip, unless_current=trouble.kind == "missing")))
             except IndexTrouble as worse:
                 trouble = worse
-        self._tell(f"Searched without the index on disk: {trouble.why}.")
+        self._bundle.report(Notice("index-private", detail=trouble.why))
         return self._keep(Index(self._private(tip)))
-
-    def _tell(self, sentence: str) -> None:
-        if sentence not in self._bundle.warnings:
-            self._bundle.warnings.append(sentence)
 
     def listing(self, index: Index, oid: Oid) -> tuple[int, int]:
         """The tree of a commit that main never stood at: its number, and the place that it counts from.

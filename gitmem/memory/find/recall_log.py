@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.files import read_file
 from gitmem.memory.gate.admission import redacted
+from gitmem.notices import Notice
 from gitmem.okf.identity import EntryKey
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class RecallLog:
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
         except (OSError, UnicodeEncodeError) as error:
-            self._bundle.warnings.append(f"What was recalled could not be noted ({error}).")
+            self._bundle.report(Notice("recall-not-noted", detail=str(error)))
 
     def read(self) -> Iterator[Recollection]:
         """Every recall on record, oldest first."""

@@ -14,6 +14,7 @@ from gitmem.errors import GitMemError
 from gitmem.index.marking import holds
 from gitmem.index.query import Query
 from gitmem.memory.gate.admission import redacted
+from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -95,7 +96,7 @@ class ModelSummarizer:
         fallback: Summarizer,
         *,
         redact: Callable[[str], str],
-        report: Callable[[str], None],
+        report: Callable[[Notice], None],
     ) -> None:
         self._model = model
         self._fallback = fallback
@@ -110,7 +111,7 @@ class ModelSummarizer:
                 [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": question}]
             )
         except GitMemError as error:
-            self._report(f"{error} The recap was made without a model.")
+            self._report(Notice("endpoint-failed", "recap", str(error)))
             return self._fallback.summarize(query, passages)
         text = self._redact(" ".join(reply.text.split()))[:_FROM_MODEL]
         return text or self._fallback.summarize(query, passages)
@@ -128,9 +129,9 @@ def make_summarizer(bundle: Bundle) -> Summarizer:
     try:
         endpoint = Endpoint(settings.base_url, settings.model, key, timeout=settings.timeout, retries=0)
     except GitMemError as error:
-        bundle.warnings.append(f"{error} Recaps are made without a model.")
+        bundle.report(Notice("endpoint-unusable", "recap", str(error)))
         return plain
-    return ModelSummarizer(endpoint, plain, redact=redacted, report=bundle.warnings.append)
+    return ModelSummarizer(endpoint, plain, redact=redacted, report=bundle.report)
 
 
 def _ended(sentence: str) -> str:

@@ -19,6 +19,7 @@ from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Egress
+from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.safety.fence import sanitize
@@ -161,9 +162,7 @@ class Search:
         commit = refs.read(head) if head.startswith("refs/") else head
         if not commit or commit == self._bundle.tip:
             return ""
-        told = f"HEAD is at {commit[:8]} and not on main: searched as of that commit."
-        if told not in self._bundle.warnings:
-            self._bundle.warnings.append(told)
+        self._bundle.report(Notice("head-elsewhere", commit[:8]))
         return commit
 
     def _moment(self, text: str, *, start: bool) -> str:

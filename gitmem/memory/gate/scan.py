@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
 from gitmem.files import read_file, replace_file
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.identity import entry_hash
 
@@ -67,18 +68,14 @@ class Gate:
         if data is None:
             return Scanner.shipped()
         if not self.rules_are_accepted(data):
-            self._bundle.warnings.append(
-                f"{layout.CONFIG_SCANNER} has rules that nobody accepted on this machine: look at it, then run "
-                "`gitmem scan --accept-rules`."
-            )
+            self._bundle.report(Notice("rules-not-accepted", layout.CONFIG_SCANNER))
             return Scanner.shipped()
         try:
             rules, problems = parse_rules(_toml_of(Concept.parse(data).body), layout.CONFIG_SCANNER)
         except GitMemError as error:
             rules, problems = [], [str(error)]
-        self._bundle.warnings += [
-            f"A rule in {layout.CONFIG_SCANNER} is ignored: {problem}" for problem in problems
-        ]
+        for problem in problems:
+            self._bundle.report(Notice("rule-ignored", layout.CONFIG_SCANNER, problem))
         return Scanner.shipped().with_rules(rules)
 
     def rules_are_accepted(self, data: bytes) -> bool:

@@ -27,6 +27,7 @@ from gitmem.git.transport import (
 )
 from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.sync.remote_state import SyncState
+from gitmem.notices import Notice
 from gitmem.okf import paths
 
 # Most syncs find nothing new: what only others need is imported where it is used.
@@ -103,7 +104,7 @@ class Sync:
             raise
         if not dry_run:
             self._state.succeeded(remote.name, synced.there)
-            if not self._bundle.warnings:
+            if not self._bundle.notices:  # what was said is said again next time
                 refs = {SNAPSHOTS + tag: oid for tag, oid in synced.there.items()}
                 refs |= {BRANCH: synced.main} if synced.main else {}
                 self._state.mark(remote, refs, is_default=self._default() == remote.name)
@@ -195,10 +196,8 @@ class Sync:
             if self._repository.refs.read(SNAPSHOTS + name) != oid
         }
         check_snapshots(room, main, new_snapshots)
-        self._bundle.warnings += [
-            f"{path}, which comes from {done.remote}, seems to hold a secret ({kind})."
-            for path, kind in checked.secrets
-        ]
+        for path, kind in checked.secrets:
+            self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
         done.checked += checked.entries
         done.received += checked.commits
         if dry_run:
@@ -273,10 +272,7 @@ class Sync:
                 if known != oid and self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
                     done.snapshots.append(name)
             elif known is not None and known != oid:
-                self._bundle.warnings.append(
-                    f"The snapshot {name!r} was moved on {done.remote}: yours stays as it is. If it was "
-                    f"meant, take that one with `gitmem snapshot delete {name}` and `gitmem sync`."
-                )
+                self._bundle.report(Notice("snapshot-moved", name, done.remote))
             elif self._part_names(name, ours, oid):
                 done.snapshots.append(name)
 
@@ -293,9 +289,7 @@ class Sync:
             self._repository.refs.set(SNAPSHOTS + other, ours, expected=None)
         if not self._repository.refs.set(SNAPSHOTS + name, theirs, expected=ours):
             return False
-        self._bundle.warnings.append(
-            f"Another machine has a snapshot {name!r} too: yours is called {other!r} from now on."
-        )
+        self._bundle.report(Notice("snapshot-renamed", name, other))
         return True
 
     def _seen_snapshots(self, remote: str) -> dict[str, Oid]:
@@ -362,9 +356,7 @@ class Sync:
                     f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
                     "It must leave the history first, or this memory stays on this machine."
                 )
-            self._bundle.warnings.append(
-                f"{path} in commit {oid[:8]}, made elsewhere, seems to hold a secret ({kind})."
-            )
+            self._bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
 
     def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
         """Of these commits those that another remote has too."""

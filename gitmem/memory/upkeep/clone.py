@@ -23,6 +23,7 @@ from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.world import World
 
@@ -60,7 +61,8 @@ def clone(
     repository.refs.set(remote_ref("origin"), fetched.main or "", expected=None)
     install_hooks(repository, command=command)
     bundle = Memory(repository, config, world)
-    bundle.warnings += [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets[:_FEW]]
+    for path, kind in checked.secrets[:_FEW]:
+        bundle.report(Notice("secret-came", path, kind))
     hold_back(bundle, checked.flagged)
     return bundle
 

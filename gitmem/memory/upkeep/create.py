@@ -13,6 +13,7 @@ from gitmem.git.setup import begin_on_main, make_repository, open_repository, re
 from gitmem.memory.bundle import Work
 from gitmem.memory.edits import Edits
 from gitmem.memory.memory import Memory
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.version import __version__
@@ -63,10 +64,8 @@ def create(
         if made:
             remove_repository(repository)
         raise
-    bundle.warnings += [
-        f"The git hook {name} is somebody else's and was left alone; see `gitmem doctor`."
-        for name in install_hooks(repository, command=command)
-    ]
+    for name in install_hooks(repository, command=command):
+        bundle.report(Notice("hook-foreign", name))
     bundle.take_in_edits(strict=False)
     return bundle, True
 

@@ -271,7 +271,7 @@ class Diagnosis:
     def _recover_journals(self) -> str:
         from gitmem.memory.capture.recovery import recover
 
-        return " ".join(recover(self._bundle)) or "Nothing was left in the journals."
+        return " ".join(map(str, recover(self._bundle))) or "Nothing was left in the journals."
 
     def _pages(self) -> Iterator[Problem]:
         tree = self._repository.tree(self._repository.tip())

@@ -553,7 +553,7 @@ def test_a_memory_that_fails_does_not_cost_a_result(bundle: Memory, monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr(bundle, "commit", refuse)
         assert memorize_tool(bundle)(lambda: 42)() == 42
-    assert "could not be recorded: The bundle is in use." in bundle.warnings[-1]
+    assert "was not recorded: The bundle is in use." in bundle.warnings[-1]
 
 
 # --- parts -----------------------------------------------------------------------------------------------

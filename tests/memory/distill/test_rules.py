@@ -405,7 +405,9 @@ class Model:
         endpoint = Endpoint(
             url, "small", "sk-key", timeout=5, retries=0, breaker=Breaker(2), sleep=lambda _: None
         )
-        return EndpointDistiller(endpoint, RuleDistiller(), report=self.reports.append, **more)
+        return EndpointDistiller(
+            endpoint, RuleDistiller(), report=lambda notice: self.reports.append(str(notice)), **more
+        )
 
     def close(self) -> None:
         self.http.shutdown()

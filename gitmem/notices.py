@@ -1,0 +1,120 @@
+"""Notices: what an operation has to say beside its result, as values. Their wording is here and nowhere else.
+
+A program looks at `kind` and `subject`; a person reads `str(notice)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "call-not-recorded",
+    "distiller-failed",
+    "endpoint-failed",
+    "endpoint-unusable",
+    "entry-held",
+    "events-recovered",
+    "file-not-committed",
+    "head-elsewhere",
+    "hook-foreign",
+    "host-entry-held",
+    "host-entry-refused",
+    "host-file-emptied",
+    "host-file-left",
+    "host-left-behind",
+    "index-private",
+    "index-rebuilt",
+    "journal-damaged",
+    "journal-kept",
+    "kept-part",
+    "kept-rewritten",
+    "kept-wording",
+    "model-answer",
+    "recall-not-noted",
+    "rule-ignored",
+    "rules-not-accepted",
+    "secret-came",
+    "secret-found",
+    "secret-redacted",
+    "skill-file-held",
+    "skill-file-refused",
+    "skill-file-retracted",
+    "skill-file-unwritable",
+    "skill-file-withheld",
+    "snapshot-moved",
+    "snapshot-not-made",
+    "snapshot-renamed",
+    "turn-cut-short",
+    "work-tree-behind",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that somebody may want to know."""
+
+    kind: Kind
+    subject: str = ""
+    """What it is about: a path, a name, an id."""
+    detail: str = ""
+    """What was seen there."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, where anything can be done."""
+        return _REMEDIES.get(self.kind, "").format(subject=self.subject, detail=self.detail)
+
+    def __str__(self) -> str:
+        said = _WORDS[self.kind].format(subject=self.subject, detail=self.detail)
+        return f"{said} {self.remedy}".strip()
+
+
+_WORDS: dict[Kind, str] = {
+    "call-not-recorded": "A call of {subject} was not recorded: {detail}",
+    "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
+    "endpoint-failed": "{detail} The {subject} worked without a model.",
+    "endpoint-unusable": "{detail} The {subject} works without a model.",
+    "entry-held": "An entry in {subject} is held back as {detail}.",
+    "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
+    "file-not-committed": "{detail} It is left as it is, uncommitted.",
+    "head-elsewhere": "HEAD is at {subject} and not on main: searched as of that commit.",
+    "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
+    "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
+    "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
+    "host-file-emptied": "{detail} at once, and no agent said why.",
+    "host-file-left": "{detail} Until then gitmem leaves {subject} alone.",
+    "host-left-behind": "The files of {subject} were not brought along: {detail}",
+    "index-private": "Searched without the index on disk: {detail}.",
+    "index-rebuilt": "The search index is rebuilt: {detail}.",
+    "journal-damaged": "In a journal that was left behind: {detail}",
+    "journal-kept": "{detail}",
+    "kept-part": "{subject}: {detail} was changed again since, so it stays.",
+    "kept-rewritten": "{subject}: rewritten since, so it stays.",
+    "kept-wording": "{subject}: changed again since, so the later wording stays ({detail}).",
+    "model-answer": "{detail}",
+    "recall-not-noted": "What was recalled was not noted ({detail}).",
+    "rule-ignored": "A rule in {subject} is ignored: {detail}",
+    "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
+    "secret-came": "{subject} seems to hold a secret ({detail}).",
+    "secret-found": "{subject}, made elsewhere, seems to hold a secret ({detail}).",
+    "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
+    "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",
+    "skill-file-refused": "A file of the skill {subject} is not versioned: {detail}",
+    "skill-file-retracted": "{subject} was taken back earlier and is taken out again.",
+    "skill-file-unwritable": "The skill file {subject} cannot be written ({detail}).",
+    "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it.",
+    "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is.",
+    "snapshot-not-made": "No snapshot after the call of {subject}: {detail}",
+    "snapshot-renamed": "Another machine has a snapshot {subject!r} too: yours is called {detail!r} from now on.",
+    "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
+    "work-tree-behind": "{detail}",
+}
+
+_REMEDIES: dict[Kind, str] = {
+    "host-file-emptied": "`gitmem revert {subject}` brings them back.",
+    "hook-foreign": "See `gitmem doctor`.",
+    "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
+    "skill-file-withheld": "See `gitmem scan`.",
+    "snapshot-moved": "If that was meant, run `gitmem snapshot delete {subject}` and `gitmem sync`.",
+}
