@@ -141,6 +141,7 @@ class Keeper:
         done = self.files.compare(lambda: board.everybody(self.bundle))
         self.notices.clear(self.files.used)
         self.skills.compare()
+        self._say_notices()
         return done
 
     def bring_index_up(self) -> None:
