@@ -1,98 +1,60 @@
 """Git-backed, versioned memory for AI agents.
 
-The names below are all that a program of one's own needs; docs/python.md shows them at work. They are loaded
-when they are first used: `import gitmem` alone costs next to nothing.
+The names below, and every error of gitmem/errors.py, are all that a program of one's own needs; docs/python.md shows
+them at work. They are loaded when they are first used: `import gitmem` alone costs next to nothing.
 """
 
 from __future__ import annotations
 
-from gitmem.version import __version__
+from gitmem.version import __version__ as __version__
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be most of what importing this costs
 
-
 if TYPE_CHECKING:
-    from gitmem.config import Config
-    from gitmem.errors import (
-        BrokenConcept,
-        BundleBusy,
-        BundleNotFound,
-        BundleUnusable,
-        ConfigError,
-        FoundSomething,
-        GitMemError,
-        InvalidContent,
-        NewerFormat,
-        TooLarge,
-        UnknownRevision,
-        UnsafePath,
-        UsageError,
-    )
-    from gitmem.hosts.plain import open_memory as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
-    from gitmem.memory.capture.buffer import HotMemoryBuffer
-    from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
-    from gitmem.memory.find.context import context
-    from gitmem.memory.find.prefetch import Prefetch
-    from gitmem.memory.find.search import Wanted
-    from gitmem.memory.memory import Memory
-    from gitmem.memory.session import Session
-    from gitmem.safety.fence import fence, sanitize
+    from gitmem.config import Config as Config
+    from gitmem.errors import *  # noqa: F403 (each of them, written once)
+    from gitmem.hosts.plain import open as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
+    from gitmem.memory.capture.buffer import HotMemoryBuffer as HotMemoryBuffer
+    from gitmem.memory.capture.decorators import memorize_decision as memorize_decision
+    from gitmem.memory.capture.decorators import memorize_tool as memorize_tool
+    from gitmem.memory.find.context import context as context
+    from gitmem.memory.find.prefetch import Prefetch as Prefetch
+    from gitmem.memory.find.search import Wanted as Wanted
+    from gitmem.memory.memory import Memory as Memory
+    from gitmem.memory.session import Session as Session
+    from gitmem.safety.fence import fence as fence
+    from gitmem.safety.fence import sanitize as sanitize
+else:
+    _HOMES = {
+        "Config": "gitmem.config",
+        "HotMemoryBuffer": "gitmem.memory.capture.buffer",
+        "Memory": "gitmem.memory.memory",
+        "Prefetch": "gitmem.memory.find.prefetch",
+        "Session": "gitmem.memory.session",
+        "Wanted": "gitmem.memory.find.search",
+        "context": "gitmem.memory.find.context",
+        "fence": "gitmem.safety.fence",
+        "memorize_decision": "gitmem.memory.capture.decorators",
+        "memorize_tool": "gitmem.memory.capture.decorators",
+        "open": "gitmem.hosts.plain",
+        "sanitize": "gitmem.safety.fence",
+    }
 
-__all__ = [
-    "BrokenConcept",
-    "BundleBusy",
-    "BundleNotFound",
-    "BundleUnusable",
-    "Config",
-    "ConfigError",
-    "FoundSomething",
-    "GitMemError",
-    "HotMemoryBuffer",
-    "InvalidContent",
-    "Memory",
-    "NewerFormat",
-    "Prefetch",
-    "Session",
-    "TooLarge",
-    "UnknownRevision",
-    "UnsafePath",
-    "UsageError",
-    "Wanted",
-    "__version__",
-    "context",
-    "fence",
-    "memorize_decision",
-    "memorize_tool",
-    "open",
-    "sanitize",
-]
+    def __getattr__(name):
+        if name == "__all__":
+            return __dir__()
+        from importlib import import_module
 
-_HOMES = {
-    "Config": "gitmem.config",
-    "HotMemoryBuffer": "gitmem.memory.capture.buffer",
-    "Memory": "gitmem.memory.memory",
-    "Prefetch": "gitmem.memory.find.prefetch",
-    "Session": "gitmem.memory.session",
-    "Wanted": "gitmem.memory.find.search",
-    "context": "gitmem.memory.find.context",
-    "fence": "gitmem.safety.fence",
-    "memorize_decision": "gitmem.memory.capture.decorators",
-    "memorize_tool": "gitmem.memory.capture.decorators",
-    "open": "gitmem.hosts.plain",
-    "sanitize": "gitmem.safety.fence",
-}
+        home = import_module(_HOMES.get(name, "gitmem.errors"))
+        if name not in _HOMES and name not in _errors(home):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value = getattr(home, name)
+        return value
 
+    def __dir__():
+        from gitmem import errors
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+        return sorted([*_HOMES, *_errors(errors), "__version__"])
 
-    home = import_module(_HOMES.get(name, "gitmem.errors"))
-    value: object = home.open_memory if name == "open" else getattr(home, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def _errors(home):
+        return [name for name, value in vars(home).items() if isinstance(value, type)]

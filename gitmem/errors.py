@@ -1,21 +1,41 @@
-"""Every error that gitmem raises on purpose.
+"""Every error that gitmem raises on purpose. `except gitmem.GitMemError` catches them all.
 
 GitMemError                 exit 1: it failed; the message says what happened and what to do
 ├── UsageError              exit 2: asked for something that makes no sense
 ├── BundleNotFound          no bundle here
-├── BundleUnusable          there is something here, but it can not be worked with as it stands
+├── BundleUnusable          there is something here, but it cannot be worked with as it is
 │   ├── BundleBusy          another program is in the middle of something; try again
-│   └── NewerFormat         written by a newer gitmem
-├── InvalidContent          the content can not be stored
+│   ├── NewerFormat         written by a newer gitmem
+│   ├── MissingObject       the history names an object that is not there
+│   └── IndexTrouble        the search index cannot be used
+├── InvalidContent          the content cannot be stored
 │   ├── UnsafePath          a path that must not enter a bundle
 │   ├── BrokenConcept       a file that is not a readable OKF concept
-│   └── TooLarge            over a limit that is never cut silently
+│   ├── TooLarge            over a limit that is never cut silently
+│   └── Refused             the gate or the store refuses this content; nothing was changed
+│       ├── BlockedContent  the scanner blocks the text; `result` says why
+│       └── StoreRefusal    the curated store cannot do it; says how full it is and what it holds
+├── RemoteError             a remote could not be reached, or would not do what was asked
+│   ├── RefusedFetch        something in what it sent must not enter; nothing of it did
+│   ├── RewrittenRemote     its history does not continue what was seen there before
+│   └── UnrelatedHistories  it holds another memory: no commit in common
+├── EndpointError           the model endpoint gave no usable answer
 ├── UnknownRevision         no commit, snapshot, date or session of that name
 ├── ConfigError             a setting of an unknown name or the wrong type
 └── FoundSomething          exit 3: the check worked, and found what it looks for
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.safety.verdict import Result
+
+Trouble = Literal["missing", "damaged", "busy", "unwritable"]
+"""What is wrong with a search index: making it again helps against the first two alone."""
 
 
 class GitMemError(Exception):
@@ -48,6 +68,19 @@ class NewerFormat(BundleUnusable):
     pass
 
 
+class MissingObject(BundleUnusable):
+    def __init__(self, oid: str) -> None:
+        super().__init__(f"Object {oid} is missing from the repository; run `gitmem verify`.")
+        self.oid = oid
+
+
+class IndexTrouble(BundleUnusable):
+    def __init__(self, kind: Trouble, why: str) -> None:
+        super().__init__(f"The search index can not be used: {why}.", hint="Try `gitmem index rebuild`.")
+        self.kind = kind
+        self.why = why
+
+
 class InvalidContent(GitMemError):
     pass
 
@@ -61,6 +94,44 @@ class BrokenConcept(InvalidContent):
 
 
 class TooLarge(InvalidContent):
+    pass
+
+
+class Refused(InvalidContent):
+    pass
+
+
+class BlockedContent(Refused):
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"This can not be stored: {result.explain()}.")
+        self.result = result
+
+
+class StoreRefusal(Refused):
+    def __init__(self, message: str, *, usage: int, limit: int, entries: Sequence[str]) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.limit = limit
+        self.entries = tuple(entries)
+
+
+class RemoteError(GitMemError):
+    pass
+
+
+class RefusedFetch(RemoteError):
+    pass
+
+
+class RewrittenRemote(RemoteError):
+    pass
+
+
+class UnrelatedHistories(RemoteError):
+    pass
+
+
+class EndpointError(GitMemError):
     pass
 
 

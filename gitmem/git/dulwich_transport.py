@@ -11,6 +11,7 @@ import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gitmem.errors import RemoteError
 from gitmem.git.deadline import in_time
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH
@@ -18,7 +19,6 @@ from gitmem.git.transport import (
     INCOMING,
     MAX_FETCH,
     Fetched,
-    RemoteError,
     ThrowAway,
     Update,
     check_url,

@@ -8,13 +8,13 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from gitmem.errors import RemoteError
 from gitmem.git import git_command
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
     MAX_FETCH,
     Fetched,
-    RemoteError,
     ThrowAway,
     Update,
     check_url,

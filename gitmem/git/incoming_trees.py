@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from gitmem.errors import GitMemError, UnsafePath
+from gitmem.errors import RefusedFetch, UnsafePath
 from gitmem.git.objects import DIRECTORY, EXECUTABLE, FILE, Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.okf import paths
@@ -30,10 +30,6 @@ _CACHED = 100_000
 
 _Raw = tuple[bytes, bytes, bytes]
 """Mode, name and id as they stand in a tree."""
-
-
-class RefusedFetch(GitMemError):
-    """Something in what a remote sent must not enter; nothing of it did."""
 
 
 class IncomingTrees:

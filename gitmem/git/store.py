@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleUnusable
+from gitmem.errors import BundleUnusable, MissingObject
 from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
@@ -39,14 +39,6 @@ _SMALL = 64 * 1024
 _FEW = 256
 _PACKS_TO_JOIN = 16
 _LARGEST_TO_JOIN = 32 * 1024 * 1024
-
-
-class MissingObject(BundleUnusable):
-    """An object that is named somewhere is not in the store."""
-
-    def __init__(self, oid: Oid) -> None:
-        super().__init__(f"Object {oid} is missing from the repository; run `gitmem verify`.")
-        self.oid = oid
 
 
 class ObjectStore:

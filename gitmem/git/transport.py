@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.errors import GitMemError
+from gitmem.errors import RemoteError
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 
@@ -33,10 +33,6 @@ _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
-
-
-class RemoteError(GitMemError):
-    """The remote could not be reached, or would not do what was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.opening import config_for, find_root, open_bundle, with_settings
 
 
-def open_memory(path: str | os.PathLike[str] = "", *, create: bool = False, **settings: Any) -> Memory:
+def open(  # noqa: A001 (`gitmem.open`, as `gzip.open`)
+    path: str | os.PathLike[str] = "", *, create: bool = False, **settings: Any
+) -> Memory:
     """The memory at `path`, ready to be written to; `create` makes one where there is none.
 
     Without a path it is the one that the command line would find here. Settings are found as docs/cli.md says;

@@ -6,10 +6,10 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
-from gitmem.errors import BundleUnusable
+from gitmem.errors import IndexTrouble, Trouble
 from gitmem.index import schema
 
 PRIVATE = ""
@@ -19,7 +19,6 @@ _WAIT_MS = 5_000
 _CACHE_KB = 16 * 1024
 _BULK_CACHE_KB = 64 * 1024
 
-Trouble = Literal["missing", "damaged", "busy", "unwritable"]
 _TROUBLES: dict[int, tuple[Trouble, str]] = {
     sqlite3.SQLITE_BUSY: ("busy", "another process holds it"),
     sqlite3.SQLITE_LOCKED: ("busy", "another process holds it"),
@@ -29,15 +28,6 @@ _TROUBLES: dict[int, tuple[Trouble, str]] = {
     sqlite3.SQLITE_FULL: ("unwritable", "the disk is full"),
     sqlite3.SQLITE_PERM: ("unwritable", "the system refuses access to it"),
 }
-
-
-class IndexTrouble(BundleUnusable):
-    """The database can not be used as it stands; `kind` says whether building it anew would help."""
-
-    def __init__(self, kind: Trouble, why: str) -> None:
-        super().__init__(f"The search index can not be used: {why}.", hint="Try `gitmem index rebuild`.")
-        self.kind = kind
-        self.why = why
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from gitmem.errors import GitMemError
+from gitmem.errors import EndpointError
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 MAX_RESPONSE = 4 << 20
 MAX_WAIT = 8.0  # seconds between two attempts, at most
-
-
-class EndpointError(GitMemError):
-    """The endpoint gave no usable answer."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class Breaker:
                 self._opened = self._clock()
 
 
-class _Transient(EndpointError):
+class _Transient(Exception):
     """It may work a moment later; `wait` is what the endpoint asked for, in seconds."""
 
     def __init__(self, message: str, *, wait: float = 0.0) -> None:

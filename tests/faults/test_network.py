@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
+from gitmem.errors import RemoteError
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.transport import RemoteError, shown_url
+from gitmem.git.transport import shown_url
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from gitmem.errors import MissingObject
 from gitmem.git.message import Message
 from gitmem.git.objects import Person
 from gitmem.git.pack_reader import PackReader, UnreadablePack
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
-from gitmem.git.store import MissingObject
 from gitmem.git.transaction import Draft, publish
 from gitmem.git.tree import Tree
 

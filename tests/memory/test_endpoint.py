@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from gitmem.errors import GitMemError
-from gitmem.memory.endpoint import Breaker, Endpoint, EndpointError, Reply, ToolCall
+from gitmem.errors import EndpointError, GitMemError
+from gitmem.memory.endpoint import Breaker, Endpoint, Reply, ToolCall
 
 KEY = "sk-secret-0123456789"
 ASK = [{"role": "user", "content": "hello"}]

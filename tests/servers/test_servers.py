@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
+from gitmem.errors import RemoteError
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.transport import RemoteError
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create

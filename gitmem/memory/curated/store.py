@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import InvalidContent, UsageError
+from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
@@ -70,16 +70,6 @@ class Answer:
         if self.percent <= _NEARLY_FULL:
             return ""
         return f"The store is {self.percent} % full: merge or shorten entries before adding more."
-
-
-class StoreRefusal(InvalidContent):
-    """An action that can not be done; says how full the store is and what stands in it."""
-
-    def __init__(self, message: str, *, usage: int, limit: int, entries: Sequence[str]) -> None:
-        super().__init__(message)
-        self.usage = usage
-        self.limit = limit
-        self.entries = tuple(entries)
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gitmem.errors import IndexTrouble
 from gitmem.index import english
-from gitmem.index.database import IndexTrouble
 from gitmem.index.find import CANDIDATES, find
 from gitmem.index.marking import OPEN, WORD, fold, marked
 from gitmem.index.query import Query, parse

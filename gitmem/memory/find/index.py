@@ -8,8 +8,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gitmem.errors import IndexTrouble
 from gitmem.git.objects import Commit, Oid
-from gitmem.index.database import PRIVATE, Database, IndexTrouble, publish, remove
+from gitmem.index.database import PRIVATE, Database, publish, remove
 from gitmem.index.lookup import Lookup
 from gitmem.notices import Notice
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import UnknownRevision
-from gitmem.index.database import IndexTrouble
+from gitmem.errors import IndexTrouble, UnknownRevision
 from gitmem.index.find import CANDIDATES, find
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing

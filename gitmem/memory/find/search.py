@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UsageError
+from gitmem.errors import IndexTrouble, UsageError
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH
-from gitmem.index.database import IndexTrouble
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidates, find

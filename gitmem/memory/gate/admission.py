@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.memory.gate.scan import BlockedContent, Gate
+from gitmem.errors import BlockedContent
+from gitmem.memory.gate.scan import Gate
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError, InvalidContent
+from gitmem.errors import GitMemError
 from gitmem.files import read_file, replace_file
 from gitmem.notices import Notice
 from gitmem.okf import layout
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.scanner import Scanner
     from gitmem.safety.verdict import Result, Scope
-
-
-class BlockedContent(InvalidContent):
-    """A text that the scanner blocks; nothing was changed."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(f"This can not be stored: {result.explain()}.")
-        self.result = result
 
 
 class Gate:

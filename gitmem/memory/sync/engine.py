@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.errors import GitMemError, InvalidContent, RemoteError, RewrittenRemote, UsageError
 from gitmem.git.ancestry import is_ancestor, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
@@ -16,7 +16,6 @@ from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.git.transport import (
     Fetched,
-    RemoteError,
     Transport,
     Update,
     choose,
@@ -42,10 +41,6 @@ _TRIES = 8
 
 def _silent(_stage: str) -> None:
     return
-
-
-class RewrittenRemote(GitMemError):
-    """The remote's history is not a continuation of what we saw there."""
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitmem.errors import GitMemError
+from gitmem.errors import GitMemError, RefusedFetch
 from gitmem.git.ancestry import is_ancestor
-from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees, RefusedFetch
+from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError
+from gitmem.errors import UnrelatedHistories
 from gitmem.git.ancestry import merge_bases
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
@@ -22,10 +22,6 @@ MERGE_EMAIL = "merge@gitmem"
 """Of the author of every merge that gitmem makes, on whatever machine."""
 _RETRACTIONS = "retractions/"
 _DEEPEST = 8
-
-
-class UnrelatedHistories(GitMemError):
-    """Two memories that have no commit in common."""
 
 
 def merge_commits(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from gitmem.errors import BundleUnusable, InvalidContent, UsageError
+from gitmem.errors import BlockedContent, BundleUnusable, InvalidContent, UsageError
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.curated.user_profile import add_user_profile
-from gitmem.memory.gate.scan import BlockedContent
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile

@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 from gitmem.config import Config
-from gitmem.errors import BundleBusy, InvalidContent, UsageError
+from gitmem.errors import BlockedContent, BundleBusy, InvalidContent, StoreRefusal, UsageError
 from gitmem.memory.curated.prompt_block import freeze
-from gitmem.memory.curated.store import Operation, StoreRefusal
+from gitmem.memory.curated.store import Operation
 from gitmem.memory.gate.audit import accept_rules
 from gitmem.memory.gate.release import release
 from gitmem.memory.gate.retractions import retract
-from gitmem.memory.gate.scan import BlockedContent
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.okf import layout

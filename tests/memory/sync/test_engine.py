@@ -10,20 +10,25 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.errors import GitMemError, UsageError
+from gitmem.errors import (
+    GitMemError,
+    RefusedFetch,
+    RemoteError,
+    RewrittenRemote,
+    UnrelatedHistories,
+    UsageError,
+)
 from gitmem.git.dulwich_transport import DulwichTransport
 from gitmem.git.git_transport import GitTransport
-from gitmem.git.incoming_trees import RefusedFetch
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.transport import RemoteError, Transport, throw_away
+from gitmem.git.transport import Transport, throw_away
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.history.log import LogFilter
 from gitmem.memory.history.restore import restore
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
-from gitmem.memory.sync.engine import RewrittenRemote, Sync
-from gitmem.memory.sync.merge import UnrelatedHistories
+from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout

@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gitmem.errors import RemoteError
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.git.transport import RemoteError
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync import schedule
 from gitmem.memory.sync.engine import Sync
