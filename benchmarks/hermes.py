@@ -150,8 +150,8 @@ class GitMem(Contender):
     def settle(self) -> None:
         provider = self.provider
         for _ in range(3):  # a job may leave another behind it
-            provider._worker.submit(lambda: None).result(60)
-        provider._recall._prefetch.settle(60)
+            provider._run.worker.submit(lambda: None).result(60)
+        provider._prefetcher._prefetch.settle(60)
 
 
 class Okf(Contender):

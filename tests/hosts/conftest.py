@@ -111,12 +111,12 @@ class Driver(GitMemProvider):
 
     def settle(self) -> None:
         """Everything that was asked of the worker is done."""
-        assert self._worker is not None
-        self._worker.submit(lambda: None).result(30)
+        assert self._run is not None
+        self._run.worker.submit(lambda: None).result(30)
 
     def compare(self) -> None:
-        assert self._worker is not None
-        self._worker.submit(self._compare).result(30)
+        assert self._run is not None
+        self._run.worker.submit(self._run.compare).result(30)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def begin(home: HermesHome) -> Iterator[Callable[..., Driver]]:
             **known,
         }
         provider.initialize(session, **values)
-        if settled and provider._worker is not None:
+        if settled and provider._run is not None:
             provider.settle()
         return provider
 

@@ -158,7 +158,7 @@ class Agent:
     def settle(self) -> None:
         """The host's worker and ours have nothing to do."""
         assert self.manager.flush_pending(30)
-        self.provider._worker.submit(lambda: None).result(30)
+        self.provider._run.worker.submit(lambda: None).result(30)
 
     def close(self) -> None:
         if self._open:

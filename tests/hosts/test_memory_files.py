@@ -39,7 +39,7 @@ def tool(
     known: dict[str, Any] = {
         "write_origin": "assistant_tool",
         "execution_context": "foreground",
-        "session_id": provider._session.id if provider._session else "",
+        "session_id": provider._run.session.id if provider._run else "",
         "platform": "cli",
         "tool_name": "memory",
     }

@@ -14,7 +14,7 @@ import pytest
 from gitmem.git.message import Message
 from gitmem.git.objects import Person
 from gitmem.git.transaction import Draft, publish
-from gitmem.hosts.hermes.prefetcher import Recall
+from gitmem.hosts.hermes.prefetcher import Prefetcher
 
 from tests.hosts.conftest import HermesHome
 
@@ -24,11 +24,11 @@ class Recalls:
 
     def __init__(self, home: HermesHome) -> None:
         self._home = home
-        self.made: list[Recall] = []
+        self.made: list[Prefetcher] = []
 
-    def __call__(self, session: str = "now", **settings: Any) -> Recall:
+    def __call__(self, session: str = "now", **settings: Any) -> Prefetcher:
         config = replace(self._home.bundle().config, **settings)
-        self.made.append(Recall(self._home.home, self._home.world, config, session))
+        self.made.append(Prefetcher(self._home.home, self._home.world, config, session))
         return self.made[-1]
 
 
@@ -44,7 +44,7 @@ def recalls(home: HermesHome) -> Iterator[Recalls]:
         one.close()
 
 
-def prepared(recall: Recall, query: str) -> None:
+def prepared(recall: Prefetcher, query: str) -> None:
     recall.after_turn(query)
     assert recall._prefetch.settle(10)
 

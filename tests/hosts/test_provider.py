@@ -259,9 +259,9 @@ def test_a_process_that_died_in_a_turn(home: HermesHome, begin: Begin) -> None:
     provider.on_turn_start(2, "do something that never ends")
     provider.sync_turn("hello", "hi", session_id="s1", messages=[])
     provider.settle()
-    keeper = provider._keeper
-    assert keeper is not None
-    provider._closed = True  # nobody shuts it down
+    assert provider._run is not None
+    keeper = provider._run.bundle_worker
+    provider._run.closed = True  # nobody shuts it down
     for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
         journal.close()
     begin("s2")
@@ -299,8 +299,8 @@ def test_a_turn_that_is_told_after_the_end_is_kept_once(home: HermesHome, begin:
 def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin) -> None:
     """Also when the notices were shortened meanwhile; a turn that was told is not stored twice."""
     provider = begin("s1")
-    keeper = provider._keeper
-    assert keeper is not None
+    assert provider._run is not None
+    keeper = provider._run.bundle_worker
     for number in range(4):
         provider.on_turn_start(number, f"turn {number}")
         if number == 1:
@@ -308,7 +308,7 @@ def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin)
     provider.settle()
     keeper.notices._cleared = -1000
     keeper.notices.clear(lambda _: keeper.notices._open[0].seq)
-    provider._closed = True
+    provider._run.closed = True
     for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
         journal.close()
     begin("s2")

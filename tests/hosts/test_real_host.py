@@ -197,7 +197,7 @@ def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
         assert memory_store().remove("memory", "beta")["success"]
         os.utime(hermes.file(), (1, 1))
         agent.settle()
-        agent.provider._worker.submit(agent.provider._compare).result(30)
+        agent.provider._run.worker.submit(agent.provider._run.compare).result(30)
         bundle = hermes.bundle()
         restore(bundle, "good", paths=["memories"], origin=bundle.origin())
         assert bring_host_along(bundle)

@@ -1,4 +1,4 @@
-"""The keeper: what a provider does with its bundle. Any thread takes in events; the rest is the worker's."""
+"""What a provider does with its bundle. Any thread takes in events; the rest is the worker's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LAST = "last-session"
 
 
-class Keeper:
+class BundleWorker:
     """One provider's bundle with its journals, its host's files and its sessions."""
 
     def __init__(
@@ -274,9 +274,7 @@ def last_tip(bundle: Memory) -> str:
     return tip if isinstance(tip, str) else ""
 
 
-def notice_origin(
-    bundle: Memory, session: SessionInfo, metadata: Mapping[str, object], reason: str
-) -> Origin:
+def write_origin(bundle: Memory, session: SessionInfo, metadata: Mapping[str, object], reason: str) -> Origin:
     """The origin of a write that the host told us of."""
     from gitmem.memory.provenance import origin_of
 

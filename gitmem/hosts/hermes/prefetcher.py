@@ -22,7 +22,7 @@ _PATIENCE = 1.0
 """How long a turn waits for what was not prepared; then it begins without, and the next one has it."""
 
 
-class Recall:
+class Prefetcher:
     """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
 
     def __init__(self, home: Home, world: World, config: Config, session: str) -> None:

@@ -20,7 +20,7 @@ from gitmem.okf import layout
 from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
-    from gitmem.hosts.hermes.bundle_worker import Keeper
+    from gitmem.hosts.hermes.bundle_worker import BundleWorker
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.memory import Memory
 
@@ -31,9 +31,9 @@ _FEW = 6
 class Tools:
     """The tools of one session. They run on the worker; what they answer passes the gate."""
 
-    def __init__(self, keeper: Keeper, session: SessionInfo) -> None:
-        self._keeper = keeper
-        self._bundle: Memory = keeper.bundle
+    def __init__(self, bundle_worker: BundleWorker, session: SessionInfo) -> None:
+        self._bundle_worker = bundle_worker
+        self._bundle: Memory = bundle_worker.bundle
         self._session = session
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ class Tools:
     # Keeping
 
     def _snapshot(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        self._keeper.flush("explicit")
+        self._bundle_worker.flush("explicit")
         origin = self._origin()
         made = self._bundle.snapshots.create(_text(given, "name"), _text(given, "note"), origin=origin)
         return {"snapshot": made.name, "commit": made.commit, "undo": f"gitmem restore {made.name}"}
@@ -172,7 +172,7 @@ class Tools:
         """On disk when it answers, and committed right after: nobody waits for git."""
         listed = [str(tag) for tag in tags] if isinstance(tags, list) else []
         why = "\n\n".join(part for part in (reason, f"Source: {source}" if source else "") if part)
-        self._keeper.take(self._session, "decision", decision=text, rationale=why, tags=listed)
+        self._bundle_worker.take(self._session, "decision", decision=text, rationale=why, tags=listed)
         result = Admission(self._bundle).judge("\n".join((text, why)), EVENT)
         if result.verdict is not Verdict.ALLOW:
             return {"success": False, "message": f"Held back for the user to look at: {result.explain()}."}
@@ -181,9 +181,9 @@ class Tools:
     def _revert(self, given: Mapping[str, Any]) -> dict[str, Any]:
         commit = self._bundle.history.entry(_text(given, "commit", needed=True)).commit
         origin = self._origin(reason=_text(given, "reason", needed=True), source="gitmem_revert")
-        self._keeper.flush("explicit")
+        self._bundle_worker.flush("explicit")
         done = self._bundle.undo.revert([commit], origin=origin)
-        self._keeper.compare()
+        self._bundle_worker.compare()
         return {
             "success": done.published is not None,
             "changed": len(done.changes),

@@ -14,7 +14,7 @@ _LOG = logging.getLogger("gitmem")
 _COUNTED = re.compile(r"\d+ events? waits?\b")
 
 
-class Voice:
+class UserMessages:
     """Takes sentences from any thread, and says them when the agent's thread comes by."""
 
     def __init__(self) -> None:
