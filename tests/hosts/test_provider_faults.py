@@ -154,7 +154,7 @@ def test_a_bundle_that_is_in_use_blocks_no_hook(
 ) -> None:
     """Another process holds the lock: hooks return while it does, tools say `queued`, the journal keeps it all."""
     for name in ("_TOOL_WAIT", "_SHUTDOWN_WAIT"):
-        monkeypatch.setattr(f"gitmem.hosts.hermes.provider.{name}", 0.2)
+        monkeypatch.setattr(f"gitmem.hosts.hermes.agent_run.{name}", 0.2)
     provider = begin("s1")
     lock = BundleLock(home.bundle().state_dir)
     with lock.hold("a long gc"):
