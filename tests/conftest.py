@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
+from hypothesis import settings
+
+settings.register_profile("gitmem", deadline=None)  # no test depends on a wall-clock limit
+settings.load_profile("gitmem")
 
 pytest.register_assert_rewrite("tests.git.support", "tests.faults.support")
 

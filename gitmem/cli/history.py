@@ -275,16 +275,17 @@ def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool)
 
 def _content_json(path: str, data: bytes) -> dict[str, object]:
     from gitmem.cli.show_changes import _entry_json
-    from gitmem.okf.entries import entries_of, kind_of
+    from gitmem.okf.files import open_file
 
-    content: dict[str, object] = {"kind": kind_of(path, data), "size": len(data)}
+    file = open_file(path, data)
+    content: dict[str, object] = {"kind": file.kind, "size": len(data)}
     try:
         content["text"] = data.decode()
     except UnicodeDecodeError:
         import base64
 
         content["base64"] = base64.b64encode(data).decode()
-    content["entries"] = [_entry_json(entry) for entry in entries_of(path, data).values()]
+    content["entries"] = [_entry_json(entry) for entry in file.entries.values()]
     return content
 
 

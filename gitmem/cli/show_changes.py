@@ -82,7 +82,7 @@ def _changed(out: Output, mark: Piece, label: list[Piece], old: str, new: str) -
         for line in _line_diff(old, new):
             out.line(_MARGIN, line)
         return
-    from gitmem.okf.entries import words
+    from gitmem.okf.comparison import words
 
     pieces: list[Piece] = [mark, *label]
     for sign, text in words(old.strip("\n"), new.strip("\n")):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 from gitmem.errors import InvalidContent
 from gitmem.git.tree import Edit, Tree, is_same
 from gitmem.okf import layout, pages, paths
-from gitmem.okf.entries import Change, compare
 from gitmem.okf.pages import LogLine
 
 if TYPE_CHECKING:
     from gitmem.okf.concept import Concept
+    from gitmem.okf.entries import Change
 
 # Directories with a generated index.md; sessions have one per month, not one per session.
 _INDEXED = ("", "decisions", "memories", "plans", "plans/archive", "sessions", "snapshots", "tools")
@@ -90,8 +90,11 @@ class Edits:
         """The files touched so far."""
         return sorted(self._files)
 
-    def write(self, path: str, data: bytes) -> None:
-        """Set a file's content. The path and the OKF rules are checked here, so no caller can forget."""
+    def write(self, path: str, data: bytes | None) -> None:
+        """Set a file's content; None takes it out. Path and OKF rules are checked here: no caller can forget."""
+        if data is None:
+            self.remove(path)
+            return
         from gitmem.okf import validate  # brings YAML, which a command that only reads does without
 
         paths.check_path(path)
@@ -121,6 +124,8 @@ class Edits:
 
     def changes(self) -> list[Change]:
         """What these edits do, entry by entry."""
+        from gitmem.okf.comparison import compare  # brings YAML, as in `write`
+
         before = {path: data for path in self._files if (data := self.tip.read(path)) is not None}
         after = {path: data for path in self._files if (data := self.read(path)) is not None}
         return compare(before, after)

@@ -15,9 +15,10 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
 from gitmem.memory.provenance import Origin
 from gitmem.notices import Notice
-from gitmem.okf import entries, layout, paths, validate
+from gitmem.okf import layout, paths, validate
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
+from gitmem.okf.files import SectionsFile, open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -77,10 +78,7 @@ def _commit(
         bundle.refuse_newer(tip)
         wanted = Edits(tip)
         for path, edit in edits.items():
-            if edit.stored is None:
-                wanted.remove(path)
-            else:
-                wanted.write(path, edit.stored)
+            wanted.write(path, edit.stored)
         return Draft(
             wanted.finished(),
             Message("edit", what, bundle.admit_origin(origin).trailers()),
@@ -113,8 +111,9 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
         return None
     paths.check_path(edit.path)
     data = edit.data
-    if entries.kind_of(edit.path, data) == "curated":
-        data = _curated(bundle, edit.path, data)
+    file = open_file(edit.path, data)
+    if isinstance(file, SectionsFile):
+        data = _curated(bundle, edit.path, file.file)
     elif not layout.is_generated(edit.path):
         _refuse(bundle, edit.path, data)
     for violation in validate.check_file(edit.path, data):
@@ -122,11 +121,11 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
     return data
 
 
-def _curated(bundle: Bundle, path: str, data: bytes) -> bytes:
+def _curated(bundle: Bundle, path: str, file: CuratedFile) -> bytes:
     """A § file with its list brought up to date; new entries lose their secrets, flagged ones go to quarantine."""
     old = bundle.read(path)
     known = CuratedFile.salvage(old, path) if old is not None else None
-    file = CuratedFile.parse(data, path).taken_in(known, bundle.now())
+    file = file.taken_in(known, bundle.now())
     before = {entry.key for entry in known.entries} if known else set()
     admission = Admission(bundle, Edits(bundle.tree()), origin=bundle.origin(source="hand edit"))
     for entry in file.entries:

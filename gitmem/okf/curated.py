@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -64,17 +65,17 @@ class CuratedFile:
         return cls(concept, tuple(_entries(concept.body, _listed(concept.meta.get("entries")))))
 
     @classmethod
-    def salvage(cls, data: bytes, path: str = "") -> CuratedFile:
-        """The § file that can be made of those bytes: as `parse`, but what is broken costs no text.
+    def salvage(cls, data: bytes | None, path: str = "") -> CuratedFile:
+        """The § file that can be made of those bytes (of None an empty one): what is broken costs no text.
 
         Behind an unreadable front matter the body is taken; without its closing line, all that gitmem did not
         write itself. Ages are read from the broken block where its lines still show them. TooLarge is still
         an error.
         """
-        try:
+        if data is None:
+            return cls._default(path)
+        with suppress(BrokenConcept):
             return cls.parse(data, path)
-        except BrokenConcept:
-            pass
         # Bytes that are no UTF-8 stay readable as \xff.
         text = frontmatter.plain_newlines(data.decode("utf-8", "backslashreplace")).removeprefix("\ufeff")
         fallback = cls._default(path)

@@ -55,6 +55,12 @@ class Event:
         texts = list(self.fields.items())
         return texts[0][1] if len(texts) == 1 else "\n".join([f"{name}: {value}" for name, value in texts])
 
+    @classmethod
+    def of(cls, entry: Entry) -> Event:
+        """The event that an entry is."""
+        texts = {name: str(text) for name, text in entry.extra.items()}
+        return cls(entry.key.id, entry.kind, entry.at, texts)
+
     @property
     def entry(self) -> Entry:
         """The event as an entry."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gitmem.okf.entries import Change, EntryKey
-
-_WHOLE = EntryKey("concept", "")
+from gitmem.okf.entries import CONCEPT, Change, EntryKey, Op
 
 
 def fold(changes: Iterable[Change]) -> list[Change]:
@@ -18,13 +16,9 @@ def fold(changes: Iterable[Change]) -> list[Change]:
 
 
 def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
-    from gitmem.okf.entries import Change as Told
-
     old, new = change.old, change.new
-    subject = new if new is not None else old
-    assert subject is not None
-    whole = net.get((change.path, _WHOLE))
-    if subject.key.space in ("meta", "body") and whole is not None and whole.op == "add":
+    whole = net.get((change.path, CONCEPT))
+    if change.key.space in ("meta", "body") and whole is not None and whole.op == "add":
         return  # part of a concept that came in this very stretch
     before = net.pop((change.from_path or change.path, old.key), None) if old is not None else None
     first = before.old if before is not None else old
@@ -34,7 +28,7 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
             del net[change.path, new.key]
             if old is None:
                 if gone.old is not None and gone.old.text != new.text:
-                    net[change.path, new.key] = Told(change.path, "change", gone.old, new)
+                    net[change.path, new.key] = Change(change.path, "change", gone.old, new)
                 return
     if first is None and new is None:
         return
@@ -44,9 +38,5 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
         return
     subject = new if new is not None else first
     assert subject is not None
-    if first is None:
-        net[change.path, subject.key] = Told(change.path, "add", None, new)
-    elif new is None:
-        net[change.path, subject.key] = Told(change.path, "remove", first, None)
-    else:
-        net[change.path, subject.key] = Told(change.path, "change", first, new)
+    op: Op = "add" if first is None else "remove" if new is None else "change"
+    net[change.path, subject.key] = Change(change.path, op, first, new)

@@ -17,6 +17,12 @@ class EntryKey(NamedTuple):
     id: str
 
 
+# The text of a concept, and a file as one entry: a concept, or anything else.
+BODY = EntryKey("body", "")
+CONCEPT = EntryKey("concept", "")
+BLOB = EntryKey("blob", "")
+
+
 def entry_hash(text: str) -> str:
     """The identity of a § entry: 32 hex digits that do not depend on Unicode form or outer white space."""
     normal = unicodedata.normalize("NFC", text.strip())

@@ -15,8 +15,9 @@ from gitmem.errors import InvalidContent
 from gitmem.okf import frontmatter, layout, pages
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import EntryKey, kind_of
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.files import open_file
 
 Retracted = Callable[[EntryKey], bool]
 
@@ -43,7 +44,7 @@ def merge_file(
         return Merged(_without(path, ours, retracted), {})
     if ours == base:
         return Merged(_without(path, theirs, retracted), {})
-    kinds = {kind_of(path, data) for data in (ours, theirs) if data is not None}
+    kinds = {open_file(path, data).kind for data in (ours, theirs) if data is not None}
     if kinds == {"curated"}:
         return Merged(_merge_sections(path, base, ours, theirs, retracted), {})
     if kinds == {"events"}:
@@ -216,21 +217,10 @@ def _severest(ours: bytes, theirs: bytes) -> bytes:
 
 def _without(path: str, data: bytes | None, retracted: Retracted) -> bytes | None:
     """A file that only one side changed, without what was retracted on the other."""
-    if data is None:
-        return None
-    kind = kind_of(path, data)
-    if kind == "curated":
-        file = CuratedFile.salvage(data, path)
-        kept = [entry for entry in file.entries if not retracted(entry.key)]
-        return data if len(kept) == len(file.entries) else file.with_entries(kept).render()
-    if kind == "events":
-        part = EventsFile.parse(data, path)
-        out = {event.id for event in part.events if retracted(event.key)}
-        if not out:
-            return data
-        left = part.without(out)
-        return left.render() if left.events else None
-    return data
+    file = open_file(path, data)
+    # A concept is retracted by its path and text, which a merge goes without.
+    out = {key for key in file.units if key.space in ("§", "event") and retracted(key)}
+    return file.without(out).render()
 
 
 def _digest(data: bytes) -> str:

@@ -86,3 +86,27 @@ PLAIN_VALUES = st.recursive(
 )
 MAPPINGS = st.dictionaries(TEXT, PLAIN_VALUES, max_size=5)
 AT = "2026-06-30T14:00:00.000Z"
+
+# Files of every kind, in their place and out of it, readable and not.
+MEMORY = "memories/MEMORY.md"
+ARCHIVE = "memories/archive/memory.md"
+PATHS = st.sampled_from(
+    [
+        MEMORY,
+        ARCHIVE,
+        "index.md",
+        "a/log.md",
+        "tools/x.md",
+        "x.py",
+        "sessions/2026-06/s/w-0001.md",
+        "README.md",
+    ]
+)
+TYPES = st.sampled_from(["CuratedMemory", "SessionEvents", "UserProfile", "Decision", "[x]", ""])
+DATA = st.one_of(
+    st.binary(max_size=60),
+    TEXT.map(str.encode),
+    st.tuples(TYPES, TEXT, TEXT).map(
+        lambda drawn: f"---\ntype: {drawn[0]}\nx: {drawn[1]}\n---\n{drawn[2]}".encode()
+    ),
+)

@@ -21,11 +21,11 @@ from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated.host_files import HOST_FILE
-from gitmem.memory.gate.admission import SKILL, Admission
+from gitmem.memory.gate.admission import SKILL, Admission, retracted_units
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.history.restore import without_retracted
 from gitmem.notices import Notice
 from gitmem.okf import paths, validate
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
@@ -254,7 +254,7 @@ class SkillFiles:
                 if made is None:
                     if path in edits:
                         edits.remove(path)
-                elif without_retracted(edits, path, made)[1]:
+                elif retracted_units(edits, open_file(path, made)):
                     withheld.append(name)
                 else:
                     edits.write(path, made)

@@ -92,8 +92,8 @@ def _archive(bundle: Bundle, target: Target) -> Archived | None:
             return None
         gone = {entry.key for entry in moved}
         path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
-        store = CuratedFile.salvage(edits.read(path) or b"", path)
-        kept = CuratedFile.salvage(edits.read(where) or b"", where)
+        store = CuratedFile.salvage(edits.read(path), path)
+        kept = CuratedFile.salvage(edits.read(where), where)
         edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
         edits.write(where, kept.with_entries([*kept.entries, *moved]).render())
         what = "1 entry" if len(moved) == 1 else f"{len(moved)} entries"
@@ -108,7 +108,7 @@ def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
     """Entries to move, so that the rest fits: by class, within a class the oldest first."""
     path = bundle.part(CuratedStore).path(target)
     excess = _excess(bundle, edits, target)
-    entries = CuratedFile.salvage(edits.read(path) or b"", path).entries
+    entries = CuratedFile.salvage(edits.read(path), path).entries
     found: list[Entry] = []
     for entry in sorted(entries, key=lambda e: (class_of(e.text, target), e.at, e.key)):
         if excess <= 0:

@@ -11,9 +11,9 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Held
 from gitmem.memory.provenance import Origin
-from gitmem.okf import entries as okf
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -34,7 +34,7 @@ def contested(bundle: Bundle) -> list[Contest]:
     found = []
     for path, entry in tree.files("memories"):
         rivals: dict[str, list[Entry]] = {}
-        for one in okf.entries_of(path, tree.read_entry(entry)).values():
+        for one in open_file(path, tree.read_entry(entry)).entries.values():
             if one.key.space == "§" and one.replaces:
                 rivals.setdefault(one.replaces, []).append(one)
         found += [Contest(path, was, tuple(group)) for was, group in rivals.items() if len(group) > 1]
@@ -68,10 +68,10 @@ def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> Resolve
         if isinstance(answer, Held):
             held.append(answer.id)
             return None
-        file = CuratedFile.salvage(edits.read(contest.path) or b"", contest.path)
+        file = CuratedFile.salvage(edits.read(contest.path), contest.path)
         for entry in contest.entries:
             file = file.remove(entry.key.id)
-        edits.write(contest.path, file.add(answer.text, file.next_at(bundle.now())).render())
+        edits.write(contest.path, file.add(answer.text, bundle.now()).render())
         return Message("memory", f"settle {answer.text}")
 
     published = bundle.commit(work, purpose="settle", origin=origin)

@@ -244,7 +244,7 @@ class _Lay:
         self._origin = origin
         self._at = at
         self._done = done
-        self._files = {path: _file(edits.read(path), path) for path in paths_of(bundle, target)}
+        self._files = {path: CuratedFile.salvage(edits.read(path), path) for path in paths_of(bundle, target)}
         self._shared = next(iter(self._files))
         self._start = dict(self._files)
 
@@ -420,7 +420,3 @@ def paths_of(bundle: Bundle, target: Target) -> list[str]:
     if target == "user":
         return [layout.USER]
     return [layout.MEMORY, *([layout.machine_memory(machine)] if machine else [])]
-
-
-def _file(data: bytes | None, path: str) -> CuratedFile:
-    return CuratedFile.salvage(data if data is not None else b"", path)

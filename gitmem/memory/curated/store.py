@@ -112,7 +112,9 @@ class CuratedStore:
             return []
         tree = self._bundle.tree(revision)
         return _unique(
-            entry for path in self.paths(target, machine) for entry in _file(tree.read(path), path).entries
+            entry
+            for path in self.paths(target, machine)
+            for entry in CuratedFile.salvage(tree.read(path), path).entries
         )
 
     def paths(self, target: Target, machine: str | None = None) -> list[str]:
@@ -206,13 +208,13 @@ class CuratedStore:
         path = self.path(target, machine=self._bundle.config.machine if machine else "")
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
-        start = _file(edits.read(path), path)
+        start = CuratedFile.salvage(edits.read(path), path)
         file = start
         others = sum(
             len(entry.text) + 3
             for other in self.paths(target, None)
             if other != path
-            for entry in _file(edits.read(other), other).entries
+            for entry in CuratedFile.salvage(edits.read(other), other).entries
         )
         done = _Done(target)
         now = self._bundle.now()
@@ -330,11 +332,6 @@ def _admitted(answer: Admitted | Held, done: _Done) -> str | None:
 def names_local_path(text: str) -> bool:
     """Whether a text names a file of one machine."""
     return _LOCAL_PATH.search(text) is not None
-
-
-def _file(data: bytes | None, path: str) -> CuratedFile:
-    """A § file, whatever its state: nothing that is readable in it is lost."""
-    return CuratedFile.salvage(data, path) if data is not None else CuratedFile.salvage(b"", path)
 
 
 def _unique(entries: Iterable[Entry]) -> list[Entry]:

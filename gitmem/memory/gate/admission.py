@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitmem.memory.gate.retractions import State
     from gitmem.memory.provenance import Origin
     from gitmem.okf.entries import Entry
+    from gitmem.okf.files import EntryFile
     from gitmem.okf.identity import EntryKey
     from gitmem.safety.secrets import Secret
     from gitmem.safety.verdict import Result, Scope
@@ -232,6 +233,12 @@ def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") ->
     from gitmem.memory.gate import retractions
 
     return retractions.is_retracted(files, key, path, text)
+
+
+def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
+    """What of a file was retracted in a tree: entries, or the file as a whole."""
+    text = file.body
+    return {key for key in file.units if is_retracted(files, key, file.path, text)}
 
 
 def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:

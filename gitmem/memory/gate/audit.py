@@ -12,8 +12,8 @@ from gitmem.files import read_file, replace_file
 from gitmem.git.walk import tree_changes
 from gitmem.memory.gate.admission import scope_of
 from gitmem.memory.gate.scan import Gate
-from gitmem.okf import entries as okf
 from gitmem.okf.entries import entry_hash
+from gitmem.okf.files import open_file
 from gitmem.safety.verdict import Result, Scope, Verdict
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def scan_history(bundle: Bundle) -> Iterator[tuple[str, Result]]:
 
 
 def _scan_file(bundle: Bundle, path: str, data: bytes, suffix: str) -> Iterator[tuple[str, Result]]:
-    for key, entry in okf.entries_of(path, data).items():
+    for key, entry in open_file(path, data).entries.items():
         name = key.id[:12] if key.space in ("§", "event") else key.id
         place = f"{path}{f' ({name})' if name else ''}{suffix}"
         yield place, bundle.part(Gate).judge(entry.text, scope_of(path))
@@ -84,7 +84,7 @@ def flagged(bundle: Bundle, directory: str = "") -> Iterator[Flagged]:
 
 
 def _flagged_in(bundle: Bundle, tree: Tree, path: str) -> list[Flagged]:
-    entries = list(okf.entries_of(path, tree.read(path) or b"").values())
+    entries = list(open_file(path, tree.read(path)).entries.values())
     results = bundle.part(Gate).judge_all([entry.text for entry in entries], scope_of(path))
     return [
         Flagged(path, entry.text, result)

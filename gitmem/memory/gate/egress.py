@@ -73,11 +73,11 @@ class Egress:
         # A concept is retracted with the body it had; one that is in the tree is not retracted.
         if place.to_seq is None or not place.commit or not self._index.has_retractions():
             return False
-        from gitmem.okf.entries import body_of
+        from gitmem.okf.files import open_file
 
         data = self._bundle.repository.tree(place.commit).read(place.path)
         return data is not None and self._index.is_retracted(
-            retraction_hash(key, place.path, body_of(place.path, data))
+            retraction_hash(key, place.path, open_file(place.path, data).body)
         )
 
     # Entries of the curated store
@@ -126,15 +126,14 @@ class Egress:
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
         from gitmem.memory.gate.retractions import is_retracted
-        from gitmem.okf import entries as okf
+        from gitmem.okf.files import open_file
 
         here = layout.machine_memory(self._bundle.config.machine)
         if path.startswith("memories/machines/") and path != here:
             return False  # it is true elsewhere
-        data = self._tree.read(path)
-        if data is None or not okf.holds(path, data, entry):
+        if not open_file(path, self._tree.read(path)).holds(entry):
             return False
-        text = okf.body_of(path, entry.source) if entry.source else entry.text
+        text = open_file(path, entry.source).body if entry.source else entry.text
         return not is_retracted(self._tree, entry.key, path, text)
 
     def _words(self, path: str, entry: Entry) -> str:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
 from gitmem.memory.gate.admission import Admission
-from gitmem.okf import entries as okf
-from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry
-from gitmem.okf.events import EventsFile
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -44,22 +42,13 @@ def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
 
 
 def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> str:
-    data = edits.read(flag.path)
-    if data is None or flag.entry.key not in okf.parts_of(flag.path, data):
+    file = open_file(flag.path, edits.read(flag.path))
+    key = flag.entry.key
+    if key not in file.parts:
         return ""
-    kind = okf.kind_of(flag.path, data)
-    if kind == "curated":
-        file = CuratedFile.salvage(data, flag.path)
-        edits.write(flag.path, file.remove(flag.entry.key.id).render())
-    elif kind == "events":
-        part = EventsFile.parse(data, flag.path).without({flag.entry.key.id})
-        if part.events:
-            edits.write(flag.path, part.render())
-        else:
-            edits.remove(flag.path)
-    else:
-        edits.remove(flag.path)
+    # Of a concept nothing can be left out: it goes as a whole.
+    edits.write(flag.path, file.without({key} & file.units.keys() or file.units).render())
     admission = Admission(bundle, edits, origin=origin)
     admission.retract(flag.entry, flag.path, state="held")
-    where = {"kind": "entry" if kind == "curated" else "file", "path": flag.path}
+    where = {"kind": "entry" if file.kind == "curated" else "file", "path": flag.path}
     return admission.hold(flag.entry.text, flag.result, where)

@@ -13,8 +13,9 @@ from gitmem.memory.gate.quarantine import Quarantine, QuarantineItem
 from gitmem.memory.gate.retractions import is_retracted, retract
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, entry_hash, section_key
-from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.entries import Entry, EntryKey, entry_hash, section_key
+from gitmem.okf.events import Event
+from gitmem.okf.files import open_file
 from gitmem.okf.layout import find_session
 
 if TYPE_CHECKING:
@@ -51,16 +52,12 @@ def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> st
     bundle.part(Gate).release(entry_hash(flagged.text), by)
 
     def work(edits: Edits) -> Message | None:
-        data = edits.read(flagged.path)
-        if data is None or not flagged.path.startswith("memories/"):
-            return None
-        file = CuratedFile.salvage(data, flagged.path)
-        entry = file.get(entry_hash(flagged.text))
-        if entry is None:
+        file = open_file(flagged.path, edits.read(flagged.path)).holding("§")
+        entry = file.get(section_key(flagged.text))
+        if entry is None or not flagged.path.startswith("memories/"):
             return None
         verified = replace(entry, extra={**entry.extra, "verified": f"human:{by}"})
-        looked = file.with_entries(verified if each == entry else each for each in file.entries)
-        edits.write(flagged.path, looked.render())
+        edits.write(flagged.path, file.replacing(entry, verified).render())
         return Message("memory", f"release {flagged.id}")
 
     origin = bundle.origin(reason=reason, source=f"released by {by}")
@@ -75,12 +72,11 @@ def _judged_text(held: QuarantineItem) -> str:
 
 def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> None:
     path = held.destination["path"]
-    file = CuratedFile.salvage(edits.read(path) or b"", path)
+    file = CuratedFile.salvage(edits.read(path), path)
     entry = Entry(section_key(held.text), held.text)
     if is_retracted(edits, entry.key):
         retract(edits, entry, path, state="released", at=bundle.now(), origin=bundle.origin(source=by))
-    added = file.add(held.text, file.next_at(bundle.now()), verified=f"human:{by}")
-    edits.write(path, added.render())
+    edits.write(path, file.add(held.text, bundle.now(), verified=f"human:{by}").render())
 
 
 def _put_event(edits: Edits, held: QuarantineItem) -> None:
@@ -88,13 +84,10 @@ def _put_event(edits: Edits, held: QuarantineItem) -> None:
     where = held.destination
     home = (find_session(edits, where["session"]) or "").removesuffix(".md")
     for name in edits.names(home) if home else []:
-        path = f"{home}/{name}"
-        data = edits.read(path) if name.endswith(".md") else None
-        if data is None:
-            continue
-        part = EventsFile.parse(data, path)
-        if any(event.id == where["event"] for event in part.events):
-            edits.write(path, part.without({where["event"]}).append([_event(held)]).render())
+        file = open_file(f"{home}/{name}", edits.read(f"{home}/{name}"))
+        stub = file.get(EntryKey("event", where["event"]))
+        if stub is not None:
+            edits.write(file.path, file.replacing(stub, _event(held).entry).render())
             return
     raise InvalidContent(f"The session {where['session']!r} is gone from the bundle: copy the text by hand.")
 

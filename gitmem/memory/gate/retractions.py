@@ -9,7 +9,8 @@ from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import Entry, EntryKey, body_of
+from gitmem.okf.entries import Entry, EntryKey
+from gitmem.okf.files import open_file
 from gitmem.okf.identity import retraction_hash
 
 State = Literal["reverted", "held", "released"]
@@ -46,7 +47,7 @@ class Retracted:
 
 def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: str, origin: Origin) -> None:
     """Say in the tree that an entry must not come back, or (`released`) that it may."""
-    text = body_of(path, entry.source) if entry.source else entry.text
+    text = open_file(path, entry.source).body if entry.source else entry.text
     where = layout.retraction(retraction_hash(entry.key, path, text))
     data = files.read(where)
     counter = 0

@@ -10,9 +10,9 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.gate.trust import Vouching
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.okf import entries as okf
 from gitmem.okf.curated import listed_entry, raw_texts
 from gitmem.okf.entries import Entry, EntryKey
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -116,7 +116,7 @@ class _Versions:
         found = self._read.get(entry.oid)
         if found is None:
             data = self._bundle.repository.store.blob(entry.oid)
-            found = self._sections(data) or okf.entries_of(self._path, data)
+            found = self._sections(data) or open_file(self._path, data).entries
             self._read[entry.oid] = found
         return found
 

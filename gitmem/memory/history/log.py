@@ -237,7 +237,7 @@ class History:
 
 
 def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
-    from gitmem.okf.entries import compare  # brings YAML, which `log` does without
+    from gitmem.okf.comparison import compare  # brings YAML, which `log` does without
 
     return compare(before, after)
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
 from gitmem.git.tree import Tree
-from gitmem.memory.edits import Edits, Files
-from gitmem.memory.gate.admission import is_retracted
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import is_retracted, retracted_units
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
-from gitmem.okf import entries as okf
 from gitmem.okf import layout
-from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Change, EntryKey
-from gitmem.okf.events import EventsFile
+from gitmem.okf.entries import BODY, Change
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -102,10 +100,12 @@ def _is_within(path: str, paths: Sequence[str]) -> bool:
 
 def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
     """A file of the revision without what was retracted since; gives how many entries stay out."""
-    data = wanted.read(path) or b""
-    if is_retracted(edits, EntryKey("body", ""), path, okf.body_of(path, data)):
+    data = wanted.read(path)
+    file = open_file(path, data)
+    if is_retracted(edits, BODY, path, file.body):
         return 1  # that wording was taken back: the present one stays
-    kept, withheld = without_retracted(edits, path, data)
+    gone = retracted_units(edits, file)
+    kept = file.without(gone).render()
     if kept is None:
         if path in edits:
             edits.remove(path)
@@ -115,25 +115,4 @@ def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
         edits.put(path, entry)
     else:
         edits.write(path, kept)
-    return withheld
-
-
-def without_retracted(files: Files, path: str, data: bytes) -> tuple[bytes | None, int]:
-    """A file without the entries that are retracted, None where nothing is left; and how many went."""
-    kind = okf.kind_of(path, data)
-    if kind == "curated":
-        file = CuratedFile.parse(data, path)
-        gone = [entry for entry in file.entries if is_retracted(files, entry.key)]
-        for entry in gone:
-            file = file.remove(entry.key.id)
-        return (file.render() if gone else data), len(gone)
-    if kind == "events":
-        part = EventsFile.parse(data, path)
-        out = {event.id for event in part.events if is_retracted(files, event.key)}
-        left = part.without(out)
-        return (left.render() if left.events or not out else None), len(out)
-    if kind in ("concept", "blob"):
-        whole = okf.whole_of(path, data)
-        if is_retracted(files, whole.key, path, okf.body_of(path, data)):
-            return None, 1
-    return data, 0
+    return len(gone)

@@ -12,15 +12,13 @@ from gitmem.git.message import Message, kind_of
 from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
-from gitmem.memory.gate.admission import Admission, is_retracted
+from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units
 from gitmem.memory.history.log import History
 from gitmem.memory.provenance import Origin
-from gitmem.okf import entries as okf
-from gitmem.okf import frontmatter, layout, pages
-from gitmem.okf.concept import Concept
-from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Change, Entry, EntryKey
-from gitmem.okf.events import Event, EventsFile
+from gitmem.okf import layout, pages
+from gitmem.okf.comparison import compare
+from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey
+from gitmem.okf.files import EntryFile, open_file
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -121,18 +119,18 @@ class Undo:
         data = edits.read(path)
         if data is None or path.startswith("retractions/") or layout.is_generated(path):
             return
-        if okf.kind_of(path, data) == "curated":
-            file = CuratedFile.salvage(data, path)
-            for entry in file.entries:
+        file = open_file(path, data)
+        if file.kind == "curated":
+            honest = file
+            for entry in file.entries.values():
                 if is_retracted(edits, entry.key):
-                    file = file.remove(entry.key.id)
                     older = self._honest_ancestor(edits, path, entry)
-                    file = file.with_entries((*file.entries, older)) if older is not None else file
-            if file.entries != CuratedFile.salvage(data, path).entries:
-                edits.write(path, file.render())
-        elif okf.kind_of(path, data) in ("concept", "blob") and _is_taken_back(edits, path, data):
+                    honest = honest.replacing(entry, older) if older else honest.without({entry.key})
+            if honest is not file:
+                edits.write(path, honest.render())
+        elif file.kind in ("concept", "blob") and _is_taken_back(edits, file):
             for version in self._bundle.part(History).versions(path):
-                if version is not None and not _is_taken_back(edits, path, version):
+                if version is not None and not _is_taken_back(edits, open_file(path, version)):
                     edits.put(path, version)
                     return
             edits.remove(path)
@@ -141,7 +139,7 @@ class Undo:
         """The nearest wording that an entry replaced, directly or not, and that was not taken back."""
         wanted = entry.replaces
         for version in self._bundle.part(History).versions(path) if wanted else ():
-            found = CuratedFile.salvage(version or b"", path).get(wanted)
+            found = open_file(path, version).holding("§").get(EntryKey("§", wanted))
             if found is not None:
                 if not is_retracted(edits, found.key):
                     return found
@@ -184,7 +182,7 @@ class _Inverse:
             for path in before.keys() | after.keys()
             if self._edits.read(path) == after.get(path) and not _is_index(path)
         }
-        for change in reversed(okf.compare(before, after)):
+        for change in reversed(compare(before, after)):
             if change.path in whole and (not change.from_path or change.from_path in whole):
                 if change.new is not None:
                     self._removed.append((change.path, change.new))
@@ -203,159 +201,84 @@ class _Inverse:
 
         Front matter values are not retracted (`open` may well come back), nor retractions.
         """
-        found = []
-        for path, entry in self._removed:
-            data = edits.read(path)
-            if entry.key.space == "meta" or (entry.key.space == "body" and data is None):
-                continue
-            if not path.startswith("retractions/") and not (
-                data is not None and okf.holds(path, data, entry)
-            ):
-                found.append((path, entry))
-        return found
+        found = [
+            (path, entry)
+            for path, entry in self._removed
+            if entry.key.space != "meta" and not path.startswith("retractions/")
+        ]
+        files = {path: open_file(path, edits.read(path)) for path in {path for path, _ in found}}
+        return [
+            (path, entry)
+            for path, entry in found
+            if not files[path].holds(entry) and (entry.key != BODY or files[path].data is not None)
+        ]
 
     def _undo(self, change: Change) -> None:
-        subject = change.new or change.old
-        assert subject is not None
-        space = subject.key.space
-        if space == "§":
-            self._undo_section(change)
-        elif space == "event":
-            self._undo_event(change)
-        elif space == "concept":
-            self._undo_concept(change)
-        elif space == "blob":
-            self._undo_blob(change)
-        else:
-            self._undo_part(change)
-
-    def _undo_section(self, change: Change) -> None:
-        path = change.path
-        data = self._edits.read(path)
-        file = CuratedFile.salvage(data or b"", path)
-        old, new = change.old, change.new
+        """Take one change back, unless somebody changed the same thing since."""
+        path, old, new, key = change.path, change.old, change.new, change.key
+        file = self._open(path, key)
         if change.op == "move":
-            assert old is not None
-            assert new is not None
-            if file.get(new.key.id) is not None:
-                self._write_sections(path, file.remove(new.key.id))
-                source = CuratedFile.salvage(self._edits.read(change.from_path) or b"", change.from_path)
-                self._write_sections(change.from_path, source.with_entries((*source.entries, old)))
-            return
-        if new is not None:
-            if file.get(new.key.id) is None:
-                self._removed.append((path, new))
-                if old is not None:
-                    self._kept.append(
-                        f"{path}: changed again since, so the later wording stays ({_short(old)})."
-                    )
-                return
-            file = file.remove(new.key.id)
+            self._move_back(change, file)
+        elif new is not None and file.holds(new):
             self._removed.append((path, new))
-        if old is not None:
-            file = file.with_entries((*file.entries, old))
-        self._write_sections(path, file)
-
-    def _write_sections(self, path: str, file: CuratedFile) -> None:
-        if not file.entries and self._edits.began_without(path):
-            self._edits.remove(path)
+            self._write(file.replacing(new, old) if old is not None else file.without({key}))
+        elif new is None and old is not None and _has_room(file, key):
+            self._write(file.plus(old))
         else:
-            self._edits.write(path, file.render())
+            self._leave(change, file)
 
-    def _undo_event(self, change: Change) -> None:
-        data = self._edits.read(change.path)
-        file = EventsFile.parse(data, change.path) if data is not None else None
-        if change.new is not None and file is not None:
-            left = file.without({change.new.key.id})
-            if left == file:
-                return
-            self._removed.append((change.path, change.new))
-            if left.events:
-                self._edits.write(change.path, left.render())
-            else:
-                self._edits.remove(change.path)
-        if change.new is None and change.old is not None:
-            back = Event(
-                change.old.key.id,
-                change.old.kind,
-                change.old.at,
-                {k: str(v) for k, v in change.old.extra.items()},
-            )
-            file = file or EventsFile.new()
-            self._edits.write(change.path, file.append([back]).render())
+    def _move_back(self, change: Change, file: EntryFile) -> None:
+        """What moved goes back; a whole file as it is by now, if its old place is free."""
+        source = self._open(change.from_path, change.key)
+        back = file.whole if change.key == CONCEPT else change.old
+        if back is not None and file.get(change.key) is not None and _has_room(source, change.key):
+            self._write(file.without({change.key}))
+            self._write(source.plus(back))
 
-    def _undo_concept(self, change: Change) -> None:
-        path = change.path
-        present = self._edits.read(path)
-        if change.op == "move":
-            if present is not None and change.from_path not in self._edits:
-                self._edits.remove(path)
-                self._edits.write(change.from_path, present)
-        elif change.new is not None:
-            if present is None:
-                return
-            self._removed.append((path, change.new))
-            if not okf.holds(path, present, change.new):
-                self._kept.append(f"{path}: rewritten since, so it stays.")
-                return
-            self._edits.remove(path)
-        elif change.old is not None and present is None:
-            self._edits.write(path, change.old.source)
-
-    def _undo_blob(self, change: Change) -> None:
-        present = self._edits.read(change.path)
-        if change.new is not None:
-            if present is None:
-                return
-            self._removed.append((change.path, change.new))
-            if present != change.new.source:
-                self._kept.append(f"{change.path}: rewritten since, so it stays.")
-                return
-        elif present is not None:
+    def _leave(self, change: Change, file: EntryFile) -> None:
+        """What the change left is gone, or is another by now: nothing is taken back."""
+        is_event = change.key.space == "event" and file.takes(change.key)
+        # An entry of a § file may be in another file as well; anything else that is gone is gone for good.
+        if is_event or (change.key.space != "§" and file.data is None):
             return
-        if change.old is None:
-            self._edits.remove(change.path)
-        else:
-            self._edits.write(change.path, change.old.source)
-
-    def _undo_part(self, change: Change) -> None:
-        """A front matter key or the body of a concept that both sides have."""
-        data = self._edits.read(change.path)
-        if data is None:
-            return
-        present = okf.parts_of(change.path, data)
-        subject = change.new or change.old
-        assert subject is not None
-        now = present.get(subject.key)
-        wanted = change.new.text if change.new is not None else None
         if change.new is not None:
             self._removed.append((change.path, change.new))
-        if (now.text if now is not None else None) != wanted:
-            self._kept.append(f"{change.path}: {_name(subject.key)} was changed again since, so it stays.")
-            return
-        concept = Concept.parse(data, change.path)
-        if subject.key.space == "body":
-            concept = concept.with_body(change.old.text if change.old is not None else "")
-        else:
-            value = frontmatter.load_value(change.old.text) if change.old is not None else None
-            concept = concept.with_meta(**{subject.key.id: value})
-        self._edits.write(change.path, concept.render())
+        if reason := _why_left(change):
+            self._kept.append(f"{change.path}: {reason}")
+
+    def _open(self, path: str, key: EntryKey) -> EntryFile:
+        return open_file(path, self._edits.read(path)).holding(key.space)
+
+    def _write(self, file: EntryFile) -> None:
+        # A § file that was not there before is not left behind empty.
+        gone = not file.units and self._edits.began_without(file.path)
+        self._edits.write(file.path, None if gone else file.render())
 
 
-def _is_taken_back(files: Files, path: str, data: bytes) -> bool:
+def _has_room(file: EntryFile, key: EntryKey) -> bool:
+    """Whether what went can come back: nothing else took its place."""
+    return file.takes(key) and (key.space in ("§", "event") or file.get(key) is None)
+
+
+def _why_left(change: Change) -> str:
+    """What a person reads about a change that is not taken back; nothing where nothing of it is left to see."""
+    key, old = change.key, change.old
+    if key.space == "§":
+        return f"changed again since, so the later wording stays ({_short(old)})." if old else ""
+    if key.space in ("meta", "body"):
+        name = "its text" if key == BODY else f"`{key.id}`"
+        return f"{name} was changed again since, so it stays."
+    return "rewritten since, so it stays." if change.new or key.space == "event" else ""
+
+
+def _is_taken_back(files: Files, file: EntryFile) -> bool:
     """Whether what a file says was retracted, as a whole file or as its text."""
-    body = okf.body_of(path, data)
-    whole = okf.whole_of(path, data).key
-    return is_retracted(files, whole, path, body) or is_retracted(files, EntryKey("body", ""), path, body)
+    return bool(retracted_units(files, file)) or is_retracted(files, BODY, file.path, file.body)
 
 
 def _is_index(path: str) -> bool:
     """Index pages follow from names and are made again."""
     return path.rpartition("/")[2] == layout.INDEX
-
-
-def _name(key: EntryKey) -> str:
-    return "its text" if key.space == "body" else f"`{key.id}`"
 
 
 def _short(entry: Entry) -> str:

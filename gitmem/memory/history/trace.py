@@ -11,8 +11,8 @@ from gitmem.git.walk import tree_changes
 from gitmem.memory.capture.sessions import Sessions, SessionState
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.okf import entries as okf
 from gitmem.okf.entries import EntryKey
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -176,7 +176,7 @@ def _mentions(data: bytes, needle: str) -> bool:
 def _holding(path: str, data: bytes, needle: str) -> dict[EntryKey, str]:
     if not data:
         return {}
-    entries = okf.entries_of(path, data)
+    entries = open_file(path, data).entries
     return {key: entry.text for key, entry in entries.items() if needle in entry.text.casefold()}
 
 

@@ -242,7 +242,7 @@ class Sync:
     def _keep_what_was_taken(self, before: Tree) -> None:
         """Entries that another machine retracted keep their text in this machine's quarantine."""
         from gitmem.memory.gate.admission import Admission, retracted_in
-        from gitmem.okf import entries as okf
+        from gitmem.okf.files import open_file
 
         after = self._bundle.tree()
         retracted = retracted_in(after)
@@ -251,8 +251,8 @@ class Sync:
             path = change.path
             if change.old is None or not path.endswith(".md") or path.startswith("retractions/"):
                 continue
-            left = okf.entries_of(path, after.read_entry(change.new)) if change.new else {}
-            for key, entry in okf.entries_of(path, before.read_entry(change.old)).items():
+            left = open_file(path, after.read_entry(change.new)).entries if change.new else {}
+            for key, entry in open_file(path, before.read_entry(change.old)).entries.items():
                 if key.space == "§" and key not in left and retracted(key):
                     admission.hold_retracted(entry, path, "was taken back on another machine")
 

@@ -13,8 +13,8 @@ from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
-from gitmem.okf import entries as okf
 from gitmem.okf import layout, validate
+from gitmem.okf.files import open_file
 
 MAX_COMMITS = 200_000
 
@@ -94,8 +94,8 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
         )
     if layout.is_generated(path):
         return
-    before = okf.entries_of(path, room.store.blob(old.oid)) if old else {}
-    for key, entry in okf.entries_of(path, data).items():
+    before = open_file(path, room.store.blob(old.oid) if old else None).entries
+    for key, entry in open_file(path, data).entries.items():
         was = before.get(key)
         if was is not None and was.text == entry.text:
             continue

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.memory.gate.admission import secrets_in as find
-from gitmem.okf import entries as okf
 from gitmem.okf import layout
+from gitmem.okf.files import open_file
 
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:
@@ -40,4 +40,4 @@ def _texts(path: str, data: bytes) -> list[str]:
     """A file in pieces that change one by one: entries and front matter, the lines of a generated page."""
     if layout.is_generated(path):
         return data.decode("utf-8", "replace").splitlines()
-    return [entry.text for entry in okf.parts_of(path, data).values()]
+    return [entry.text for entry in open_file(path, data).parts.values()]

@@ -121,16 +121,15 @@ def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
 def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
     """Sentences about entries that the scanner blocks, new ones only: a person may keep what was there."""
     from gitmem.memory.gate.admission import Admission, hand_file
-    from gitmem.okf import entries as okf
     from gitmem.okf import layout
+    from gitmem.okf.files import open_file
     from gitmem.safety.verdict import Verdict
 
     if layout.is_generated(path):
         return []
-    known = bundle.read(path)
-    before = okf.entries_of(path, known) if known is not None else {}
+    before = open_file(path, bundle.read(path)).entries
     told = []
-    for key, entry in okf.entries_of(path, data).items():
+    for key, entry in open_file(path, data).entries.items():
         if key in before and before[key].text == entry.text:
             continue
         result = Admission(bundle).judge(entry.text, hand_file(path))

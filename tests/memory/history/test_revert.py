@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from gitmem.errors import InvalidContent, UnknownRevision
+from gitmem.git.message import Message
 from gitmem.git.objects import Commit
+from gitmem.memory.edits import Edits
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import LogFilter
 from gitmem.memory.history.restore import restore
@@ -17,6 +19,7 @@ from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import Change
+from gitmem.okf.events import Event, EventsFile
 
 
 def texts(bundle: Memory) -> list[str]:
@@ -32,14 +35,33 @@ def commits_of(bundle: Memory, session: str) -> list[Commit]:
 
 
 def write_concept(bundle: Memory, path: str, body: str, session: str, **meta: object) -> None:
-    from gitmem.git.message import Message
-    from gitmem.memory.edits import Edits
-
     def work(edits: Edits) -> Message | None:
         edits.write(path, Concept.new("Note", body, **meta).render())
         return Message("flush", path)
 
     bundle.commit(work, purpose="test", origin=bundle.origin(session=session))
+
+
+def put(bundle: Memory, files: Mapping[str, bytes | None]) -> Commit:
+    """A commit that puts files as they are, as plain git would."""
+
+    def work(edits: Edits) -> Message | None:
+        for path, data in files.items():
+            edits.put(path, data)
+        return Message("flush", "files")
+
+    published = bundle.commit(work, purpose="test", origin=bundle.origin())
+    assert published is not None
+    return published.commit
+
+
+def part(*numbers: int, **changed: str) -> bytes:
+    """A session part with events, each with its number for a text or with another one."""
+    events = [
+        Event(f"w-{n}", "turn", f"2026-06-30T14:00:0{n}Z", {"text": changed.get(f"w{n}", f"{n}")})
+        for n in numbers
+    ]
+    return EventsFile.new("s").append(events).render()
 
 
 @pytest.fixture
@@ -128,6 +150,93 @@ def test_what_was_changed_since_stays_and_is_told(poisoned: Memory) -> None:
     done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
     assert "fact two, looked at again" in texts(poisoned)
     assert any("later wording" in sentence for sentence in done.kept)
+
+
+PART, LATER_PART = "sessions/2026-06/s/w-0001.md", "sessions/2026-06/s/w-0002.md"
+
+
+def test_an_event_that_was_changed_goes_back_beside_later_ones(bundle: Memory) -> None:
+    """What an event said before is there again, though its part grew since; nothing of it is retracted."""
+    put(bundle, {PART: part(1, 2)})
+    chosen = put(bundle, {PART: part(1, 2, w1="reworded")})
+    put(bundle, {PART: part(1, 2, 3, w1="reworded")})
+    bundle.undo.revert([chosen], origin=bundle.origin())
+    assert bundle.read(PART) == part(2, 3, 1)
+    assert not bundle.tree().names("retractions")
+
+
+def test_an_event_that_moved_goes_back_beside_later_ones(bundle: Memory) -> None:
+    """An event that went to another part is in its own again, though both parts grew since."""
+    put(bundle, {PART: part(1, 2)})
+    chosen = put(bundle, {PART: part(1), LATER_PART: part(2)})
+    put(bundle, {PART: part(1, 3), LATER_PART: part(2, 4)})
+    bundle.undo.revert([chosen], origin=bundle.origin())
+    assert bundle.read(PART) == part(1, 3, 2)
+    assert bundle.read(LATER_PART) == part(4)
+    assert not bundle.tree().names("retractions")
+
+
+def test_a_concept_that_moved_goes_back_as_it_is_now(bundle: Memory) -> None:
+    """A later edit travels along; where the old place is taken, the concept stays."""
+    old, new = (Concept.new("Note", body, title="Plan").render() for body in ("a", "b"))
+    put(bundle, {"notes/a.md": old, "notes/b.md": None})
+    chosen = put(bundle, {"notes/a.md": None, "notes/b.md": old})
+    put(bundle, {"notes/b.md": new})
+    bundle.undo.revert([chosen], origin=bundle.origin(), dry_run=True)
+    taken = put(bundle, {"notes/a.md": old})
+    assert not bundle.undo.revert([chosen], origin=bundle.origin()).changes
+    bundle.undo.revert([taken], origin=bundle.origin(), retracting=False)
+    bundle.undo.revert([chosen], origin=bundle.origin())
+    assert (bundle.read("notes/a.md"), bundle.read("notes/b.md")) == (new, None)
+
+
+def test_front_matter_goes_back_key_by_key(bundle: Memory) -> None:
+    """Keys that nobody touched since go back, the others and a text that was rewritten stay and are named."""
+    path = "notes/plan.md"
+    put(bundle, {path: Concept.new("Note", "a", title="A", status="open").render()})
+    chosen = put(bundle, {path: Concept.new("Note", "b", title="B", tags=["x"], owner="me").render()})
+    put(bundle, {path: Concept.new("Note", "c", title="B", tags=["x"], owner="you").render()})
+    done = bundle.undo.revert([chosen], origin=bundle.origin())
+    concept = bundle.concept(path)
+    assert concept is not None
+    assert (dict(concept.meta), concept.body) == (
+        {"type": "Note", "title": "A", "status": "open", "owner": "you"},
+        "c",
+    )
+    assert done.kept == [
+        f"{path}: its text was changed again since, so it stays.",
+        f"{path}: `owner` was changed again since, so it stays.",
+    ]
+
+
+def test_a_file_that_broke_since_stays_and_is_told(bundle: Memory) -> None:
+    """A concept or a part that cannot be read any more stops no revert; a § file gives up the entry."""
+    broken = b"---\ntype: [\n---\n"
+    put(bundle, {"notes/a.md": Concept.new("Note", "a", title="A").render(), PART: part(1, 2)})
+    bundle.curated.add("fact one", origin=bundle.origin())
+    bundle.curated.add("fact two", origin=bundle.origin(session="bad"))
+    new = {"notes/a.md": Concept.new("Note", "a").render(), PART: part(2)}
+    chosen = [put(bundle, new), *commits_of(bundle, "bad")]
+    put(bundle, dict.fromkeys(new, broken) | {layout.MEMORY: broken + "fact one\n§\nfact two".encode()})
+    done = bundle.undo.revert(chosen, origin=bundle.origin())
+    assert done.kept == [
+        f"{PART}: rewritten since, so it stays.",
+        "notes/a.md: `title` was changed again since, so it stays.",
+    ]
+    assert [bundle.read(path) for path in new] == [broken, broken]
+    assert texts(bundle) == ["fact one"]
+
+
+def test_a_bare_section_file_that_got_front_matter_can_be_reverted(bundle: Memory) -> None:
+    """What came with the front matter goes, but for the type, without which it would be no file of ours."""
+    put(bundle, {layout.MEMORY: b"fact one"})
+    chosen = put(bundle, {layout.MEMORY: b"---\ntype: CuratedMemory\ntitle: Mine\n---\nfact one"})
+    bundle.curated.add("fact two", origin=bundle.origin())
+    bundle.undo.revert([chosen], origin=bundle.origin())
+    assert texts(bundle) == ["fact one", "fact two"]
+    concept = bundle.concept(layout.MEMORY)
+    assert concept is not None
+    assert [key for key in concept.meta if key != "entries"] == ["type"]
 
 
 def test_a_restore_does_not_bring_retracted_things_back(poisoned: Memory) -> None:

@@ -1,0 +1,159 @@
+"""What differs between two versions: of files in entries, of a text in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import SequenceMatcher
+from typing import Literal
+
+from gitmem.errors import InvalidContent
+from gitmem.okf.entries import CONCEPT, Change, Entry, EntryKey, Op
+from gitmem.okf.files import ConceptFile, EntryFile, open_file
+
+
+def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
+    """What changed between two sides of the touched files, by path and then in file order.
+
+    - A § entry whose `replaces` names one that left the same file is one "change".
+    - A § entry or event that left one file and stands in another is one "move", told at the new path.
+    - A concept file that came or went is one "add" or "remove" of the entry ("concept", ""); with equal bytes
+      at another path it is a "move".
+    - In a concept that stays, each front matter key and the body is told by itself; so is the front matter of
+      § files and events, without the list of entries. `at` alone is no change.
+    """
+    changes: list[Change] = []
+    for path in sorted(old.keys() | new.keys()):
+        before, after = old.get(path), new.get(path)
+        if before == after:
+            continue
+        one = open_file(path, before)
+        changes += _compare_file(path, one, _with_other_body(one, after) or open_file(path, after))
+    return _with_moves(changes)
+
+
+def _with_other_body(file: EntryFile, data: bytes | None) -> EntryFile | None:
+    """The same concept with another body, where its front matter is the same to the byte.
+
+    Most changes of a concept are of this kind, and reading YAML is what a comparison costs.
+    """
+    if data is None or not isinstance(file, ConceptFile):
+        return None
+    end = file.data.find(b"\n---\n")
+    if end < 0 or b"\r" in data or not data.startswith(file.data[: end + 5]):
+        return None
+    try:
+        concept = file.concept.with_body(data[end + 5 :].decode())
+        if concept.render() != data:
+            return None
+    except (UnicodeDecodeError, InvalidContent):
+        return None
+    return ConceptFile(file.path, data, concept)
+
+
+def _compare_file(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
+    if old.kind == new.kind:
+        return _compare_parts(path, old, new)
+    gone = [Change(path, "remove", entry, None) for entry in old.units.values()]
+    return gone + [Change(path, "add", None, entry) for entry in new.units.values()]
+
+
+def _compare_parts(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
+    before, after = old.differing(new), new.differing(old)
+    removed = {key: entry for key, entry in before.items() if key not in after}
+    changes: list[Change] = []
+    for key, entry in after.items():
+        was = before.get(key)
+        if was is not None:
+            # The text of a § entry is its identity, so another Unicode form of it is no change.
+            if key.space != "§" and _content(was) != _content(entry):
+                changes.append(Change(path, "change", was, entry))
+            continue
+        replaced = removed.pop(EntryKey("§", entry.replaces), None) if key.space == "§" else None
+        op: Op = "add" if replaced is None else "change"
+        changes.append(Change(path, op, replaced, entry))
+    return [Change(path, "remove", entry, None) for entry in removed.values()] + changes
+
+
+def _content(entry: Entry) -> tuple[str, str]:
+    return entry.text, entry.kind
+
+
+def _with_moves(changes: list[Change]) -> list[Change]:
+    """The changes with each matching "remove" and "add" of two files told as one "move"."""
+    marks = [_moving(change) for change in changes]
+    gone: dict[EntryKey | bytes, list[int]] = {}
+    for number, (change, mark) in enumerate(zip(changes, marks, strict=True)):
+        if change.op == "remove" and mark is not None:
+            gone.setdefault(mark, []).append(number)
+    result: list[Change | None] = [*changes]
+    for number, (change, mark) in enumerate(zip(changes, marks, strict=True)):
+        if change.op != "add" or mark is None:
+            continue
+        # One file never both loses and gains the same key, so the two halves are of two files.
+        if gone.get(mark):
+            source = gone[mark].pop(0)
+            left = changes[source]
+            result[source] = None
+            result[number] = Change(change.path, "move", left.old, change.new, left.path)
+    return [change for change in result if change is not None]
+
+
+def _moving(change: Change) -> EntryKey | bytes | None:
+    """What two changes have in common that are the halves of a move; None when it cannot move."""
+    entry = change.new or change.old
+    if change.op not in ("add", "remove") or entry is None:
+        return None
+    if entry.key == CONCEPT:
+        return entry.source
+    return entry.key if entry.key.space in ("§", "event") else None
+
+
+# --- showing --------------------------------------------------------------------------------------
+
+Mark = Literal[" ", "-", "+"]
+
+_WORD = re.compile(r"\s*\S+|\s+\Z")
+# The product of the word counts that are compared word by word; beyond it the matcher could take seconds.
+MAX_WORD_PAIRS = 160_000
+
+
+def words(old: str, new: str) -> list[tuple[Mark, str]]:
+    """The difference word by word: what stays (" "), goes ("-") and comes ("+").
+
+    The pieces of a side, joined, are its text. Texts that differ in too many words are told as one replaced
+    by the other.
+    """
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    left, right = before[start : len(before) - end], after[start : len(after) - end]
+    told: list[tuple[Mark, str]] = [(" ", "".join(before[:start]))]
+    if len(left) * len(right) > MAX_WORD_PAIRS:
+        told += [("-", "".join(left)), ("+", "".join(right))]
+    else:
+        for op, i, k, m, n in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+            if op == "equal":
+                told.append((" ", "".join(left[i:k])))
+            else:
+                told += [("-", "".join(left[i:k])), ("+", "".join(right[m:n]))]
+    told.append((" ", "".join(before[len(before) - end :])))
+    return _joined(piece for piece in told if piece[1])
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    count = 0
+    for count, (a, b) in enumerate(zip(one, other, strict=False), start=1):
+        if a != b:
+            return count - 1
+    return count
+
+
+def _joined(pieces: Iterable[tuple[Mark, str]]) -> list[tuple[Mark, str]]:
+    joined: list[tuple[Mark, str]] = []
+    for mark, text in pieces:
+        if joined and joined[-1][0] == mark:
+            joined[-1] = (mark, joined[-1][1] + text)
+        else:
+            joined.append((mark, text))
+    return joined
