@@ -215,7 +215,7 @@ def _pushes(buffer: HotMemoryBuffer, bundle: Memory, text: str, count: int) -> t
     buffer.push(content=text, category="preference")
     with open(os.path.join(bundle.journal_dir, f"{buffer.writer}.jsonl"), "rb") as file:
         line = file.read().splitlines(keepends=True)[-1]
-    bare = os.open(os.path.join(bundle.state_dir, "bare"), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    bare = os.open(os.path.join(bundle.state.directory, "bare"), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
 
     def redact() -> None:
         take_out(text)

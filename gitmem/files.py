@@ -203,6 +203,17 @@ def overwrite_file(path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
+def append_to(path: str, data: bytes, *, durable: bool = False) -> None:
+    """Add to the end of a file, which is made where there is none."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _BINARY, 0o644)
+    try:
+        write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def replace_file(
     path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False
 ) -> os.stat_result:

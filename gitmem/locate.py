@@ -38,12 +38,13 @@ def is_bundle(path: str) -> bool:
         return True
     from gitmem.errors import GitMemError
     from gitmem.git.setup import git_dir_of
+    from gitmem.state import LocalState
 
     try:
         git_dir = git_dir_of(path)
     except GitMemError:
         return False
-    return git_dir is not None and os.path.isdir(os.path.join(git_dir, "gitmem"))
+    return git_dir is not None and LocalState(git_dir).is_there
 
 
 def is_repository(path: str) -> bool:

@@ -82,7 +82,7 @@ class App:
         """The settings that hold for a repository, or without one."""
         from gitmem.memory.opening import config_for
 
-        return config_for(self.world, repository.state_dir if repository else "")
+        return config_for(self.world, repository.state if repository else None)
 
     # Paths
 

@@ -10,6 +10,7 @@ import sys
 
 from gitmem.git import git_command, sync_mark
 from gitmem.locate import holds_files, nearest_bundle
+from gitmem.state import SYNC_MARK, LocalState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,26 +44,25 @@ def _nothing_to_sync(argv: Sequence[str], env: Mapping[str, str]) -> str:
     try:
         root = os.path.abspath(chosen) if chosen else nearest_bundle(os.getcwd())
         git_dir = os.path.join(root, ".git")
-        if not root or not holds_files(root) or not os.path.isdir(os.path.join(git_dir, "gitmem")):
+        state = LocalState(git_dir)
+        if not root or not holds_files(root) or not state.is_there:
             return ""
-        remote, url, there = _marked(root, git_dir, name)
+        remote, url, there = _marked(root, git_dir, state, name)
         if not remote or there != _listed(url, env):
             return ""
-        os.utime(sync_mark.mark_path(git_dir, remote))
+        sync_mark.note_success(state.path(SYNC_MARK, remote))
     except (OSError, ValueError):
         return ""
     return f"synced with {remote}: 0 commits came, 0 went"
 
 
-def _marked(root: str, git_dir: str, name: str) -> tuple[str, str, list[str]]:
+def _marked(root: str, git_dir: str, state: LocalState, name: str) -> tuple[str, str, list[str]]:
     """Name, address and last known refs of the remote that is meant, where nothing moved here since."""
-    directory = os.path.join(git_dir, "gitmem", "sync")
-    names = [name] if name else sorted(file[:-5] for file in os.listdir(directory) if file.endswith(".mark"))
-    for one in names:
-        mark = sync_mark.read(sync_mark.mark_path(git_dir, one))
-        if mark is not None and (name or mark[3]):
-            same = mark[1] == sync_mark.state(root, git_dir)
-            return (one, mark[0], mark[2]) if same else ("", "", [])
+    for one in [name] if name else state.keys(SYNC_MARK):
+        mark = sync_mark.read(state.path(SYNC_MARK, one))
+        if mark is not None and (name or mark.is_default):
+            same = mark.state == sync_mark.state(root, git_dir)
+            return (one, mark.url, mark.there) if same else ("", "", [])
     return "", "", []
 
 

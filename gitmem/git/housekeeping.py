@@ -7,14 +7,13 @@ which git does well and dulwich does not: the git program is used when it is the
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
-from gitmem.files import read_file, replace_file
 from gitmem.git.repository import Repository
+from gitmem.state import GC_LOCK, LAST_GC
 
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
@@ -63,16 +62,14 @@ def due(repository: Repository) -> bool:
 
 def last_size(repository: Repository) -> int | None:
     """The store's size right after the last housekeeping, if there was one."""
-    try:
-        return int(json.loads(read_file(_note_path(repository)) or b"")["bytes"])
-    except (ValueError, KeyError, TypeError):
-        return None
+    size = repository.state.read_json(LAST_GC).get("bytes")
+    return size if isinstance(size, int) else None
 
 
 def last_time(repository: Repository) -> float | None:
     """When housekeeping last ran."""
     try:
-        return os.stat(_note_path(repository)).st_mtime
+        return os.stat(repository.state.path(LAST_GC)).st_mtime
     except OSError:
         return None
 
@@ -84,7 +81,7 @@ def clean(repository: Repository) -> Cleaned:
     from filelock import FileLock, Timeout
 
     os.makedirs(repository.scratch, exist_ok=True)
-    lock = FileLock(os.path.join(repository.state_dir, "gc.lock"))
+    lock = FileLock(repository.state.path(GC_LOCK))
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -94,7 +91,7 @@ def clean(repository: Repository) -> Cleaned:
         by = _with_git(repository) if shutil.which("git") else _with_dulwich(repository)
         repository.store.close()
         after = Weight.of(repository)
-        replace_file(_note_path(repository), json.dumps(asdict(after)).encode(), scratch=repository.scratch)
+        repository.state.write_json(LAST_GC, asdict(after))
         return Cleaned(before, after, by)
     finally:
         lock.release()
@@ -147,7 +144,3 @@ def _with_dulwich(repository: Repository) -> str:
         finally:
             store.close()
     return "dulwich"
-
-
-def _note_path(repository: Repository) -> str:
-    return os.path.join(repository.state_dir, "last-gc")

@@ -21,7 +21,7 @@ def renew_index(repository: Repository) -> None:
     try:
         if tip is not None:  # should we die, the next writer finds the lock and does the same
             note = Pending(tip, tip, (), {"index.lock": lock.inode})
-            repository.pending.rewrite(note, repository.scratch)
+            repository.pending.rewrite(note)
         lock.take(time.monotonic() + _LOCK_WAIT)
         index = worktree.mended_index((), tree, tree, lock.moment)
         begun = time.monotonic()

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy
 from gitmem.files import overwrite_file
+from gitmem.state import LOCK, LOCK_OWNER
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+    from gitmem.state import LocalState
 
 _OWNER_LENGTH = 512
 
@@ -24,9 +27,8 @@ class BundleLock:
     for the error message; nothing is decided by it.
     """
 
-    def __init__(self, state_dir: str) -> None:
-        self._path = os.path.join(state_dir, "lock")
-        self._owner_path = os.path.join(state_dir, "lock.owner")
+    def __init__(self, state: LocalState) -> None:
+        self._state = state
         self._lock: BaseFileLock | None = None
         self._process = 0
 
@@ -36,7 +38,7 @@ class BundleLock:
         from filelock import FileLock, Timeout
 
         if self._lock is None or self._process != os.getpid():  # a forked child takes its own
-            self._lock = FileLock(self._path)
+            self._lock = FileLock(self._state.path(LOCK))
             self._process = os.getpid()
         outermost = not self._lock.is_locked
         try:
@@ -54,15 +56,13 @@ class BundleLock:
 
     def owner(self) -> str:
         """Who held the lock last, in words; empty where nobody has written it."""
-        try:
-            with open(self._owner_path, encoding="utf-8") as file:
-                owner = json.load(file)
-            return f"process {int(owner['pid'])} ({str(owner['purpose'])[:60]})"
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+        owner = self._state.read_json(LOCK_OWNER)
+        pid, purpose = owner.get("pid"), owner.get("purpose")
+        known = isinstance(pid, int) and isinstance(purpose, str)
+        return f"process {pid} ({str(purpose)[:60]})" if known else ""
 
     def _sign(self, purpose: str) -> None:
         # Written over in place and of one length: emptying a file first costs a wait for the disk.
         owner = json.dumps({"pid": os.getpid(), "purpose": purpose[:60]})
         with contextlib.suppress(OSError):
-            overwrite_file(self._owner_path, owner.encode().ljust(_OWNER_LENGTH))
+            overwrite_file(self._state.path(LOCK_OWNER), owner.encode().ljust(_OWNER_LENGTH))

@@ -13,8 +13,9 @@ import json
 import os
 from dataclasses import dataclass, field
 
-from gitmem.files import DiskGroup, read_file, replace_file
+from gitmem.files import DiskGroup, read_file
 from gitmem.git.objects import Oid
+from gitmem.state import LocalState, Name
 
 _MARK = b"pending "
 _DONE = b"settled "
@@ -34,8 +35,10 @@ class Pending:
 
 
 class PendingFile:
-    def __init__(self, state_dir: str, name: str = "pending") -> None:
-        self.path = os.path.join(state_dir, name)
+    def __init__(self, state: LocalState, name: Name) -> None:
+        self._state = state
+        self._name = name
+        self.path = state.path(name)
 
     def write(self, pending: Pending, disk: DiskGroup) -> None:
         """Write the note; it counts when `disk` was flushed.
@@ -44,9 +47,9 @@ class PendingFile:
         """
         disk.write(self.path, _rendered(pending), in_place=True)
 
-    def rewrite(self, pending: Pending, scratch: str) -> None:
+    def rewrite(self, pending: Pending) -> None:
         """Put a note in the place of one that still counts."""
-        replace_file(self.path, _rendered(pending), scratch=scratch, durable=True)
+        self._state.write(self._name, _rendered(pending), durable=True)
 
     def read(self) -> Pending | None:
         """The note of a commit that was not finished, or None."""

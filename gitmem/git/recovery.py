@@ -12,11 +12,11 @@ from gitmem.files import TEMPORARY
 from gitmem.git.lock_files import PreparedLock, break_stale
 from gitmem.git.objects import Oid, TreeEntry, blob_id
 from gitmem.git.pending import Pending, PendingFile
-from gitmem.git.refs import REF_NOTE
 from gitmem.git.repository import Repository
 from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import HandEdit
+from gitmem.state import PENDING_REF
 
 _FAR = 10_000
 _LOCK_WAIT = 5.0
@@ -39,7 +39,7 @@ def recover(repository: Repository) -> list[str]:
     elif (lag := taken_back(repository)) is not None:
         _finish(repository, lag, repository.tree(lag.new))
         repository.pending.settle()
-    ref_note = PendingFile(repository.state_dir, REF_NOTE)
+    ref_note = PendingFile(repository.state, PENDING_REF)
     dead = ref_note.read()
     if dead is not None:
         break_stale(repository.git_dir, dead.locks)
@@ -63,7 +63,7 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
         lock = PreparedLock(worktree.index_path, aside)
         try:
             noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
-            repository.pending.rewrite(noted, repository.scratch)
+            repository.pending.rewrite(noted)
             lock.take(time.monotonic() + _LOCK_WAIT)
         except BaseException:
             lock.release()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleUnusable, InvalidContent
 from gitmem.files import durable_directory, write_all
 from gitmem.git.objects import Oid, Person
+from gitmem.state import PENDING_REF, LocalState
 
 if TYPE_CHECKING:
     from gitmem.git.lock_files import PreparedLock
@@ -24,7 +25,6 @@ SNAPSHOTS = "refs/tags/snapshot/"
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
 _LOCK_WAIT = 2.0
-REF_NOTE = "pending-ref"
 
 
 class Refs:
@@ -104,16 +104,16 @@ class Refs:
         from gitmem.git.lock_files import PreparedLock
         from gitmem.git.pending import Pending, PendingFile
 
-        path, state_dir = self.path(name), os.path.join(self._git_dir, "gitmem")
+        path, state = self.path(name), LocalState(self._git_dir)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.makedirs(os.path.join(state_dir, "tmp"), exist_ok=True)
-        note = PendingFile(state_dir, REF_NOTE)
+        os.makedirs(state.scratch, exist_ok=True)
+        note = PendingFile(state, PENDING_REF)
         aside = f"{os.getpid()}-{threading.get_ident()}-ref{len(self._noted)}"
-        lock = PreparedLock(path, os.path.join(state_dir, "tmp", aside))
+        lock = PreparedLock(path, os.path.join(state.scratch, aside))
         outermost = not self._noted
         self._noted[f"{name}.lock"] = lock.inode
         try:
-            note.rewrite(Pending(None, _ZERO, (), dict(self._noted)), os.path.join(state_dir, "tmp"))
+            note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
             lock.take(time.monotonic() + _LOCK_WAIT)
             yield lock
         finally:

@@ -12,6 +12,7 @@ from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, Refs
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
+from gitmem.state import LocalState
 
 if TYPE_CHECKING:
     from gitmem.git.lock import BundleLock
@@ -38,8 +39,8 @@ class Repository:
     def __init__(self, root: str, git_dir: str) -> None:
         self.root = root
         self.git_dir = git_dir
-        self.state_dir = os.path.join(git_dir, "gitmem")
-        self.scratch = os.path.join(self.state_dir, "tmp")
+        self.state = LocalState(git_dir)
+        self.scratch = self.state.scratch
         self.refs = Refs(git_dir)
         self.store = ObjectStore(git_dir, self.scratch)
         self.on_stage: Callable[[str], None] = _ignore
@@ -50,19 +51,20 @@ class Repository:
     def worktree(self) -> WorkTree:
         from gitmem.git.worktree import WorkTree
 
-        return WorkTree(self.root, self.git_dir, self.store, self.scratch)
+        return WorkTree(self.root, self.git_dir, self.store, self.state)
 
     @cached_property
     def lock(self) -> BundleLock:
         from gitmem.git.lock import BundleLock
 
-        return BundleLock(self.state_dir)
+        return BundleLock(self.state)
 
     @cached_property
     def pending(self) -> PendingFile:
         from gitmem.git.pending import PendingFile
+        from gitmem.state import PENDING
 
-        return PendingFile(self.state_dir)
+        return PendingFile(self.state, PENDING)
 
     def tip(self) -> Oid | None:
         return self.refs.read(BRANCH)

@@ -10,6 +10,7 @@ from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.files import TEMPORARY, disk_error, read_file, replace_file
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.state import LocalState
 
 _FOREIGN_FORMAT = re.compile(
     rb"^\s*(objectformat\s*=\s*\"?sha256|refstorage\s*=\s*\"?(?!files))", re.IGNORECASE | re.MULTILINE
@@ -44,7 +45,7 @@ def rejoin(root: str) -> bool:
     without the link, and its history beside it.
     """
     git_dir = f"{root}.git"
-    if os.path.lexists(os.path.join(root, ".git")) or not os.path.isdir(os.path.join(git_dir, "gitmem")):
+    if os.path.lexists(os.path.join(root, ".git")) or not LocalState(git_dir).is_there:
         return False
     try:
         _link(root, git_dir)
@@ -145,9 +146,9 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
             "refs/tags",
             "info",
             "hooks",
-            "gitmem/tmp",
         ):
             os.makedirs(os.path.join(git_dir, *name.split("/")), exist_ok=True)
+        os.makedirs(LocalState(git_dir).scratch, exist_ok=True)
         for name, content in (
             ("config", _CONFIG),
             ("info/exclude", _EXCLUDE),

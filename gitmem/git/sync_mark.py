@@ -1,15 +1,18 @@
 """The mark of a sync: how all stood here and there when both agreed, so that the next sees if anything moved.
 
-Only `os` is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
+Nothing heavy is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
 """
 
 from __future__ import annotations
 
 import os
 
+from gitmem.state import HOST_LINK, JOURNAL, PENDING, PENDING_REF, LocalState
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Final
 
 _BRANCH = "refs/heads/main"
 _SNAPSHOTS = "refs/tags/snapshot/"
@@ -22,30 +25,61 @@ _YOUNG_IN_SECONDS = 2 * _SECOND
 """The same on a file system that counts in whole seconds, or two."""
 SETTLED = b"settled "
 """How a note of a commit begins that is finished."""
-_FIRST = "gitmem sync mark 1"
+_FIRST = b"gitmem sync mark 2\n"
 
 
-def mark_path(git_dir: str, remote: str) -> str:
-    return os.path.join(git_dir, "gitmem", "sync", f"{remote}.mark")
+class Mark:
+    """What a mark says."""
+
+    __slots__ = ("is_default", "last_success", "state", "there", "url")
+
+    def __init__(self, last_success: str, use: str, url: str, state: str, *there: str) -> None:
+        self.last_success: Final = last_success
+        """When both sides were last seen to agree, as bundles write a moment."""
+        self.is_default: Final = use == "default"
+        """Whether its remote is the one that is meant without a name."""
+        self.url: Final = url
+        self.state: Final = state
+        self.there: Final = list(there)
+        """The refs that the remote has."""
 
 
-def render(url: str, state: str, there: Mapping[str, str], *, is_default: bool) -> bytes:
+def render(last_success: str, url: str, state: str, there: Mapping[str, str], *, is_default: bool) -> bytes:
     """A mark: where the remote is, how all stands here, and the refs that the remote has."""
-    lines = [_FIRST, "default" if is_default else "named", url, state]
+    lines = [last_success, "default" if is_default else "named", url, state]
     lines += [f"{oid} {ref}" for ref, oid in sorted(there.items())]
-    return "".join(line + "\n" for line in lines).encode()
+    return _FIRST + "".join(line + "\n" for line in lines).encode()
 
 
-def read(path: str) -> tuple[str, str, list[str], bool] | None:
-    """Address, state and refs of a mark, and whether its remote is the one that is meant without a name."""
+def read(path: str) -> Mark | None:
+    """A mark; None where there is none, or one of another version."""
     try:
         with open(path, "rb") as file:
-            lines = file.read().decode("utf-8", "replace").split("\n")
+            data = file.read()
     except OSError:
         return None
-    if len(lines) < 5 or lines[0] != _FIRST or lines[-1]:
+    if not data.startswith(_FIRST) or not data.endswith(b"\n"):
         return None
-    return lines[2], lines[3], lines[4:-1], lines[1] == "default"
+    lines = data[len(_FIRST) : -1].decode("utf-8", "replace").split("\n")
+    return Mark(*lines) if len(lines) >= 4 else None
+
+
+def note_success(path: str) -> None:
+    """Note in a mark that both sides still agree.
+
+    Written over in place, in one piece and of one length: whoever dies here leaves the old moment or the new one,
+    and a mark that somebody took away meanwhile does not come back.
+    """
+    import time
+
+    seconds = time.time()
+    now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03}Z"
+    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        if os.read(descriptor, len(_FIRST)) == _FIRST:
+            os.write(descriptor, now.encode())
+    finally:
+        os.close(descriptor)
 
 
 def listed(output: bytes) -> list[str]:
@@ -65,10 +99,10 @@ def state(root: str, git_dir: str, *, now: int | None = None) -> str:
     It can not where an event or an unfinished commit waits, where a host keeps files of its own, or, to
     make a mark at `now` (in nanoseconds), where something is so young that a later change could go unseen.
     """
-    ours = os.path.join(git_dir, "gitmem")
-    if os.path.lexists(os.path.join(ours, "host", "link")) or _names(os.path.join(ours, "journal")):
+    ours = LocalState(git_dir)
+    if os.path.lexists(ours.path(HOST_LINK)) or _names(ours.folder(JOURNAL)):
         return ""
-    if not all(_is_settled(os.path.join(ours, name)) for name in ("pending", "pending-ref")):
+    if not all(_is_settled(ours.path(name)) for name in (PENDING, PENDING_REF)):
         return ""
     from hashlib import blake2b
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from gitmem.errors import RemoteError
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.state import FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +152,7 @@ class ThrowAway:
 def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
     """A throw-away repository beside the lender's state, gone at the end whatever happens."""
     os.makedirs(lender.scratch, exist_ok=True)
-    path = mkdtemp(prefix="fetch-", dir=lender.state_dir)
+    path = mkdtemp(prefix=FETCH.path(), dir=lender.state.directory)
     try:
         yield ThrowAway(path, lender, haves)
     finally:

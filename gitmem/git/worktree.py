@@ -16,6 +16,7 @@ from gitmem.git.git_index import GitIndex, Record
 from gitmem.git.objects import EXECUTABLE, FILE, Oid, TreeEntry, blob_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import Tree
+from gitmem.state import INDEX_SEEN, LocalState
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 
@@ -38,13 +39,13 @@ class HandEdit:
 class WorkTree:
     """The files of a bundle as a person sees them, beside git's index."""
 
-    def __init__(self, root: str, git_dir: str, store: ObjectStore, scratch: str) -> None:
+    def __init__(self, root: str, git_dir: str, store: ObjectStore, state: LocalState) -> None:
         self.root = root
         self._store = store
         self.index_path = os.path.join(git_dir, "index")
         self._git_dir = git_dir
-        self._scratch = scratch
-        self._seen_path = os.path.join(git_dir, "gitmem", "index-seen")
+        self._scratch = state.scratch
+        self._seen_path = state.path(INDEX_SEEN)
         self._cached: tuple[_Marks, GitIndex] | None = None
         self._looked_at: dict[str, _Marks | None] = {}
         self._index_looked_at = b""

@@ -6,7 +6,6 @@ decisions about content that a commit needs and that are made above this module,
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from gitmem.git.objects import Oid, Person
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.notices import Notice
+from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Bundle(ABC):
 
     def __init__(self, repository: Repository, config: Config, world: World) -> None:
         self.repository = repository
+        self.state = repository.state
+        """This machine's own, beside the objects and never committed."""
         self.config = config
         self.world = world
         self.notices: list[Notice] = []
@@ -53,13 +55,8 @@ class Bundle(ABC):
         return self.repository.root
 
     @property
-    def state_dir(self) -> str:
-        """Where this machine's own state lives, beside the objects and never committed."""
-        return self.repository.state_dir
-
-    @property
     def journal_dir(self) -> str:
-        return os.path.join(self.state_dir, "journal")
+        return self.state.folder(JOURNAL)
 
     def part(self, kind: Callable[[Bundle], _Part]) -> _Part:
         """The one `kind` of this bundle (its gate, its index, its curated store), made when first asked for."""

@@ -19,6 +19,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
 from gitmem.memory.memory import Memory
+from gitmem.state import CONFIG, HOST_LINK, LocalState
 from gitmem.world import World
 
 Purpose = Literal["as is", "look", "read", "write", "whole"]
@@ -40,7 +41,7 @@ def open_bundle(
 ) -> Memory:
     """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others."""
     repository = open_repository(world.path(path) if path else find_root(world))
-    config = config or config_for(world, repository.state_dir)
+    config = config or config_for(world, repository.state)
     memory = Memory(repository, with_settings(config, given), world)
     if purpose != "as is":
         _refuse_without_main(repository)
@@ -74,7 +75,7 @@ def bring_host_along(memory: Memory) -> list[str]:
 
 def has_host(memory: Memory) -> bool:
     """Whether an agent that keeps files of its own works with this bundle."""
-    return os.path.exists(os.path.join(memory.state_dir, "host", "link"))
+    return memory.state.has(HOST_LINK)
 
 
 def _refuse_without_main(repository: Repository) -> None:
@@ -145,11 +146,11 @@ def _without_history(path: str) -> BundleNotFound:
 # --- its settings ----------------------------------------------------------------------------------------
 
 
-def config_for(world: World, state_dir: str = "") -> Config:
-    """The settings that hold in a world, and for the bundle whose state directory is given."""
+def config_for(world: World, state: LocalState | None = None) -> Config:
+    """The settings that hold in a world, and for the bundle whose state is given."""
     home = world.hermes_home
     texts = [
-        read_settings(os.path.join(state_dir, "config"), settings.GIT_DIR_CONFIG) if state_dir else "",
+        read_settings(state.path(CONFIG), settings.GIT_DIR_CONFIG) if state else "",
         read_settings(os.path.join(home, "gitmem.yaml"), settings.HERMES_YAML),
         read_settings(os.path.join(home, "config.yaml"), settings.HERMES_CONFIG),
     ]

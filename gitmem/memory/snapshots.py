@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnknownRevision
-from gitmem.files import read_file, replace_file
 from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
@@ -19,6 +17,7 @@ from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
+from gitmem.state import LAST_SNAPSHOT
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class Snapshots:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
-        self._note = os.path.join(bundle.state_dir, "last-snapshot")
 
     def all(self, *, automatic: bool = True) -> list[Snapshot]:
         """Snapshots, the oldest first."""
@@ -132,7 +130,7 @@ class Snapshots:
             known = {key: value for key, value in state.items() if value}
             made = self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
             with contextlib.suppress(OSError):  # it only saves a second tag on the same commit
-                replace_file(self._note, f"{tip} {made.name}".encode(), scratch=self._repository.scratch)
+                self._bundle.state.write_text(LAST_SNAPSHOT, f"{tip} {made.name}")
             return made
 
     def _is_tagged(self, commit: Oid) -> bool:
@@ -141,7 +139,7 @@ class Snapshots:
         There are as many tags as there were sessions: they are not gone through.
         """
         names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
-        noted, _, name = (read_file(self._note) or b"").decode("utf-8", "replace").partition(" ")
+        noted, _, name = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")
         if noted == commit:
             names = (*names, name)
         return any(self._repository.refs.read(SNAPSHOTS + name) is not None for name in names if name)

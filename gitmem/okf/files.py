@@ -23,6 +23,8 @@ from gitmem.okf.events import Event, EventsFile
 
 _WHOLE_FILES = frozenset((CONCEPT, BLOB))
 _NOTHING = object()
+# A § file or part with CRLF goes by the rules of its own parser; any other is read once.
+_CRLF = b"\r\n"
 
 
 def open_file(path: str, data: bytes | None) -> EntryFile:
@@ -34,15 +36,13 @@ def open_file(path: str, data: bytes | None) -> EntryFile:
         return GeneratedFile(path, data, None)
     if data is None or not path.endswith(".md"):
         return BlobFile(path, data, None)
-    # A file with CRLF goes by the rules of its own parser; any other is read once.
-    crlf = b"\r\n" in data
     with suppress(InvalidContent):
         concept = Concept.parse(data)
         if concept.type in CURATED_TYPES:
-            sections = CuratedFile.parse(data, path) if crlf else CuratedFile.of(concept)
+            sections = CuratedFile.parse(data, path) if _CRLF in data else CuratedFile.of(concept)
             return SectionsFile(path, data, sections.concept, sections)
         if concept.type == EVENTS_TYPE:
-            part = EventsFile.parse(data, path) if crlf else EventsFile.of(concept)
+            part = EventsFile.parse(data, path) if _CRLF in data else EventsFile.of(concept)
             return PartFile(path, data, part.concept, part)
         return ConceptFile(path, data, concept)
     if layout.default_type(path) in CURATED_TYPES:  # a host writes its § files without front matter

@@ -58,6 +58,12 @@ def test_the_docs_know_no_other_command() -> None:
     assert sorted(headings) == sorted(COMMANDS)
 
 
+def test_no_page_names_a_command_that_does_not_exist() -> None:
+    """A specification must not promise what is not there."""
+    for page in (*DOCS.parent.glob("*.md"), *DOCS.parents[1].glob("*.md")):
+        assert set(re.findall(r"`gitmem ([a-z][a-z-]*)", page.read_text())) <= set(COMMANDS), page
+
+
 def test_options_in_the_docs_exist() -> None:
     """Every long option in an example is one that its command takes."""
     for line in re.findall(r"^    \$ (?:.*\| )?gitmem (.+)$", DOCS.read_text(), re.MULTILINE):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,14 +38,60 @@ def ask(gitmem: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def test_the_answer_is_that_of_the_command(ask: Ask, gitmem: Cli, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same sentence, with and without the remote's name; `sync status` knows of it."""
+    """The same sentence, with and without the remote's name."""
     told = gitmem("-C", "mem", "sync").out
     capsys.readouterr()
     assert ask("origin")
     assert told == capsys.readouterr().out
-    before = gitmem("-C", "mem", "sync", "status", "--json").json["remotes"][0]["last_success"]
+
+
+def _last_success(gitmem: Cli) -> str:
+    found: str = gitmem("-C", "mem", "sync", "status", "--json").json["remotes"][0]["last_success"]
+    return found
+
+
+def test_the_moment_of_the_answer_is_noted(
+    ask: Ask, gitmem: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`sync status` knows when it was, whatever times the files have, and also after a sync that failed."""
+    [mark] = (tmp_path / "mem/.git/gitmem/sync").glob("*.mark")
+    before, length = _last_success(gitmem), mark.stat().st_size
+    monkeypatch.setattr(time, "time", lambda: 2_000_000_000.25)
+    os.utime(mark, (4_000_000_000, 4_000_000_000))
+    assert before == _last_success(gitmem)
     assert ask()
-    assert before <= gitmem("-C", "mem", "sync", "status", "--json").json["remotes"][0]["last_success"]
+    assert length == mark.stat().st_size
+    assert "2033-05-18T03:33:20.250Z" == _last_success(gitmem)
+    (tmp_path / "hub.git").rename(tmp_path / "away.git")
+    assert 1 == gitmem.run("-C", "mem", "sync").code
+    assert not mark.exists()
+    assert "2033-05-18T03:33:20.250Z" == _last_success(gitmem)
+
+
+def test_a_mark_of_another_version_or_damaged_is_none(ask: Ask, gitmem: Cli, tmp_path: Path) -> None:
+    """The command itself runs, and what is known of the last success is what its own record says."""
+    directory = tmp_path / "mem/.git/gitmem/sync"
+    [mark] = directory.glob("*.mark")
+    written = mark.read_bytes()
+    noted = json.loads((directory / "origin.json").read_text())["last_success"]
+    for data in (written.replace(b"mark 2", b"mark 1"), written[:-1], written[:40], b"", b"\xff" * 80):
+        mark.write_bytes(data)
+        assert not ask()
+        assert noted == _last_success(gitmem)
+    mark.write_bytes(written.replace(written.splitlines()[1], b"2026-99-99T99:99:99.999Z"))
+    assert noted == _last_success(gitmem)  # a moment that is none is passed over
+    assert ask()  # and all else in the mark still holds
+    gitmem("-C", "mem", "sync")
+    assert ask()
+
+
+def test_a_mark_that_is_gone_does_not_come_back(tmp_path: Path) -> None:
+    """A sync that failed took it away while another one looked."""
+    with pytest.raises(FileNotFoundError):
+        sync_mark.note_success(str(tmp_path / "origin.mark"))
+    (tmp_path / "old.mark").write_bytes(b"gitmem sync mark 1\ndefault\n")
+    sync_mark.note_success(str(tmp_path / "old.mark"))
+    assert b"gitmem sync mark 1\ndefault\n" == (tmp_path / "old.mark").read_bytes()
 
 
 def test_other_words_are_left_to_the_command(ask: Ask) -> None:

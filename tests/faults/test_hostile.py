@@ -72,7 +72,7 @@ def attempt(place: tuple[Memory, Hub], kind: Kind, transport: str) -> None:
         assert kind.text not in shown
         assert "an honest fact" in shown
         assert done.held or "[BLOCKED" in shown
-    assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
     assert "an honest fact" in [entry.text for entry in bundle.curated.entries("memory")]
     fsck_clean(bundle.repository)
 

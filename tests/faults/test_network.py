@@ -130,7 +130,7 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
         assert syncing.state("origin")["failures"] == bool(told)
         assert bundle.tip in (before, after)
         assert ground.hub_tip() in (hub_before, after)
-        assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+        assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
         if point % 5 == 0:
             fsck_clean(bundle.repository)
         ground.link.cut_after(None)
@@ -186,7 +186,7 @@ def test_a_silent_server_is_not_waited_for(daemon: Ground, scheme: str, transpor
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match="did not answer"):
             Sync(bundle, timeout=0.3, prefer=transport).run()
-    assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
     bundle.repository.store.close()
 
 
@@ -211,7 +211,7 @@ def test_a_dripping_server_is_not_waited_for(daemon: Ground, where: str, transpo
         with pytest.raises(RemoteError, match=r"did not answer in 0\.3 seconds"):
             Sync(bundle, timeout=0.3, prefer=transport).run()
         assert "gitmem-transport" not in {thread.name for thread in threading.enumerate()}
-    assert not [name for name in os.listdir(bundle.state_dir) if name.startswith("fetch-")]
+    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
     bundle.repository.store.close()
 
 
@@ -253,7 +253,7 @@ def test_no_credentials_in_what_is_told(
 
 
 def state_texts(bundle: Memory) -> list[str]:
-    files = [*Path(bundle.state_dir).rglob("*"), *Path(bundle.repository.git_dir, "logs").rglob("*")]
+    files = [*Path(bundle.state.directory).rglob("*"), *Path(bundle.repository.git_dir, "logs").rglob("*")]
     return [file.read_text("utf-8", "replace") for file in files if file.is_file()]
 
 

@@ -156,7 +156,7 @@ def test_a_bundle_that_is_in_use_blocks_no_hook(
     for name in ("_TOOL_WAIT", "_SHUTDOWN_WAIT"):
         monkeypatch.setattr(f"gitmem.hosts.hermes.agent_run.{name}", 0.2)
     provider = begin("s1")
-    lock = BundleLock(home.bundle().state_dir)
+    lock = BundleLock(home.bundle().state)
     with lock.hold("a long gc"):
         turn(provider, [], "one", "1")
         provider.on_memory_write("add", "memory", "x", metadata={})

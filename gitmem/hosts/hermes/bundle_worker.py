@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UnknownRevision
-from gitmem.files import read_file, replace_file
 from gitmem.hosts.hermes import write_notices as board
 from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.host_link import link
@@ -19,14 +16,13 @@ from gitmem.hosts.hermes.write_notices import Notices
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.notices import Notice
+from gitmem.state import HOST_LAST_SESSION
 
 if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
     from gitmem.memory.memory import Memory
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.okf.events import Event
-
-_LAST = "last-session"
 
 
 class BundleWorker:
@@ -244,11 +240,9 @@ class BundleWorker:
     # What is remembered for the next session
 
     def _note_tip(self) -> None:
-        note = {"tip": self.bundle.tip}
-        path = os.path.join(self.bundle.state_dir, "host", _LAST)
-        data = json.dumps(note).encode()
-        if read_file(path) != data:
-            replace_file(path, data, scratch=self.bundle.repository.scratch)
+        note, state = {"tip": self.bundle.tip}, self.bundle.state
+        if state.read_json(HOST_LAST_SESSION) != note:
+            state.write_json(HOST_LAST_SESSION, note)
 
     def _say_notices(self) -> None:
         """What the bundle has to say goes to the user, once."""
@@ -266,11 +260,7 @@ class BundleWorker:
 
 def last_tip(bundle: Memory) -> str:
     """Where the memory stood when the last session here was over."""
-    try:
-        found = json.loads(read_file(os.path.join(bundle.state_dir, "host", _LAST)) or b"{}")
-    except ValueError:
-        return ""
-    tip = found.get("tip") if isinstance(found, dict) else ""
+    tip = bundle.state.read_json(HOST_LAST_SESSION).get("tip")
     return tip if isinstance(tip, str) else ""
 
 

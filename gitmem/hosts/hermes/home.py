@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is opened.
 
 PROVIDER = "gitmem"
-LINK = "link"
 _HOW = "Run `gitmem hermes install`."
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
-from gitmem.files import read_file, replace_file
-from gitmem.hosts.hermes.home import LINK, Home
+from gitmem.hosts.hermes.home import Home
 from gitmem.notices import Notice
+from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
@@ -19,28 +18,19 @@ NEXT_SESSION = "A session that runs keeps its frozen prompt until the next one."
 
 def link(bundle: Memory, home: Home) -> bool:
     """Let every command on the bundle find the home; gives whether that was news."""
-    path = _path(bundle)
     # Relative: a backup that is put back elsewhere, or a home that moves, keeps its link.
-    wanted = json.dumps({"home": os.path.relpath(home.path, bundle.repository.git_dir)}).encode()
-    if read_file(path) == wanted:
+    wanted = {"home": os.path.relpath(home.path, bundle.repository.git_dir)}
+    if bundle.state.read_json(HOST_LINK) == wanted:
         return False
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    os.makedirs(bundle.repository.scratch, exist_ok=True)
-    replace_file(path, wanted, scratch=bundle.repository.scratch)
+    bundle.state.write_json(HOST_LINK, wanted)
     return True
 
 
 def linked_home(bundle: Memory) -> Home | None:
     """The home whose files belong to this bundle; None for a bundle without a host."""
-    data = read_file(_path(bundle))
-    if data is None:
-        return None
-    try:
-        found = json.loads(data)["home"]
-    except (ValueError, KeyError, TypeError):
-        return None
+    found = bundle.state.read_json(HOST_LINK).get("home")
     path = os.path.normpath(os.path.join(bundle.repository.git_dir, str(found)))
-    return Home(path) if os.path.isdir(path) else None
+    return Home(path) if found and os.path.isdir(path) else None
 
 
 def take_host_along(bundle: Memory) -> None:
@@ -74,7 +64,3 @@ def _compare(bundle: Memory, *, settle: bool) -> list[str]:
         bundle.report(Notice("host-left-behind", "Hermes", str(error)))
         return []
     return [*done.written, *(f"skills/{name}" for name in skills.written)]
-
-
-def _path(bundle: Memory) -> str:
-    return os.path.join(bundle.state_dir, "host", LINK)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import GitMemError
-from gitmem.files import read_file, read_settings, replace_file
+from gitmem.files import read_file, read_settings
 from gitmem.hosts.hermes.config_edit import provider_of, set_provider, take_out
 from gitmem.hosts.hermes.home import PROVIDER, Home
 from gitmem.memory.opening import config_for
+from gitmem.state import HOST_CONFIG_EDIT, HOST_LINK, HOST_STATE, LocalState
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def install(home: Home, world: World) -> Report:
     else:
         existed = os.path.exists(home.config)
         replace_text(home.config, edited.text)
-        _note(bundle, "config-edit", edited.removal if existed else "file")
+        bundle.state.write_text(HOST_CONFIG_EDIT, edited.removal if existed else "file")
         was = provider_of(text)
         instead = f" (it was {was})" if was else ""
         report.did(f"set memory.provider: {PROVIDER} in {home.config}{instead}")
@@ -88,7 +89,7 @@ def _make_bundle(home: Home, world: World, report: Report) -> Memory:
         report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")
     else:
         report.already(f"the bundle {home.bundle} is there")
-        bundle.config = config_for(world, bundle.state_dir)
+        bundle.config = config_for(world, bundle.state)
     if link(bundle, home):
         report.changed = True
     return bundle
@@ -100,7 +101,7 @@ def _import(bundle: Memory, home: Home, report: Report) -> None:
     from gitmem.hosts.hermes.memory_files import HostFiles
     from gitmem.hosts.hermes.skill_files import SkillFiles
 
-    first = not os.path.exists(os.path.join(bundle.state_dir, "host", "state"))
+    first = not bundle.state.has(HOST_STATE)
     files = HostFiles.of(bundle, home)
     done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
     skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files).compare(importing=first)
@@ -134,11 +135,8 @@ def uninstall(home: Home) -> Report:
     """Take back what `install` put into the home; the bundle and the host's own files stay."""
     report = Report()
     text = read_text_exact(home.config)
-    removal = "key"
-    state = os.path.join(home.git_dir, "gitmem", "host")
-    noted = read_file(os.path.join(state, "config-edit"))
-    if noted is not None:
-        removal = noted.decode("utf-8", "replace")
+    state = LocalState(home.git_dir)
+    removal = state.read_text(HOST_CONFIG_EDIT) or "key"
     if provider_of(text) == PROVIDER:
         left = take_out(text, "section" if removal == "file" else removal, PROVIDER)
         if removal == "file" and not left.strip():
@@ -156,9 +154,9 @@ def uninstall(home: Home) -> Report:
     else:
         report.already("there is no plugin")
     # Without the link no command writes into the home any more.
-    for name in ("link", "config-edit"):
+    for name in (HOST_LINK, HOST_CONFIG_EDIT):
         with contextlib.suppress(OSError):
-            os.unlink(os.path.join(state, name))
+            state.remove(name)
     with contextlib.suppress(OSError):
         os.unlink(home.trouble)
     if os.path.isdir(home.bundle):
@@ -212,9 +210,3 @@ def replace_bytes(path: str, data: bytes) -> None:
         raise GitMemError(
             f"{path} can not be written ({error.strerror}): mend that and try again."
         ) from error
-
-
-def _note(bundle: Memory, name: str, text: str) -> None:
-    path = os.path.join(bundle.state_dir, "host", name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    replace_file(path, text.encode(), scratch=bundle.repository.scratch)

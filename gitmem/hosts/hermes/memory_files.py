@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, InvalidContent
-from gitmem.files import read_file, replace_file
+from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
 from gitmem.memory.curated.host_files import NAMES, HostChange, HostWrite, Taken
@@ -22,6 +21,7 @@ from gitmem.memory.gate.admission import redacted
 from gitmem.memory.opening import config_for
 from gitmem.notices import Notice
 from gitmem.okf import layout
+from gitmem.state import HOST_LOCK, HOST_MEMORY, HOST_STATE, HOST_USER, RELEASES, RULES_ACCEPTED, Name
 
 if sys.platform != "win32":
     import fcntl
@@ -34,6 +34,7 @@ PATIENCE = 2.0
 _TRIES = 8
 _LOCK_WAIT = 2.0
 _COMPARE_WAIT = 20.0
+_AGREED: Mapping[Target, Name] = {"memory": HOST_MEMORY, "user": HOST_USER}
 
 
 @dataclass(slots=True)
@@ -78,14 +79,14 @@ class HostFiles:
         self._limits = limits
         self._enforce = enforce
         self._moment = moment
-        self._directory = os.path.join(bundle.state_dir, "host")
+        self._state = bundle.state
         self._first_seen: dict[tuple[Target, str], float] = {}
         self._settled: dict[Target, tuple[object, ...]] = {}
 
     @classmethod
     def of(cls, bundle: Memory, home: Home) -> HostFiles:
         """With the limits that the home's own settings give the host."""
-        config = config_for(bundle.world.with_hermes_home(home.path), bundle.state_dir)
+        config = config_for(bundle.world.with_hermes_home(home.path), bundle.state)
         limits: dict[Target, int] = {"memory": config.memory_char_limit, "user": config.user_char_limit}
         return cls(bundle, home, limits=limits, enforce=config.enforce_host_files)
 
@@ -137,10 +138,9 @@ class HostFiles:
 
     def _sight(self, target: Target, told: Sequence[HostWrite]) -> tuple[object, ...]:
         """All that a compare of this file depends on, at a glance."""
-        state = self._bundle.state_dir
         tree = self._bundle.tree()
         looked_at = (*host_files.paths_of(self._bundle, target), "retractions", layout.CONFIG_SCANNER)
-        own = (self._path(target), os.path.join(state, "releases"), os.path.join(state, "rules-accepted"))
+        own = (self._path(target), self._state.path(RELEASES), self._state.path(RULES_ACCEPTED))
         return (
             *(tree.entry(path) for path in looked_at),
             *map(_stamp, own),
@@ -289,12 +289,12 @@ class HostFiles:
             ) from error
 
     def _agreed(self, target: Target) -> _Agreed:
-        data = read_file(os.path.join(self._directory, NAMES[target]))
+        data = self._state.read(_AGREED[target])
         if data is not None and not _is_text(
             data
         ):  # damaged: as if the two had never agreed, nothing is removed
             data = None
-        state = self._state().get(target)
+        state = self._state.read_json(HOST_STATE).get(target)
         known = state if isinstance(state, dict) else {}
         omitted, used = known.get("omitted"), known.get("used")
         return _Agreed(
@@ -306,34 +306,19 @@ class HostFiles:
     def _agree(self, target: Target, old: _Agreed, new: _Agreed) -> None:
         if old == new:
             return
-        scratch = self._bundle.repository.scratch
-        os.makedirs(self._directory, exist_ok=True)
-        os.makedirs(scratch, exist_ok=True)
         mine = {"omitted": sorted(new.omitted), "used": dict(new.used)}
-        state = {**self._state(), target: mine}
-        replace_file(
-            os.path.join(self._directory, "state"), json.dumps(state).encode(), scratch=scratch, mode=0o600
-        )
-        if old.data == new.data:
-            return
-        # As private as the host's own file, of which it is a copy.
-        path = os.path.join(self._directory, NAMES[target])
-        replace_file(path, new.data or b"", scratch=scratch, mode=0o600, durable=True)
-
-    def _state(self) -> dict[str, Any]:
-        try:
-            found = json.loads(read_file(os.path.join(self._directory, "state")) or b"{}")
-        except ValueError:
-            return {}
-        return found if isinstance(found, dict) else {}
+        known = self._state.read_json(HOST_STATE)
+        self._state.write_json(HOST_STATE, {**known, target: mine}, mode=0o600)
+        if old.data != new.data:  # as private as the host's own file, of which it is a copy
+            self._state.write(_AGREED[target], new.data or b"", mode=0o600, durable=True)
 
     @contextlib.contextmanager
     def _alone(self, wait: float) -> Iterator[None]:
         """One compare at a time: with two, the one with the older view would take back what the other did."""
         from filelock import FileLock, Timeout
 
-        os.makedirs(self._directory, exist_ok=True)
-        lock = FileLock(os.path.join(self._directory, "lock"))
+        os.makedirs(self._state.folder(HOST_LOCK), exist_ok=True)
+        lock = FileLock(self._state.path(HOST_LOCK))
         try:
             lock.acquire(timeout=wait, poll_interval=0.02)
         except Timeout:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
-from gitmem.files import read_file, replace_file
+from gitmem.files import read_file
 from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
@@ -26,6 +25,7 @@ from gitmem.memory.gate.egress import Egress
 from gitmem.notices import Notice
 from gitmem.okf import paths, validate
 from gitmem.okf.files import open_file
+from gitmem.state import HOST_SKILLS
 
 if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
@@ -167,7 +167,6 @@ class SkillFiles:
         self._bundle = bundle
         self._home = home
         self._enforce = enforce
-        self._path = os.path.join(bundle.state_dir, "host", "skills")
         self._seen: tuple[object, ...] = ()
 
     def compare(self, *, importing: bool = False) -> ComparedSkills:
@@ -319,12 +318,7 @@ class SkillFiles:
         return True
 
     def _known(self) -> _Known:
-        try:
-            found: Any = json.loads(read_file(self._path) or b"{}")
-        except ValueError:
-            found = {}
-        if not isinstance(found, dict):
-            return _Known()
+        found = self._bundle.state.read_json(HOST_SKILLS)
         files, held = found.get("files"), found.get("held")
         return _Known(
             {str(k): str(v) for k, v in files.items()} if isinstance(files, dict) else {},
@@ -332,10 +326,7 @@ class SkillFiles:
         )
 
     def _remember(self, known: _Known) -> None:
-        os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        os.makedirs(self._bundle.repository.scratch, exist_ok=True)
-        data = json.dumps({"files": known.files, "held": known.held}, sort_keys=True, indent=1).encode()
-        replace_file(self._path, data, scratch=self._bundle.repository.scratch)
+        self._bundle.state.write_json(HOST_SKILLS, {"files": known.files, "held": known.held})
 
 
 def _signature(files: Mapping[str, str]) -> Signature:

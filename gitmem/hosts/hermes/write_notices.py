@@ -7,7 +7,6 @@ belongs to the session that wrote it, not to the one that saw it.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -19,9 +18,11 @@ from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.curated.host_files import HostWrite
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.provenance import Origin
+from gitmem.state import HOST_NOTICES
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
+    from gitmem.state import LocalState
 
 _WRITE = "memory-write"
 _TURN = "turn"
@@ -40,19 +41,15 @@ class OpenTurn:
     context: dict[str, str]
 
 
-def directory_of(bundle: Memory) -> str:
-    return os.path.join(bundle.state_dir, "host", "notices")
-
-
 class Notices:
     """The notices of one provider, and the reading of everybody's."""
 
     def __init__(self, bundle: Memory) -> None:
         self._bundle = bundle
-        self._directory = directory_of(bundle)
+        directory = bundle.state.folder(HOST_NOTICES)
         # Only provenance hangs on it, so nobody waits for the disk.
-        self._journal = Journal.create(self._directory, clock=bundle.world.clock, fsync="off")
-        self._dead: list[AbandonedJournal] = abandoned(self._directory)
+        self._journal = Journal.create(directory, clock=bundle.world.clock, fsync="off")
+        self._dead: list[AbandonedJournal] = abandoned(directory)
         self._lock = threading.Lock()
         self._open: list[Record] = []
         """Turns that began and were not told yet, oldest first."""
@@ -153,18 +150,13 @@ def _upto(done: Record) -> int:
 
 def everybody(bundle: Memory) -> list[HostWrite]:
     """The notices in every journal, of living and of dead processes."""
-    found = _records(directory_of(bundle))
+    found = _records(bundle.state)
     return [notice for journal, record in found if (notice := _notice(bundle, journal, record))]
 
 
-def _records(directory: str) -> Iterator[tuple[str, Record]]:
-    try:
-        names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
-    except OSError:
-        return
-    for name in sorted(names):
-        with contextlib.suppress(OSError), open(os.path.join(directory, name), "rb") as file:
-            uuid = name.removesuffix(".jsonl")
+def _records(state: LocalState) -> Iterator[tuple[str, Record]]:
+    for uuid in state.keys(HOST_NOTICES):
+        with contextlib.suppress(OSError), open(state.path(HOST_NOTICES, uuid), "rb") as file:
             yield from ((uuid, record) for record in journal_format.parse(file, uuid).records)
 
 

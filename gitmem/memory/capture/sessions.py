@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
-from gitmem.files import read_file, replace_file
 from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
@@ -22,6 +19,7 @@ from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
 from gitmem.okf.pages import LogLine
+from gitmem.state import SESSION
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -58,7 +56,6 @@ class Sessions:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._open_path = os.path.join(bundle.state_dir, "session")
 
     # Reading
 
@@ -109,10 +106,7 @@ class Sessions:
 
     def open_id(self) -> str:
         """The session that `session start` opened on this machine and nobody has ended."""
-        try:
-            return str(json.loads(read_file(self._open_path) or b"{}").get("id", ""))
-        except ValueError:
-            return ""
+        return str(self._bundle.state.read_json(SESSION).get("id", ""))
 
     def daily(self) -> SessionInfo:
         """The session that events without one belong to: one a day on each machine."""
@@ -161,9 +155,7 @@ class Sessions:
         changes = {**told, "status": "open", "ended": None}
         self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle.config, info))
         if keep_open:
-            replace_file(
-                self._open_path, json.dumps({"id": info.id}).encode(), scratch=self._bundle.repository.scratch
-            )
+            self._bundle.state.write_json(SESSION, {"id": info.id})
         return info
 
     def end(
@@ -182,8 +174,7 @@ class Sessions:
             buffer.flush(trigger)
         state = self.get(session)
         if self.open_id() == session:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._open_path)
+            self._bundle.state.remove(SESSION)
         if state.status == "closed":
             return None
         now = self._bundle.now()

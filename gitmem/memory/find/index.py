@@ -13,6 +13,7 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.index.database import PRIVATE, Database, publish, remove
 from gitmem.index.lookup import Lookup
 from gitmem.notices import Notice
+from gitmem.state import INDEX, INDEX_LOCK
 
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
@@ -40,7 +41,7 @@ class Indexing:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
-        self.path = os.path.join(bundle.state_dir, "index.db")
+        self.path = bundle.state.path(INDEX)
         self._local = threading.local()
         self.progress: Progress = _silent
         """Told how far a long build has come; the command line shows a bar."""
@@ -169,7 +170,7 @@ class Indexing:
 
         try:
             os.makedirs(self._repository.scratch, exist_ok=True)
-            lock = FileLock(os.path.join(self._bundle.state_dir, "index.lock"), timeout=_WAIT)
+            lock = FileLock(self._bundle.state.path(INDEX_LOCK), timeout=_WAIT)
             lock.acquire()
         except Timeout:
             raise IndexTrouble("busy", "another process is building it") from None

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.files import read_file
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
 from gitmem.okf.identity import EntryKey
+from gitmem.state import RECALL_LOG, RECALL_LOG_BEFORE
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
-_NAME = "recall.log"
 _LARGEST = 4_000_000  # bytes, then it begins anew and the one before is kept beside it
 _QUESTION = 300
 
@@ -37,7 +36,7 @@ class RecallLog:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._path = os.path.join(bundle.state_dir, _NAME)
+        self._state = bundle.state
 
     def note(self, session: str, question: str, shown: Iterable[tuple[str, EntryKey]]) -> None:
         """Add one recall; a failure is a warning."""
@@ -48,18 +47,18 @@ class RecallLog:
             "shown": [{"path": path, "space": key.space, "key": key.id} for path, key in shown],
         }
         try:
+            path = self._state.path(RECALL_LOG)
             with contextlib.suppress(FileNotFoundError):
-                if os.stat(self._path).st_size > _LARGEST:
-                    os.replace(self._path, f"{self._path}.1")
-            with open(self._path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                if os.stat(path).st_size > _LARGEST:
+                    os.replace(path, self._state.path(RECALL_LOG_BEFORE))
+            self._state.append_line(RECALL_LOG, json.dumps(line, ensure_ascii=False))
         except (OSError, UnicodeEncodeError) as error:
             self._bundle.report(Notice("recall-not-noted", detail=str(error)))
 
     def read(self) -> Iterator[Recollection]:
         """Every recall on record, oldest first."""
-        for path in (f"{self._path}.1", self._path):
-            for line in (read_file(path) or b"").decode("utf-8", "replace").splitlines():
+        for name in (RECALL_LOG_BEFORE, RECALL_LOG):
+            for line in (self._state.read(name) or b"").decode("utf-8", "replace").splitlines():
                 if (found := _parsed(line)) is not None:
                     yield found
 

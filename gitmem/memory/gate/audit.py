@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
-from gitmem.files import read_file, replace_file
 from gitmem.git.walk import tree_changes
 from gitmem.memory.gate.admission import scope_of
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.files import open_file
 from gitmem.safety.verdict import Result, Scope, Verdict
+from gitmem.state import SCANNED_WITH
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -112,14 +111,9 @@ def find_flagged(bundle: Bundle, name: str) -> Flagged:
 
 def is_scanned(bundle: Bundle) -> bool:
     """Whether the whole tree was found clean with the very rules that hold here now."""
-    return read_file(_note(bundle)) == bundle.part(Gate).scanner.fingerprint.encode()
+    return bundle.state.read_text(SCANNED_WITH) == bundle.part(Gate).scanner.fingerprint
 
 
 def note_scanned(bundle: Bundle) -> None:
     """Remember that the whole tree was found clean with these rules."""
-    data = bundle.part(Gate).scanner.fingerprint.encode()
-    replace_file(_note(bundle), data, scratch=bundle.repository.scratch)
-
-
-def _note(bundle: Bundle) -> str:
-    return os.path.join(bundle.state_dir, "scanned-with")
+    bundle.state.write_text(SCANNED_WITH, bundle.part(Gate).scanner.fingerprint)

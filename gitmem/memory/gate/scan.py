@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
-from gitmem.files import read_file, replace_file
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.identity import entry_hash
+from gitmem.state import RELEASES, RULES_ACCEPTED
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -25,8 +23,6 @@ class Gate:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._path = os.path.join(bundle.state_dir, "releases")
-        self._rules_path = os.path.join(bundle.state_dir, "rules-accepted")
         self._scanner: Scanner | None = None
         self._scanner_for: str | None = ""
 
@@ -72,15 +68,14 @@ class Gate:
 
     def rules_are_accepted(self, data: bytes) -> bool:
         """Whether a person here accepted this bundle's own rules as they are: others may have sent them."""
-        return read_file(self._rules_path) == hashlib.sha256(data).hexdigest().encode()
+        return self._bundle.state.read_text(RULES_ACCEPTED) == hashlib.sha256(data).hexdigest()
 
     def accept_rules(self) -> bool:
         """A person says that this bundle's rules hold here; False where it has none."""
         data = self._bundle.read(layout.CONFIG_SCANNER)
         if data is None:
             return False
-        digest = hashlib.sha256(data).hexdigest().encode()
-        replace_file(self._rules_path, digest, scratch=self._bundle.repository.scratch, durable=True)
+        self._bundle.state.write_text(RULES_ACCEPTED, hashlib.sha256(data).hexdigest(), durable=True)
         self._scanner = None
         return True
 
@@ -108,15 +103,10 @@ class Gate:
         """A person says that this text is fine here. It holds on this machine only."""
         released = self._releases()
         released[text_hash] = {"by": by, "at": self._bundle.now()}
-        data = json.dumps(released, indent=1, sort_keys=True).encode()
-        replace_file(self._path, data, scratch=self._bundle.repository.scratch, durable=True)
+        self._bundle.state.write_json(RELEASES, released, durable=True)
 
     def _releases(self) -> dict[str, object]:
-        try:
-            found = json.loads(read_file(self._path) or b"{}")
-        except ValueError:
-            return {}
-        return found if isinstance(found, dict) else {}
+        return self._bundle.state.read_json(RELEASES)
 
 
 def _toml_of(body: str) -> str:

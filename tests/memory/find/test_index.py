@@ -332,13 +332,13 @@ def test_a_read_only_directory(bundle: Memory) -> None:  # pragma: no cover - te
     before = texts(bundle, "memories/MEMORY.md")
     bundle.index.close()
     os.chmod(bundle.index.path, 0o444)
-    os.chmod(bundle.state_dir, 0o555)
+    os.chmod(bundle.state.directory, 0o555)
     try:
         assert texts(bundle, "memories/MEMORY.md") == before
         graft(bundle.repository, {"notes/a.md": concept("A")})
         assert texts(bundle, "notes/a.md") == ["A"]
     finally:
-        os.chmod(bundle.state_dir, 0o755)
+        os.chmod(bundle.state.directory, 0o755)
 
 
 def test_a_full_disk(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +361,7 @@ def test_forget_leaves_no_text_behind(bundle: Memory) -> None:
     graft(bundle.repository, {"notes/a.md": concept("Secretword")})
     bundle.index.current()
     bundle.index.forget()
-    left = [name for name in Path(bundle.state_dir).rglob("*") if name.is_file()]
+    left = [name for name in Path(bundle.state.directory).rglob("*") if name.is_file()]
     assert not any(b"Secretword" in name.read_bytes() for name in left)
 
 

@@ -238,7 +238,7 @@ def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
     made.record_observation("The gateway port is 8080", session="s1")
     with made.session("s2"):
         assert context(made, "what is the gateway port", session="s2")
-    log = Path(made.state_dir) / "recall.log"
+    log = Path(made.state.directory) / "recall.log"
     log.write_text("no JSON\n[1]\n" + log.read_text())
     (noted,) = RecallLog(made).read()
     assert ("s2", "what is the gateway port") == (noted.session, noted.question)

@@ -201,7 +201,7 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(machines: Machines
     done = machines.sync(a, dry_run=True)
     assert any(change.new is not None and change.new.text == "news" for change in done.came)
     assert run_git(a.root, "for-each-ref") == refs
-    assert not [name for name in os.listdir(a.state_dir) if name.startswith("fetch-")]
+    assert not [name for name in os.listdir(a.state.directory) if name.startswith("fetch-")]
 
 
 def test_a_rewritten_or_emptied_remote_is_refused(machines: Machines) -> None:

@@ -1,0 +1,438 @@
+"""The state directory, `<git dir>/gitmem/`: every name in it, and how it is read and written.
+
+It belongs to one machine and is never committed; docs/format.md lists the same names. Only `os` is imported before it
+is needed: a `gitmem sync` that finds nothing new reads its mark before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be most of what importing this costs
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final, Literal
+
+    Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
+
+
+class Name:
+    """One name below the state directory. `<...>` in it stands for a key; a `/` ends the name of a directory."""
+
+    __slots__ = ("_after", "_before", "deletable", "format", "lost", "pattern", "purpose", "writer")
+
+    def __init__(
+        self,
+        pattern: str,
+        form: Format,
+        purpose: str,
+        writer: str,
+        *,
+        lost: str = "nothing",
+        deletable: bool = True,
+    ) -> None:
+        self.pattern: Final = pattern
+        self.format: Final = form
+        self.purpose: Final = purpose
+        self.writer: Final = writer
+        """The module of gitmem that writes it; empty where a person does."""
+        self.deletable: Final = deletable
+        """Whether a person may delete it while no gitmem runs."""
+        self.lost: Final = lost
+        """What is lost then."""
+        before, _, after = pattern.replace("/", os.sep).rstrip(os.sep).partition("<")
+        self._before: Final = before
+        self._after: Final = after.partition(">")[2]
+
+    def __repr__(self) -> str:
+        return f"Name({self.pattern!r})"
+
+    def path(self, key: str = "") -> str:
+        """The path from the state directory."""
+        return f"{self._before}{key}{self._after}"
+
+    def key(self, file: str) -> str:
+        """The key of a file in the name's directory; empty where the file has another name."""
+        before = os.path.basename(self._before)
+        is_one = file.startswith(before) and file.endswith(self._after)
+        return file[len(before) : len(file) - len(self._after)] if is_one else ""
+
+
+CONFIG = Name(
+    "config", "text", "settings of this bundle on this machine", "", lost="the settings", deletable=False
+)
+
+# Names with `_` are written under names of their writer's own making: a lock beside a journal, what SQLite needs.
+
+# Commits
+
+LOCK = Name("lock", "lock", "the bundle lock, held by the operating system", "git.lock")
+LOCK_OWNER = Name(
+    "lock.owner",
+    "json",
+    "who took the bundle lock last",
+    "git.lock",
+    lost="a message does not say who holds the lock",
+)
+PENDING = Name(
+    "pending",
+    "text",
+    "the commit under way, or `settled`",
+    "git.pending",
+    lost="after a crash: git's locks stay, and files that were not written yet count as hand edits",
+    deletable=False,
+)
+PENDING_REF = Name(
+    "pending-ref",
+    "text",
+    "the locks on refs that are held, or `settled`",
+    "git.refs",
+    lost="after a crash: a lock on a ref stays",
+    deletable=False,
+)
+INDEX_SEEN = Name(
+    "index-seen",
+    "text",
+    "git's index as gitmem last wrote it, to know what a person staged",
+    "git.worktree",
+    lost="the next command compares the whole index",
+)
+TMP = Name("tmp/", "directory", "files on their way to their place", "files")
+GC_LOCK = Name("gc.lock", "lock", "held while housekeeping runs", "git.housekeeping")
+LAST_GC = Name(
+    "last-gc",
+    "json",
+    "the size of the object store after the last housekeeping",
+    "git.housekeeping",
+    lost="housekeeping may run earlier than it has to",
+)
+
+# Capture
+
+JOURNAL = Name(
+    "journal/<id>.jsonl",
+    "jsonl",
+    "events that wait for a flush, one file for each writer",
+    "memory.capture.journal",
+    lost="those events",
+    deletable=False,
+)
+_JOURNAL_LOCK = Name(
+    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "memory.capture.writerlock"
+)
+_JOURNAL_NEW = Name(
+    "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
+)
+_JOURNAL_DAMAGED = Name(
+    "journal/<id>.damaged",
+    "jsonl",
+    "a recovered journal with lines that cannot be read, kept for a person",
+    "memory.capture.abandoned",
+    lost="those lines",
+)
+SESSION = Name(
+    "session",
+    "json",
+    "the session that `session start` opened here",
+    "memory.capture.sessions",
+    lost="the commands that follow are no longer part of that session",
+)
+LAST_SNAPSHOT = Name(
+    "last-snapshot",
+    "text",
+    "the newest automatic snapshot and its commit",
+    "memory.snapshots",
+    lost="the same commit may get a second automatic snapshot",
+)
+
+# The gate
+
+RELEASES = Name(
+    "releases",
+    "json",
+    "texts that a person released from the scanner here",
+    "memory.gate.scan",
+    lost="those texts are held back again",
+    deletable=False,
+)
+RULES_ACCEPTED = Name(
+    "rules-accepted",
+    "text",
+    "the version of the bundle's own scanner rules that a person accepted here",
+    "memory.gate.scan",
+    lost="those rules are off until a person accepts them again",
+    deletable=False,
+)
+SCANNED_WITH = Name(
+    "scanned-with",
+    "text",
+    "the rules with which the whole tree was last found clean",
+    "memory.gate.audit",
+    lost="`gitmem doctor` scans the whole tree again",
+)
+PULLED = Name(
+    "pulled",
+    "text",
+    "a line for each fetch, `<their tip> <our tip>`: what came from elsewhere, whose `verified: human` is not believed",
+    "memory.gate.trust",
+    lost="it is believed again",
+    deletable=False,
+)
+
+# Search
+
+INDEX = Name(
+    "index.db",
+    "sqlite",
+    "the search index",
+    "memory.find.index",
+    lost="the next search builds it again from the history",
+)
+_INDEX_PART = Name(
+    "index.db-<part>",
+    "sqlite",
+    "what SQLite keeps beside the search index",
+    "index.database",
+    lost="as `index.db`, with which it goes",
+)
+INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.find.index")
+RECALL_LOG = Name(
+    "recall.log",
+    "jsonl",
+    "which session was shown what, if `recall_log` is on",
+    "memory.find.recall_log",
+    lost="`gitmem trace` does not know of those recalls",
+)
+RECALL_LOG_BEFORE = Name(
+    "recall.log.1",
+    "jsonl",
+    "the same, from before `recall.log` began anew",
+    "memory.find.recall_log",
+    lost="`gitmem trace` does not know of those recalls",
+)
+
+# Sync
+
+FETCH = Name(
+    "fetch-<random>/",
+    "directory",
+    "a fetch under way: what comes is checked there",
+    "git.transport",
+)
+SYNC = Name(
+    "sync/<remote>.json",
+    "json",
+    "how the last sync ended, when to try again, the snapshots seen there",
+    "memory.sync.remote_state",
+    lost="snapshots that were deleted on one side come back from the other",
+)
+SYNC_MARK = Name(
+    "sync/<remote>.mark",
+    "text",
+    "the state of both sides when they agreed, and when that was last true: "
+    "a sync that finds it unchanged has nothing to do",
+    "memory.sync.remote_state",
+    lost="the next sync takes longer",
+)
+
+# A host that keeps files of its own
+
+HOST_LINK = Name(
+    "host/link",
+    "json",
+    "the Hermes home whose files belong to this bundle",
+    "hosts.hermes.host_link",
+    lost="changes do not reach that home until its next session",
+)
+HOST_LOCK = Name("host/lock", "lock", "held while the host's files are compared", "hosts.hermes.memory_files")
+HOST_MEMORY = Name(
+    "host/MEMORY.md",
+    "text",
+    "the host's MEMORY.md as both sides last agreed on it",
+    "hosts.hermes.memory_files",
+    lost="an entry that one side removed since comes back from the other",
+)
+HOST_USER = Name(
+    "host/USER.md",
+    "text",
+    "the host's USER.md as both sides last agreed on it",
+    "hosts.hermes.memory_files",
+    lost="an entry that one side removed since comes back from the other",
+)
+HOST_STATE = Name(
+    "host/state",
+    "json",
+    "entries that had no room in the host's files, and the notices that are used",
+    "hosts.hermes.memory_files",
+    lost="a change in the host's files may get the origin of an older write",
+)
+HOST_SKILLS = Name(
+    "host/skills",
+    "json",
+    "the host's skills as both sides last agreed on them",
+    "hosts.hermes.skill_files",
+    lost="a skill that one side removed since comes back from the other",
+)
+HOST_LAST_SESSION = Name(
+    "host/last-session",
+    "json",
+    "the commit at which the last session ended",
+    "hosts.hermes.bundle_worker",
+    lost="the next session does not hear what others changed",
+)
+HOST_CONFIG_EDIT = Name(
+    "host/config-edit",
+    "text",
+    "what `hermes install` added to the host's config.yaml",
+    "hosts.hermes.install",
+    lost="`hermes uninstall` may leave an empty section there",
+)
+HOST_NOTICES = Name(
+    "host/notices/<id>.jsonl",
+    "jsonl",
+    "what the host reported of its memory tool and of a turn under way, one journal for each provider",
+    "hosts.hermes.write_notices",
+    lost="who wrote an entry, and what the user said in a turn that was cut off",
+    deletable=False,
+)
+
+_HOST_NOTICES_LOCK = Name(
+    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "memory.capture.writerlock"
+)
+_HOST_NOTICES_NEW = Name(
+    "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"
+)
+_HOST_NOTICES_DAMAGED = Name(
+    "host/notices/<id>.damaged",
+    "jsonl",
+    "notices with lines that cannot be read, kept for a person",
+    "memory.capture.abandoned",
+    lost="those lines",
+)
+
+TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
+"""Every name that gitmem writes or reads below the state directory."""
+
+
+class LocalState:
+    """The state directory of one git directory.
+
+    Reading is tolerant: a file that is damaged, or has another shape, reads as if it were not there. Where the disk
+    refuses, that holds for what may be deleted; else the error goes on, so that nobody writes over what is still there.
+    Writing makes the directories that are missing, and looks for them only then.
+    """
+
+    __slots__ = ("directory", "scratch")
+
+    def __init__(self, git_dir: str) -> None:
+        self.directory: Final = os.path.join(git_dir, "gitmem")
+        self.scratch: Final = self.path(TMP)
+        """Where a file is written before it gets its name."""
+
+    def path(self, name: Name, key: str = "") -> str:
+        return f"{self.directory}{os.sep}{name.path(key)}"
+
+    def folder(self, name: Name) -> str:
+        """The directory that a name is in."""
+        return os.path.dirname(self.path(name))
+
+    def keys(self, name: Name) -> list[str]:
+        """The keys for which there is a file, sorted."""
+        try:
+            files = os.listdir(self.folder(name))
+        except OSError:
+            return []
+        return sorted(key for file in files if (key := name.key(file)))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the git directory has one, as every bundle's has."""
+        return os.path.isdir(self.directory)
+
+    def has(self, name: Name) -> bool:
+        return os.path.exists(self.path(name))
+
+    def read(self, name: Name, key: str = "") -> bytes | None:
+        """The bytes of a file, or None where there is none."""
+        from gitmem.files import read_file
+
+        try:
+            return read_file(self.path(name, key))
+        except OSError:
+            if not name.deletable:
+                raise
+            return None
+
+    def read_text(self, name: Name, key: str = "") -> str:
+        """The text of a file; empty where there is none, or it is not UTF-8."""
+        try:
+            return (self.read(name, key) or b"").decode()
+        except UnicodeDecodeError:
+            return ""
+
+    def read_json(self, name: Name, key: str = "") -> dict[str, Any]:
+        """The JSON object in a file; empty where there is none."""
+        import json
+
+        try:
+            found = json.loads(self.read(name, key) or b"{}")
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def write(
+        self, name: Name, data: bytes, key: str = "", *, durable: bool = False, mode: int = 0o644
+    ) -> None:
+        """Replace a file at once; with `durable` it survives a power cut."""
+        from gitmem.files import replace_file
+
+        path = self.path(name, key)
+        try:
+            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+        except FileNotFoundError:
+            self._make_room(path)
+            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+
+    def write_text(self, name: Name, text: str, key: str = "", *, durable: bool = False) -> None:
+        self.write(name, text.encode(), key, durable=durable)
+
+    def write_json(
+        self,
+        name: Name,
+        value: Mapping[str, Any],
+        key: str = "",
+        *,
+        durable: bool = False,
+        mode: int = 0o644,
+    ) -> None:
+        import json
+
+        self.write(
+            name, json.dumps(value, indent=1, sort_keys=True).encode(), key, durable=durable, mode=mode
+        )
+
+    def append_line(self, name: Name, line: str, *, durable: bool = False) -> None:
+        """Add a line to a file; with `durable` it survives a power cut."""
+        from gitmem.files import append_to
+
+        path, data = self.path(name), f"{line}\n".encode()
+        try:
+            append_to(path, data, durable=durable)
+        except FileNotFoundError:
+            self._make_room(path)
+            append_to(path, data, durable=durable)
+
+    def remove(self, name: Name, key: str = "") -> None:
+        """Remove a file that may be gone already."""
+        try:
+            os.unlink(self.path(name, key))
+        except FileNotFoundError:
+            pass
+
+    def _make_room(self, path: str) -> None:
+        try:
+            os.mkdir(self.directory)  # not what is above it: a bundle that was removed stays removed
+        except FileExistsError:
+            pass
+        for directory in (self.scratch, os.path.dirname(path)):
+            os.makedirs(directory, exist_ok=True)

@@ -1,0 +1,170 @@
+"""The state directory: docs/format.md has exactly its names, and only the table knows them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import Path
+
+import pytest
+from gitmem import state
+from gitmem.state import (
+    JOURNAL,
+    LAST_GC,
+    PULLED,
+    RELEASES,
+    SESSION,
+    SYNC,
+    SYNC_MARK,
+    TABLE,
+    LocalState,
+    Name,
+)
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "gitmem").rglob("*.py"))
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalState:
+    """The state of a git directory that has none yet."""
+    return LocalState(str(tmp_path))
+
+
+# --- the table -------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_exactly_the_names_of_the_table() -> None:
+    """Name, format, purpose and what deleting costs, in both directions."""
+    section = (ROOT / "docs/format.md").read_text().partition("\n## 6. ")[2].partition("\n### ")[0]
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    expected = [
+        [
+            f"`{name.pattern}`",
+            name.format,
+            name.purpose,
+            f"{'yes' if name.deletable else '**no**'}: {name.lost}",
+        ]
+        for name in TABLE
+    ]
+    assert sorted(expected) == sorted([cell.strip() for cell in row] for row in rows)
+
+
+def test_no_name_is_in_the_table_twice() -> None:
+    """A file belongs to one row."""
+    assert len(TABLE) == len({name.pattern for name in TABLE})
+
+
+@pytest.mark.parametrize("name", TABLE, ids=repr)
+def test_the_writer_of_a_name_exists(name: Name) -> None:
+    """And it says which name it writes, unless another module hands it the path."""
+    if not name.writer:
+        return
+    path = ROOT / "gitmem" / f"{name.writer.replace('.', '/')}.py"
+    assert path.is_file()
+    [constant] = [key for key, value in vars(state).items() if value is name]
+    handed_over = constant.startswith("_") or name in (state.TMP, state.PENDING, JOURNAL)
+    assert handed_over or re.search(rf"\b{constant}\b", path.read_text())
+
+
+def test_nobody_else_knows_a_name() -> None:
+    """No module writes the name of a state file in its own code."""
+    ends = {name.pattern.rpartition("/")[2] for name in TABLE}
+    # Words and host files have other uses, and git has an index.lock of its own.
+    plain = {end for end in ends if re.fullmatch(r"[a-z]+[-.][a-z.1]+", end)} - {"index.lock"}
+    assert {"index.db", "rules-accepted", "last-gc", "config-edit"} <= plain
+    for path in SOURCES:
+        if path.name == "state.py":
+            continue
+        texts = {
+            node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)
+        }
+        assert not texts & plain, path
+
+
+# --- paths -----------------------------------------------------------------------------------------------
+
+
+def test_a_key_stands_in_its_name(local: LocalState) -> None:
+    """Paths are made of name and key, and keys are found again among other files."""
+    assert os.path.join(local.directory, "sync", "origin.mark") == local.path(SYNC_MARK, "origin")
+    assert os.path.join(local.directory, "journal") == local.folder(JOURNAL)
+    assert [] == local.keys(SYNC_MARK)
+    for remote in ("team", "origin"):
+        local.write_text(SYNC_MARK, "", remote)
+        local.write_text(SYNC, "", remote)
+    assert ["origin", "team"] == local.keys(SYNC_MARK)
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[1]", b"null", b'"x"', b"\xff\xfe", b"[" * 100_000, b"9" * 10_000, b"\0" * 50]
+)
+def test_damaged_json_reads_as_nothing(local: LocalState, data: bytes) -> None:
+    """Also of another shape, and for what must not be deleted."""
+    for name in (SESSION, RELEASES):
+        local.write(name, data)
+        assert {} == local.read_json(name)
+
+
+def test_a_text_that_is_not_utf8_reads_as_nothing(local: LocalState) -> None:
+    """As if there were none."""
+    local.write(state.LAST_SNAPSHOT, b"\xff")
+    assert "" == local.read_text(state.LAST_SNAPSHOT)
+    assert "" == local.read_text(state.SCANNED_WITH)
+    assert local.read(state.SCANNED_WITH) is None
+
+
+def test_where_the_disk_refuses_only_what_may_be_deleted_reads_as_nothing(local: LocalState) -> None:
+    """What a person decided is never taken for empty, and so never written over."""
+    for name in (LAST_GC, PULLED, RELEASES):
+        os.makedirs(local.path(name))  # a directory can be read by nobody, not even by root
+    assert {} == local.read_json(LAST_GC)
+    for name in (PULLED, RELEASES):
+        with pytest.raises(IsADirectoryError):
+            local.read_json(name)
+
+
+# --- writing ---------------------------------------------------------------------------------------------
+
+
+def test_missing_directories_are_made(local: LocalState) -> None:
+    """By a write and by an added line; a backup may leave out empty directories."""
+    local.write_json(SYNC, {"failures": 0}, "origin")
+    assert {"failures": 0} == local.read_json(SYNC, "origin")
+    assert [] == os.listdir(local.scratch)
+
+
+def test_lines_are_added(local: LocalState) -> None:
+    """One after the other, in a file that is made first."""
+    local.append_line(PULLED, "one", durable=True)
+    local.append_line(PULLED, "two")
+    assert "one\ntwo\n" == local.read_text(PULLED)
+
+
+def test_a_bundle_that_was_removed_stays_removed(tmp_path: Path) -> None:
+    """A late write does not bring a part of it back."""
+    gone = LocalState(str(tmp_path / "gone"))
+    with pytest.raises(FileNotFoundError):
+        gone.write_json(SESSION, {})
+    with pytest.raises(FileNotFoundError):
+        gone.append_line(PULLED, "x")
+    assert [] == os.listdir(tmp_path)
+
+
+def test_a_private_file_is_private(local: LocalState) -> None:
+    """The mode is that of the new file, also where there was one."""
+    local.write_json(state.HOST_STATE, {})
+    local.write_json(state.HOST_STATE, {"memory": {}}, mode=0o600)
+    assert 0o600 == os.stat(local.path(state.HOST_STATE)).st_mode & 0o777
+
+
+def test_removing_may_come_twice(local: LocalState) -> None:
+    """What is gone already is no error."""
+    local.write_json(SESSION, {"id": "s1"})
+    local.remove(SESSION)
+    local.remove(SESSION)
+    assert not local.has(SESSION)
