@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import gitmem
 import pytest
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
@@ -13,6 +16,12 @@ from hypothesis import settings
 
 settings.register_profile("gitmem", deadline=None)  # no test depends on a wall-clock limit
 settings.load_profile("gitmem")
+
+# Temporary directories are in memory where there is room for them: on a disk the tests wait for fsync most of the
+# time. pytest asks for this when it makes the first one; what wants a disk has the fixture `disk`.
+_MEMORY = "/dev/shm"
+if os.path.isdir(_MEMORY) and shutil.disk_usage(_MEMORY).free > 2 * 1024**3:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
 pytest.register_assert_rewrite("tests.git.support", "tests.faults.support")
 
@@ -29,8 +38,20 @@ def isolated_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name, value in support.GIT_ENVIRONMENT.items():
             patch.setenv(name, value)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        # Processes that a test starts import the gitmem that the test imports: the wheel, which they would miss
+        # in the directory of the source tree, or that tree.
+        patch.chdir(tmp_path_factory.mktemp("cwd"))
+        if Path(gitmem.__file__).parents[1] == support.PROJECT:
+            patch.setenv("PYTHONPATH", str(support.PROJECT))
         patch.delenv("XDG_CONFIG_HOME", raising=False)
         yield
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A directory on a real disk, for kills and crowds that memory would be too quick for."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
 
 
 @pytest.fixture

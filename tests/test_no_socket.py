@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.git.support import plain_environment
 
 # Whatever opens a socket, resolves a name or starts a program that could (git itself may only read and write
 # here) ends the process with 97.
@@ -69,7 +70,7 @@ print("fine")
 
 
 def run(script: str, tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    env = {**plain_environment(), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
@@ -95,23 +94,6 @@ def clean(repository: Repository) -> Cleaned:
         return Cleaned(before, after, by)
     finally:
         lock.release()
-
-
-def clean_in_background(repository: Repository) -> None:
-    """Start housekeeping as a process of its own, with low priority; the caller does not wait."""
-    import subprocess
-
-    # -P: it runs in the bundle, from where Python must not import.
-    command = [sys.executable, "-P", "-m", "gitmem", "-C", repository.root, "gc", "--auto"]
-    with contextlib.suppress(OSError):  # nothing depends on it
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=repository.root,
-        )
 
 
 def _with_git(repository: Repository) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable
@@ -70,14 +70,6 @@ def parse_tree(raw: bytes) -> dict[bytes, TreeEntry]:
     if position != end:
         raise BundleUnusable("A tree object is cut short; run `gitmem verify`.")
     return entries
-
-
-def render_tree(entries: Mapping[bytes, TreeEntry]) -> bytes:
-    """The raw tree, sorted as git wants it: a directory's name counts as if it ended in a slash."""
-    ordered = sorted(
-        entries.items(), key=lambda item: item[0] + b"/" if item[1].mode == DIRECTORY else item[0]
-    )
-    return b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in ordered)
 
 
 @dataclass(frozen=True, slots=True)

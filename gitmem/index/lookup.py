@@ -8,7 +8,6 @@ from typing import Any
 
 from gitmem.index.database import Database
 from gitmem.index.records import Place, SessionFacts
-from gitmem.index.writer import text_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,6 @@ class Lookup:
         """The commit at a place of the first-parent line."""
         return next(iter(self._commits("WHERE c.seq = ? AND c.main = 1", (seq,))), None)
 
-    def commit_at_time(self, moment: int) -> CommitRow | None:
-        """The newest commit of the line that was made at or before a moment (seconds since the epoch)."""
-        return next(
-            iter(self._commits(f"WHERE c.main = 1 AND c.time <= ?{_NEWEST} LIMIT 1", (moment,), order=False)),
-            None,
-        )
-
     def commits_touching(self, path: str, *, limit: int = -1) -> list[CommitRow]:
         """Commits that changed a file, or anything below a directory, newest first; "" is everything.
 
@@ -104,9 +96,6 @@ class Lookup:
         where = "WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ? AND value = ?)"
         return self._commits(where, (trailer, value))
 
-    def commits_of_session(self, session: str) -> list[CommitRow]:
-        return self.commits_with("Session", session)
-
     def paths_of(self, oid: str) -> list[str]:
         """The files that a commit changed."""
         found = self._database.rows(
@@ -116,45 +105,20 @@ class Lookup:
         )
         return [name for (name,) in found]
 
-    def sessions_with_commits(self) -> dict[str, int]:
-        """Every session that commits belong to, with their number."""
-        found = self._database.rows(
-            "SELECT value, count(*) FROM trailer WHERE key = 'Session' GROUP BY value"
-        )
-        return dict(found)
-
     def _commits(self, where: str, values: Iterable[Any], *, order: bool = True) -> list[CommitRow]:
         found = self._database.rows(_COMMIT + where + (_NEWEST if order else ""), tuple(values))
         return [CommitRow(oid, seq, bool(main), *rest) for oid, seq, main, *rest in found]
 
     # Spans
 
-    def spans_of_path(self, path: str, *, seq: int | None = None, removed: bool = False) -> list[Span]:
-        """What stands in a file, or stood there at `seq`; with `removed` also what does so no more."""
-        if removed:
-            return self._spans("WHERE p.name = ? AND s.from_seq > 0", (path,))
-        return self._spans(f"WHERE p.name = ? AND {standing(seq)}", (path, *standing_values(seq)))
-
     def spans_of_key(self, space: str, key: str) -> list[Span]:
         """Every place that an entry stood at, by its identity."""
         return self._spans("WHERE s.space = ? AND s.key = ? AND s.from_seq > 0", (space, key))
-
-    def spans_of_text(self, text: str) -> list[Span]:
-        """Every place that exactly this text stood at."""
-        return self._spans("WHERE e.hash = ? AND s.from_seq > 0", (text_hash(text),))
 
     def spans_containing(self, text: str) -> list[Span]:
         """Every place that a text with these words in it stood at; upper and lower case are one."""
         entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"
         return self._spans(f"WHERE s.from_seq > 0 AND s.entry IN ({entries})", (text,))
-
-    def spans_of_session(self, session: str, *, seq: int | None = None) -> list[Span]:
-        """What a session wrote and still stands, in order of time."""
-        found = self._database.rows(
-            f"{_SPAN} WHERE s.session = ? AND {standing(seq)} ORDER BY s.at, s.id",
-            (session, *standing_values(seq)),
-        )
-        return [_span(row) for row in found]
 
     def spans_by_id(self, ids: Iterable[int]) -> list[Span]:
         listed = list(ids)
@@ -300,17 +264,6 @@ class Lookup:
             "WHERE l.to_seq IS NULL ORDER BY 1, 2"
         )
         return [(source, target) for source, target in found]
-
-
-def standing(seq: int | None) -> str:
-    """The condition that a span stands now, or stood at `seq`, which are the values of two question marks."""
-    if seq is None:
-        return "s.to_seq IS NULL"
-    return "s.from_seq BETWEEN 1 AND ? AND (s.to_seq IS NULL OR s.to_seq > ?)"
-
-
-def standing_values(seq: int | None) -> tuple[int, ...]:
-    return () if seq is None else (seq, seq)
 
 
 def tags_of(stored: str) -> tuple[str, ...]:

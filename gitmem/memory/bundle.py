@@ -275,8 +275,8 @@ def format_of(agent_config: bytes) -> int:
     from gitmem.okf import frontmatter
 
     try:
-        split = frontmatter.split(agent_config.decode("utf-8", "replace"))
-        found = frontmatter.load(split.yaml).get("gitmem_format") if split else None
+        found = frontmatter.read(agent_config.decode("utf-8", "replace"))
     except InvalidContent:
         return 1
-    return found if isinstance(found, int) else 1
+    named = found[0].get("gitmem_format") if found else None
+    return named if isinstance(named, int) else 1

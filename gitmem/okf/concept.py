@@ -46,16 +46,11 @@ class Concept:
     def from_text(cls, text: str, path: str = "") -> Concept:
         """The concept that the text spells; the same errors as `parse`."""
         try:
-            parts = frontmatter.split(text)
-            if parts is None:
+            found = frontmatter.read(text)
+            if found is None:
                 raise BrokenConcept("It does not begin with front matter.")
-            return cls(
-                frontmatter.load(parts.yaml, first_line=2),
-                parts.body,
-                parts.yaml,
-                parts.opening,
-                parts.closing,
-            )
+            meta, parts = found
+            return cls(meta, parts.body, parts.yaml, parts.opening, parts.closing)
         except (BrokenConcept, TooLarge) as error:
             raise type(error)(f"{_named(path)}: {error}", hint=_HINT) from error
 

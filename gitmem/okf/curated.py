@@ -51,11 +51,7 @@ class CuratedFile:
     def parse(cls, data: bytes, path: str = "") -> CuratedFile:
         """The § file in those bytes, with or without front matter; BrokenConcept if that is broken."""
         text = frontmatter.plain_newlines(decode(data, path))
-        try:
-            bare = frontmatter.split(text) is None
-        except BrokenConcept:
-            bare = False  # let the concept tell it, with the path
-        if bare:
+        if not frontmatter.begins(text):
             return cls._default(path).with_text(text.removeprefix("\ufeff"))
         return cls.of(Concept.from_text(text, path))
 

@@ -114,14 +114,6 @@ class EventsFile:
         written = "".join(map(_written, fresh))
         return EventsFile(self.concept.with_body(f"{body}{gap}{written}"), self.events + tuple(fresh))
 
-    def with_events(self, events: Iterable[Event]) -> EventsFile:
-        """The part with exactly these events and no other text, by time, then journal and sequence number.
-
-        The outcome does not depend on the order they are given in, if one id always means one event.
-        """
-        empty = EventsFile(self.concept.with_body(""))
-        return empty.append(sorted(events, key=_order))
-
     def without(self, ids: Collection[str]) -> EventsFile:
         """The file without the events of these ids; all other text stays as it is."""
         unwanted = set(ids)
@@ -143,13 +135,6 @@ def _unique(events: Iterable[Event]) -> list[Event]:
     for event in events:
         found.setdefault(event.id, event)
     return list(found.values())
-
-
-def _order(event: Event) -> tuple[str, str, int, str]:
-    journal, _, number = event.id.rpartition("-")
-    # At most 18 digits: an id from elsewhere must not cost a giant number.
-    counted = int(number) if number.isascii() and number.isdecimal() and len(number) <= 18 else -1
-    return event.at, journal, counted, event.id
 
 
 def _session(concept: Concept) -> str:

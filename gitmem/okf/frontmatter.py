@@ -1,7 +1,8 @@
-"""Front matter: where it stands in a text, byte for byte, and its YAML read and written on our terms.
+"""Front matter: where it is in a text, byte for byte, and its YAML read and written on our terms.
 
-Reading is one pass over YAML's events, without recursion, and makes plain values only: None, bool, int,
-float, str, list, dict. On purpose, and unlike `yaml.safe_load`:
+`read` reads a file through python-frontmatter with a handler of ours. Reading YAML is one pass over its events,
+without recursion, and makes plain values only: None, bool, int, float, str, list, dict. On purpose, and unlike
+`yaml.safe_load`:
 
 - timestamps stay text, and so do times of day (`12:30`), which YAML 1.1 takes for numbers in base 60;
 - keys are text at every level (`1:`, `yes:` and `null:` are the keys "1", "yes" and "null");
@@ -19,6 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import frontmatter as python_frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 from yaml.events import (
@@ -79,6 +81,25 @@ def split(text: str) -> Split | None:
     )
 
 
+def begins(text: str) -> bool:
+    """Whether the text begins with front matter, closed or not, also behind a byte order mark."""
+    return _OPENING.match(text) is not None
+
+
+def read(text: str) -> tuple[dict[str, object], Split] | None:
+    """The values of the text's front matter, and the text cut at it; None and errors as of `split` and `load`.
+
+    Files are read in this way, through python-frontmatter; `split` and `load` alone salvage a broken one.
+    """
+    parts = split(text)
+    if parts is None:
+        return None
+    # `parse` strips all that it is given and changes its line ends, and copies a long body twice to do so.
+    # So it gets the mark alone; the handler has the parts as they are in the file.
+    meta, _ = python_frontmatter.parse(parts.opening, handler=_Handler(parts))
+    return meta, parts
+
+
 def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
     """The mapping that the YAML spells; BrokenConcept with the line, or TooLarge, when it is none we take.
 
@@ -134,27 +155,20 @@ def plain_newlines(text: str) -> str:
     return text.replace("\r\n", "\n") if crlf and crlf == text.count("\n") else text
 
 
-class Handler(YAMLHandler):
-    """python-frontmatter's YAML handler with this module's rules, for callers of `frontmatter.parse`."""
+class _Handler(YAMLHandler):
+    """python-frontmatter's YAML handler for a text that is cut already: its YAML by this module's rules."""
 
-    def split(self, text: str) -> tuple[str, str]:
-        """The YAML and the body, unstripped; a ValueError when there is no front matter, as it expects."""
-        parts = split(text)
-        if parts is None:
-            raise ValueError("no front matter")
-        return parts.yaml, parts.body
+    def __init__(self, parts: Split) -> None:
+        super().__init__()
+        self._parts = parts
 
-    def detect(self, text: str) -> bool:
-        """Whether the text begins with front matter, also behind a byte order mark."""
-        return _OPENING.match(text) is not None
+    def split(self, text: str) -> tuple[str, str]:  # noqa: ARG002 - see `read`
+        """The YAML as it is in the file, and no body to strip."""
+        return self._parts.yaml, ""
 
     def load(self, fm: str, **_: object) -> dict[str, object]:
-        """The mapping, as `load` gives it."""
-        return load(fm)
-
-    def export(self, metadata: dict[str, object], **_: object) -> str:
-        """The mapping as YAML without the final newline, as the handler's template expects."""
-        return dump(metadata).rstrip("\n")
+        """The mapping, as `load` gives it; the YAML begins on the second line of its file."""
+        return load(fm, first_line=2)
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -96,11 +96,6 @@ def find_session(files: SessionFiles, session_id: str) -> str | None:
     return None
 
 
-def session_part(session_id: str, started_at: str, writer: str, number: int) -> str:
-    """One part of a writer's events in a session."""
-    return f"sessions/{_month(started_at)}/{safe_name(session_id)}/{safe_name(writer)}-{number:04d}.md"
-
-
 def decision(
     text: str, date: str, taken: Callable[[str], bool] = lambda _: False, discriminator: str = ""
 ) -> str:
@@ -128,11 +123,6 @@ def tool(name: str) -> str:
 def user_profile(date: str) -> str:
     """The § file of what was observed about the user on one day."""
     return f"hermes/observations/user_profile_{day(date)}.md"
-
-
-def skill(category: str, name: str) -> str:
-    """The concept of one skill."""
-    return f"skills/{safe_name(category)}/{safe_name(name)}/SKILL.md"
 
 
 def snapshot(name: str) -> str:

@@ -48,11 +48,6 @@ def check_path(path: str) -> None:
         raise UnsafePath(f"The path {_shown(path)} can not be in a bundle: {reason}.")
 
 
-def is_safe(path: str) -> bool:
-    """Whether `check_path` accepts the path."""
-    return not _unsafe(path)
-
-
 def fold(path: str) -> str:
     """The key under which paths collide on a file system that ignores case or Unicode form."""
     # Decomposed first: folding a composed character can give another outcome than folding its parts.

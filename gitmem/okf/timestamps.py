@@ -38,11 +38,6 @@ def parse(text: object) -> datetime | None:
         return None
 
 
-def is_timestamp(text: object) -> bool:
-    """Whether the text names a moment: ISO 8601 with an explicit offset."""
-    return parse(text) is not None
-
-
 def canonical(text: object) -> str:
     """The same moment in the bundle's own form; empty when the text names none."""
     if isinstance(text, str) and _CANONICAL.fullmatch(text):

@@ -47,13 +47,12 @@ def check_file(path: str, data: bytes) -> list[Violation]:
 
 def _concept(path: str, text: str) -> list[Violation]:
     try:
-        parts = frontmatter.split(text)
-        if parts is None:
-            return [Violation(path, 1, "It does not begin with front matter.")]
-        meta = frontmatter.load(parts.yaml, first_line=2)
+        found = frontmatter.read(text)
     except InvalidContent as error:
         return [Violation(path, 1, str(error))]
-    return [] if type_of(meta) else [Violation(path, 2, "The front matter has no type, or an empty one.")]
+    if found is None:
+        return [Violation(path, 1, "It does not begin with front matter.")]
+    return [] if type_of(found[0]) else [Violation(path, 2, "The front matter has no type, or an empty one.")]
 
 
 def _index(text: str, *, at_root: bool) -> Iterator[str]:

@@ -34,7 +34,6 @@ MAX_PATTERN = 1500  # characters of a rule's pattern as written
 MAX_WIDTH = 600  # characters that one match may span
 MAX_PATHS = 40_000  # ways in which a pattern may be tried at one place
 MAX_BUNDLE_RULES = 100
-KEY = 4  # letters of an anchor that the scanner looks up
 
 
 @dataclass(frozen=True)

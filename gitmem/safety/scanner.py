@@ -37,17 +37,12 @@ _Uses = tuple[tuple[int, ...], frozenset[int]]
 _NO_USE: _Uses = ((), frozenset())
 _NOTHING: set[str] = set()
 
-__all__ = ["OVERLAP", "WINDOW", "Scanner", "scan", "scan_rules_only"]
+__all__ = ["OVERLAP", "WINDOW", "Scanner", "scan"]
 
 
 def scan(text: str, scope: Scope = "memory") -> Result:
     """The verdict of the shipped scanner on a text, with the reasons."""
     return Scanner.shipped().scan(text, scope)
-
-
-def scan_rules_only(text: str, scope: Scope = "memory") -> Result:
-    """The same without the statistical stage: what the shipped rules and the Unicode checks say."""
-    return Scanner.shipped().scan(text, scope, statistics=False)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ from gitmem.safety._finds import Found, Secret, compiled
 from gitmem.safety._spoken import in_headers, told
 from gitmem.safety._tokens import in_urls, of_vendors, prefixed, private_keys, shaped
 
-__all__ = ["MAX_DEPTH", "Secret", "find", "redact", "redact_value"]
-
-MAX_DEPTH = 64
+__all__ = ["Secret", "find", "redact"]
 
 
 def find(text: str) -> list[Secret]:
@@ -55,46 +53,6 @@ def _replace(text: str, found: list[Secret]) -> str:
         pieces += text[position : secret.start], _marker(secret.kind, text[secret.start : secret.end])
         position = secret.end
     return "".join(pieces) + text[position:]
-
-
-def redact_value(value: object) -> object:
-    """`value` with every string in it redacted, through dicts, lists and tuples; keys count as what is said.
-
-    What is nested deeper than `MAX_DEPTH` is left out as a whole.
-    """
-    return _redact_value(value, "", MAX_DEPTH)
-
-
-def _redact_value(value: object, key: str, depth: int) -> object:
-    if isinstance(value, str):
-        return _redact_under(key, value)
-    if not isinstance(value, (dict, list, tuple)):
-        return value
-    if depth == 0:
-        return "[redacted nested-value]"
-    if isinstance(value, dict):
-        result: dict[object, object] = {}
-        for name, item in value.items():
-            new = redact(name) if isinstance(name, str) else name
-            while new in result:
-                new = f"{new}'"
-            result[new] = _redact_value(item, name if isinstance(name, str) else "", depth - 1)
-        return result
-    items = [_redact_value(item, key, depth - 1) for item in value]
-    return items if isinstance(value, list) else tuple(items)
-
-
-def _redact_under(key: str, value: str) -> str:
-    """`value`, in which `{"password": value}` is as telling as `password: value`."""
-    value = redact(value)
-    if not key or len(key) > 64 or len(value) > 512 or value.startswith("[redacted "):
-        return value
-    said = f"{key}: "
-    for secret in find(f"{said}{value}"):
-        start, end = secret.start - len(said), secret.end - len(said)
-        if start >= 0:
-            return value[:start] + _marker(secret.kind, value[start:end]) + value[end:]
-    return value
 
 
 def _marker(kind: str, secret: str) -> str:

@@ -16,6 +16,8 @@ import pytest
 from gitmem.cli.main import main
 from gitmem.world import World
 
+from tests.git.support import plain_environment
+
 NOTE = "---\ntype: Note\n---\n"
 
 
@@ -38,7 +40,7 @@ class Cli:
         self.home.mkdir()
         self.cwd = tmp_path
         self.now = datetime(2026, 6, 30, 14, 0, tzinfo=UTC)
-        self.env: dict[str, str] = {"PATH": os.environ["PATH"]}
+        self.env: dict[str, str] = plain_environment()
         self._capsys = capsys
         self._root = str(tmp_path)
 
@@ -114,7 +116,7 @@ class Cli:
 def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
     """Plain git with a person's name and no settings from outside."""
     env = {
-        "PATH": os.environ["PATH"],
+        **plain_environment(),
         "HOME": str(cwd),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -135,7 +137,7 @@ def real(
 ) -> subprocess.CompletedProcess[str]:
     """The real command in a process of its own."""
     settings = {
-        "PATH": os.environ["PATH"],
+        **plain_environment(),
         "HOME": str(cwd),
         "GITMEM_MACHINE": "laptop",
         "LC_ALL": "C.UTF-8",

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gitmem.git import transaction
 
 from tests.cli.conftest import NOTE, Cli
 
@@ -152,8 +153,9 @@ def test_a_rebase_under_way(mem: Cli) -> None:
     _reads(mem)
 
 
-def test_a_foreign_index_lock(mem: Cli) -> None:
+def test_a_foreign_index_lock(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another git command holds the index."""
+    monkeypatch.setattr(transaction, "_LOCK_WAIT", 0.05)
     mem.remember("a fact")
     lock = mem.write(".git/index.lock", "")
     expected = (

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Cli
+from tests.git.support import plain_environment
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def _on_a_terminal(cwd: Path, *args: str, **env: str) -> str:
     """What the command writes to a terminal of 24 lines."""
     leader, follower = pty.openpty()
     settings = {
-        "PATH": os.environ["PATH"],
+        **plain_environment(),
         "HOME": str(cwd),
         "TERM": "xterm",
         "LC_ALL": "C.UTF-8",

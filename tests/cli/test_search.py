@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import NOTE, Cli
+from tests.git.support import plain_environment
 
 
 @pytest.fixture
@@ -181,7 +182,7 @@ def test_a_search_on_a_current_index_imports_neither_dulwich_nor_yaml(memory: Cl
         "import sys; from gitmem.cli.main import main; sys.argv[0] = 'gitmem'; code = main(['search', 'database']);"
         "bad = {'dulwich', 'yaml', 'asyncio'} & set(sys.modules); sys.exit(f'{code} {bad}' if code or bad else 0)"
     )
-    env = {"PATH": os.environ["PATH"], "HOME": str(memory.home), "GITMEM_MACHINE": "laptop"}
+    env = {**plain_environment(), "HOME": str(memory.home), "GITMEM_MACHINE": "laptop"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=memory.root, env=env, capture_output=True, text=True, check=False
     )

@@ -39,7 +39,7 @@ from gitmem.memory.opening import open_bundle
 from gitmem.safety.scanner import Scanner
 from gitmem.world import World
 
-from tests.faults.lab import Ledger, forked, verified
+from tests.faults.lab import Ledger, copied, forked, verified
 from tests.faults.trap import Trap
 from tests.git.support import fsck_clean, locks_left
 
@@ -115,12 +115,8 @@ def check(root: Path, acknowledged: list[str], *, deep: bool = True, may_hold_mo
 
 
 def prepare(root: Path) -> None:
-    """A fresh bundle: made once, and copied from then on."""
-    template = root.parent / "template"
-    if not template.exists():
-        verified(lambda: start(template), "preparing")
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(template, root, symlinks=True)
+    """A fresh bundle."""
+    copied(root, start)
 
 
 def is_deep(number: int, every: str) -> bool:

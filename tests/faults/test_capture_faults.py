@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import PROJECT, quick_directory
-
 
 def experiment(name: str, root: Path, *arguments: str, before: tuple[str, ...] = (), **env: str) -> str:
     """Run one experiment of the capture lab; gives what it printed, fails with what it complained about."""
     done = subprocess.run(
         [*before, sys.executable, "-m", "tests.faults.capture_lab", name, str(root), *arguments],
-        cwd=PROJECT,
         env={**os.environ, **env},
         capture_output=True,
         text=True,
@@ -26,44 +23,40 @@ def experiment(name: str, root: Path, *arguments: str, before: tuple[str, ...] =
     return done.stdout
 
 
-def test_killed_at_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(disk: Path) -> None:
     """20 kills of a writer that pushes, flushes, compresses and writes through, on the real disk."""
-    experiment("kill-randomly", tmp_path / "mem", "20", "1")
+    experiment("kill-randomly", disk / "mem", "20", "1")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["2", "3"])
-def test_killed_at_many_random_moments(tmp_path: Path, seed: str) -> None:
+def test_killed_at_many_random_moments(disk: Path, seed: str) -> None:
     """200 kills, twice."""
-    experiment("kill-randomly", tmp_path / "mem", "200", seed)
+    experiment("kill-randomly", disk / "mem", "200", seed)
 
 
 def test_killed_at_changes_of_the_disk_of_a_flush(tmp_path: Path) -> None:
     """A flush, further pushes and the last flush die at the n-th change of the disk, for every third n."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-each", directory / "mem", "10", "3")
+    experiment("kill-each", tmp_path / "mem", "10", "3")
 
 
 def test_killed_at_changes_of_the_disk_of_a_recovery(tmp_path: Path) -> None:
     """The start that commits two dead writers' journals dies itself, at every third moment."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-recovery", directory / "mem", "10", "3")
+    experiment("kill-recovery", tmp_path / "mem", "10", "3")
 
 
 @pytest.mark.parametrize("how", ["once", "sticky"])
 @pytest.mark.parametrize("step", ["3", pytest.param("1", marks=pytest.mark.slow)])
 def test_a_full_disk_at_moments_of_a_flush(tmp_path: Path, how: str, step: str) -> None:
     """ENOSPC at the n-th change, once or from there on: everything is kept, said, and in the next flush."""
-    with quick_directory(tmp_path) as directory:
-        experiment("full-disk", directory / "mem", how, "10", step)
+    experiment("full-disk", tmp_path / "mem", how, "10", step)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kill-each", "kill-recovery"])
 def test_everything_is_verified_after_each_kill(tmp_path: Path, name: str) -> None:
     """The same for every n, with `verify` and `git fsck` after every one."""
-    with quick_directory(tmp_path) as directory:
-        experiment(name, directory / "mem", "1")
+    experiment(name, tmp_path / "mem", "1")
 
 
 def test_a_really_full_disk(tmp_path: Path) -> None:
@@ -90,17 +83,15 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
 
 def test_copies_and_backups(tmp_path: Path) -> None:
     """A copied bundle, a restored backup, a journal that comes back, an event that was taken back."""
-    with quick_directory(tmp_path) as directory:
-        experiment("copies", directory / "mem")
+    experiment("copies", tmp_path / "mem")
 
 
 def test_processes_with_one_session_id(tmp_path: Path) -> None:
     """Three at once: all events, none twice, no file of two writers."""
-    with quick_directory(tmp_path) as directory:
-        experiment("same-session", directory / "mem", "3", "60")
+    experiment("same-session", tmp_path / "mem", "3", "60")
 
 
 @pytest.mark.slow
-def test_many_processes_with_one_session_id(tmp_path: Path) -> None:
+def test_many_processes_with_one_session_id(disk: Path) -> None:
     """Eight at once, 200 events each."""
-    experiment("same-session", tmp_path / "mem", "8", "200")
+    experiment("same-session", disk / "mem", "8", "200")

@@ -14,8 +14,8 @@ from gitmem.errors import BundleUnusable
 from gitmem.git.repository import Repository
 from gitmem.git.transaction import writing
 
-from tests.faults.support import experiment, quick_directory
-from tests.git.support import PROJECT, append, files_at, fsck_clean, locks_left, save, saved, work_file
+from tests.faults.support import experiment
+from tests.git.support import append, files_at, fsck_clean, locks_left, save, saved, work_file
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,7 @@ from tests.git.support import PROJECT, append, files_at, fsck_clean, locks_left,
 )
 def test_error_at_every_change_of_the_disk(tmp_path: Path, kind: str, errors: str, how: str) -> None:
     """The n-th change of the disk fails, for every n, once or from then on."""
-    with quick_directory(tmp_path) as directory:
-        experiment("fail-each", directory / "bundle", kind, errors, how)
+    experiment("fail-each", tmp_path / "bundle", kind, errors, how)
 
 
 @pytest.mark.slow
@@ -36,8 +35,7 @@ def test_error_at_every_change_of_the_disk(tmp_path: Path, kind: str, errors: st
 @pytest.mark.parametrize("how", ["once-all", "sticky-all"])
 def test_every_error_at_every_change_of_the_disk(tmp_path: Path, kind: str, how: str) -> None:
     """The same with each error at each place."""
-    with quick_directory(tmp_path) as directory:
-        experiment("fail-each", directory / "bundle", kind, "ENOSPC,EIO,EACCES", how)
+    experiment("fail-each", tmp_path / "bundle", kind, "ENOSPC,EIO,EACCES", how)
 
 
 _LIMITED = """
@@ -62,7 +60,6 @@ def test_real_limit_of_the_system(repository: Repository, limit: int) -> None:
     saved(repository, {"a.md": b"1\n", **{f"d/{number}.md": b"x\n" for number in range(50)}})
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, repository.root, str(limit)],
-        cwd=PROJECT,
         capture_output=True,
         text=True,
         check=True,

@@ -11,7 +11,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 
 from tests.faults.lab import BEFORE, CHANGE, applied, die_at, forked_away
-from tests.faults.support import experiment, quick_directory
+from tests.faults.support import experiment
 from tests.git.support import files_at, fsck_clean, locks_left, run_git, saved, try_git, work_file
 
 
@@ -25,51 +25,46 @@ from tests.git.support import files_at, fsck_clean, locks_left, run_git, saved, 
         ("separate", "no"),
     ],
 )
-def test_killed_at_every_change_of_the_disk(tmp_path: Path, kind: str, edit: str) -> None:
+def test_killed_at_every_change_of_the_disk(tmp_path: Path, disk: Path, kind: str, edit: str) -> None:
     """A commit dies at its n-th change of the disk, for every n; later edits are told from what it left."""
-    with quick_directory(tmp_path) as directory:
-        # On two file systems, the work tree is on disk and the git directory in memory.
-        root = tmp_path / "bundle" if kind == "separate" else directory / "bundle"
-        experiment("kill-each", root, kind, edit, str(directory))
+    # On two file systems, the work tree is on disk and the git directory in memory.
+    root = disk / "bundle" if kind == "separate" else tmp_path / "bundle"
+    experiment("kill-each", root, kind, edit, str(tmp_path))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "edit"), [("plain", "remove"), ("first", "edit"), ("join", "edit")])
 def test_killed_at_every_change_of_the_disk_more(tmp_path: Path, kind: str, edit: str) -> None:
     """The same with other beginnings and other edits."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-each", directory / "bundle", kind, edit)
+    experiment("kill-each", tmp_path / "bundle", kind, edit)
 
 
 @pytest.mark.parametrize("edit", ["no", "edit"])
 def test_killed_while_recovering(tmp_path: Path, edit: str) -> None:
     """The process that mends after a kill is killed itself, at every moment."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-recovery", directory / "bundle", edit)
+    experiment("kill-recovery", tmp_path / "bundle", edit)
 
 
 def test_killed_while_committing_what_is_staged(tmp_path: Path) -> None:
     """The work tree's later version of a staged file survives a kill at every moment, as an edit."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-leaving", directory / "bundle")
+    experiment("kill-leaving", tmp_path / "bundle")
 
 
 def test_killed_while_tagging(tmp_path: Path) -> None:
     """No lock on a tag or on packed refs outlives its owner, and the same name can be set again."""
-    with quick_directory(tmp_path) as directory:
-        experiment("kill-tags", directory / "bundle")
+    experiment("kill-tags", tmp_path / "bundle")
 
 
-def test_killed_at_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(disk: Path) -> None:
     """30 kills of a busy writer, on the real disk, with a ledger of what was acknowledged."""
-    experiment("kill-randomly", tmp_path / "bundle", "30", "1")
+    experiment("kill-randomly", disk / "bundle", "30", "1")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 6))
-def test_killed_at_many_random_moments(tmp_path: Path, seed: int) -> None:
+def test_killed_at_many_random_moments(disk: Path, seed: int) -> None:
     """200 kills of a busy writer, four times."""
-    experiment("kill-randomly", tmp_path / "bundle", "200", str(seed))
+    experiment("kill-randomly", disk / "bundle", "200", str(seed))
 
 
 @pytest.mark.parametrize("stage", ["objects", "acknowledged", "work tree", "index"])

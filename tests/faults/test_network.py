@@ -22,7 +22,6 @@ from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
 
-from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git
 from tests.memory.conftest import Clock
 from tests.servers.local import (
@@ -93,7 +92,8 @@ def prepare(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with quick_directory(tmp_path_factory.mktemp("daemon")) as root, git_daemon(prepare(root)) as port:
+    root = tmp_path_factory.mktemp("daemon")
+    with git_daemon(prepare(root)) as port:
         link = Link(port)
         yield Ground(root, link, f"git://{HOST}:{link.port}/hub.git")
         link.close()
@@ -101,7 +101,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with quick_directory(tmp_path_factory.mktemp("web")) as root, http_backend(prepare(root)) as port:
+    root = tmp_path_factory.mktemp("web")
+    with http_backend(prepare(root)) as port:
         link = Link(port)
         yield Ground(root, link, f"http://{HOST}:{link.port}/hub.git")
         link.close()

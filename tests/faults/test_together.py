@@ -13,15 +13,15 @@ from tests.faults.support import experiment
 from tests.git.support import append, files_at, fsck_clean, run_git, saved, try_git, work_file
 
 
-def test_eight_processes(tmp_path: Path) -> None:
+def test_eight_processes(disk: Path) -> None:
     """Eight processes with 25 commits each: no acknowledged commit is lost, fsck is silent."""
-    experiment("many-writers", tmp_path / "bundle", "8", "25")
+    experiment("many-writers", disk / "bundle", "8", "25")
 
 
 @pytest.mark.slow
-def test_eight_processes_for_longer(tmp_path: Path) -> None:
+def test_eight_processes_for_longer(disk: Path) -> None:
     """Eight processes with 200 commits each."""
-    experiment("many-writers", tmp_path / "bundle", "8", "200")
+    experiment("many-writers", disk / "bundle", "8", "200")
 
 
 def test_threads_of_one_repository(repository: Repository) -> None:
@@ -62,16 +62,16 @@ def test_threads_of_one_repository(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize("how", ["add", "all", "only"])
-def test_plain_git_commits_in_a_loop(tmp_path: Path, how: str) -> None:
+def test_plain_git_commits_in_a_loop(disk: Path, how: str) -> None:
     """While plain git commits in a loop, nothing that gitmem acknowledged is lost."""
-    experiment("beside-plain-git", tmp_path / "bundle", "60", how)
+    experiment("beside-plain-git", disk / "bundle", "20", how)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["add", "all", "only", "status"])
-def test_plain_git_commits_in_a_long_loop(tmp_path: Path, how: str) -> None:
-    """The same, ten times longer."""
-    experiment("beside-plain-git", tmp_path / "bundle", "600", how)
+def test_plain_git_commits_in_a_long_loop(disk: Path, how: str) -> None:
+    """The same, thirty times longer."""
+    experiment("beside-plain-git", disk / "bundle", "600", how)
 
 
 @pytest.mark.parametrize("stage", ["objects", "acknowledged", "work tree", "index"])

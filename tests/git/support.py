@@ -17,6 +17,12 @@ from gitmem.git.tree import Edit, Tree
 
 PROJECT = Path(__file__).resolve().parents[2]
 
+
+def plain_environment() -> dict[str, str]:
+    """What a process needs to find programs and, where the tests run on a source tree, that tree's gitmem."""
+    return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+
+
 WHO = Person("hermes", "hermes@test", 1_760_000_000)
 
 Git = Callable[..., str]

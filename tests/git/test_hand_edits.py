@@ -19,7 +19,6 @@ from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
 from gitmem.git.tree import Edit, Tree
 
 from tests.git.support import (
-    PROJECT,
     WHO,
     Git,
     files_at,
@@ -413,7 +412,7 @@ def test_reader_sees_no_edits_of_a_busy_writer(filled: Repository) -> None:
         "    saved(repository, {f'd/{n}.md': b'%d\\n' % number for n in range(number % 5 + 1)})\n"
         "    if number % 7 == 6: saved(repository, {f'd/{n}.md': None for n in range(2)})\n"
     )
-    writer = subprocess.Popen([sys.executable, "-c", script, filled.root], cwd=PROJECT)
+    writer = subprocess.Popen([sys.executable, "-c", script, filled.root])
     reader = open_repository(filled.root)
     looks = 0
     try:

@@ -39,6 +39,7 @@ class Hermes(HermesHome):
                 "api_key": "none",
                 "context_length": 200_000,
             },
+            "agent": {"environment_probe": False},  # it starts pip, twice, and each prompt waits for that
             **settings,
         }
         lines = ["# written by hand"]

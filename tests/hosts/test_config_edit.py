@@ -45,6 +45,10 @@ TEXTS = {
     "quoted key": '"memory":\n  "provider": mem0\n',
     "nested": "memory:\n  honcho:\n    provider: inner\n  nudge_interval: 2\n",
     "bom": "\ufeffmemory:\n  nudge_interval: 2\n",
+    "bom and flow": "\ufeffmemory: { a: 1 }   # short\n",
+    "spaces in flow": "memory: {  }\nx: 1\n",
+    "spaces around": "memory: { provider: honcho ,a: 'x' }\n",
+    "open end": "model: x\r\nmemory:",
     "document": "---\nmodel: x\n...\n",
     "block text": "prompt: |\n  memory:\n    provider: not this\nmemory:\n  nudge_interval: 2\n",
 }

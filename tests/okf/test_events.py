@@ -58,15 +58,6 @@ def test_without_takes_out_only_those(events: list[Event], numbers: set[int]) ->
     assert EventsFile.parse(file.render()) == file
 
 
-@given(st.permutations([event(10), event(9), event(2), Event("other-1", "turn", "2026-06-30T13:00:00.000Z")]))
-def test_with_events_does_not_depend_on_order(events: list[Event]) -> None:
-    """A union in any order is one file: by time, then by journal and number."""
-    file = EventsFile.new("s1").append([event(99)]).with_events(events)
-    assert [one.id.rpartition("-")[2] for one in file.events] == ["1", "2", "9", "10"]
-    assert EventsFile.parse(file.render()) == file
-    assert file.append([event(11)]).render().startswith(file.render())
-
-
 def test_an_event_enters_once() -> None:
     """An id that is there, or given twice, is not written again."""
     file = EventsFile.new("s1").append([event(1), event(1, "other")])

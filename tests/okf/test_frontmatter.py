@@ -8,12 +8,12 @@ import yaml
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
 from gitmem.okf.frontmatter import (
     MAX_YAML_BYTES,
-    Handler,
     blocks,
     dump,
     dump_value,
     load,
     plain_newlines,
+    read,
     split,
 )
 from hypothesis import example, given
@@ -268,14 +268,42 @@ def test_blocks_know_when_not_to_cut(text: str) -> None:
     assert found is None or (text.startswith("?") and found == [])
 
 
-def test_handler_serves_python_frontmatter() -> None:
-    """python-frontmatter with our handler: any key, a byte order mark, timestamps as text."""
-    text = "\ufeff---\ncontent: 1\nhandler: 2026-01-01\n1: x\n---\nbody"
-    meta, body = python_frontmatter.parse(text, handler=Handler())
-    assert meta == {"content": 1, "handler": "2026-01-01", "1": "x"}
-    assert body == "body"
-    post = python_frontmatter.Post("body", handler=Handler(), type="X", at="2026-01-01")
-    assert python_frontmatter.dumps(post) == '---\ntype: X\nat: "2026-01-01"\n---\n\nbody'
+def test_read_gives_values_and_an_exact_cut() -> None:
+    """Any key, timestamps as text, a byte order mark, CRLF; the body with the white space at both its ends."""
+    text = "\ufeff---\r\ncontent: 1\r\nhandler: 2026-01-01\r\n1: x\r\n---\r\n\r\n body \r\n\r\n"
+    found = read(text)
+    assert found is not None
+    meta, parts = found
+    assert {"content": 1, "handler": "2026-01-01", "1": "x"} == meta
+    assert "\r\n body \r\n\r\n" == parts.body
+    assert "content: 1\r\nhandler: 2026-01-01\r\n1: x\r\n" == parts.yaml
+    assert text == "".join(parts)
+
+
+@given(MAPPINGS, TEXT)
+def test_read_of_any_text_is_split_and_load(mapping: dict[str, object], body: str) -> None:
+    """What python-frontmatter hands over is what the rules of this module read."""
+    text = f"---\n{dump(mapping)}---\n{body}"
+    parts = split(text)
+    assert parts is not None
+    assert (load(parts.yaml), parts) == read(text)
+
+
+def test_read_agrees_with_python_frontmatter() -> None:
+    """Of a plain file we read what every user of that package reads."""
+    text = "---\ntype: Note\ntags: [a, b]\ncount: 3\n---\nThe body."
+    found = read(text)
+    assert found is not None
+    assert python_frontmatter.parse(text) == (found[0], found[1].body)
+
+
+def test_read_counts_the_lines_of_the_file() -> None:
+    """An error names the line as an editor shows it; a text without front matter is none."""
+    with pytest.raises(BrokenConcept, match="line 3: the key 'a' stands there twice"):
+        read("---\na: 1\na: 2\n---\n")
+    with pytest.raises(BrokenConcept, match="no closing line"):
+        read("---\na: 1\n")
+    assert read("a: 1\n") is None
 
 
 def test_plain_newlines_only_where_all_are_crlf() -> None:

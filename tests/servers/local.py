@@ -78,7 +78,7 @@ class Link:
 
     def close(self) -> None:
         self._listener.close()
-        self._break()
+        self._break(*self._open)
 
     def _accept(self) -> None:
         while True:
@@ -93,17 +93,23 @@ class Link:
                 continue
             server.settimeout(None)
             self._open += [client, server]
+            for one in (client, server):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink in ((client, server), (server, client)):
                 threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                if hasattr(
+                    socket, "TCP_QUICKACK"
+                ):  # git sends small pieces: else each waits 40 ms for the one before
+                    source.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
                 allowed = self._allowed(len(data))
                 if allowed:
                     sink.sendall(data[:allowed])
                 if allowed < len(data):
-                    self._break()
+                    self._break(source, sink)
                     return
             sink.shutdown(socket.SHUT_WR)
 
@@ -114,14 +120,14 @@ class Link:
             self.passed += allowed
             return allowed
 
-    def _break(self) -> None:
-        for one in self._open:
+    def _break(self, *sockets: socket.socket) -> None:
+        # Of this connection alone: the next may be open already. Another one breaks when it passes a byte.
+        for one in sockets:
             with contextlib.suppress(OSError):
                 if self.abrupt:
                     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
-        self._open.clear()
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ class SyncState:
         found = self._state.read_json(SYNC, name)
         mark = sync_mark.read(self._state.path(SYNC_MARK, name))
         # A sync that sees at a glance that nothing moved notes its success in the mark alone.
-        if mark is not None and timestamps.is_timestamp(mark.last_success):
+        if mark is not None and timestamps.parse(mark.last_success):
             found["last_success"] = max(str(found.get("last_success", "")), mark.last_success)
         return found
 

@@ -28,6 +28,7 @@ from gitmem.okf.curated import CuratedFile
 from gitmem.world import World
 
 from tests.git.support import fsck_clean
+from tests.memory.find.support_index import spans_in
 
 EXAMPLES = {
     "Lesson: never run migrations on a Friday": LESSON,
@@ -80,7 +81,7 @@ def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Memory], 
         assert {*facts[a], *facts[b]} == {*kept, *old}
         assert len(kept) + len(old) == 6
         assert sum(map(len, kept)) + 3 * (len(kept) - 1) <= 120
-        assert [span.text for span in bundle.index.current().spans_of_path(path)] == old
+        assert [span.text for span in spans_in(bundle, path)] == old
         bundle.index.close()
     fsck_clean(b.repository)
     b.repository.store.close()

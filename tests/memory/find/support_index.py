@@ -13,6 +13,7 @@ from gitmem.git.objects import Oid, Person, render_commit
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
+from gitmem.index.lookup import Span
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
@@ -47,6 +48,19 @@ def new_bundle(directory: Path, *, machine: str = "laptop", clock: Clock | None 
 def bare_bundle(directory: Path) -> Memory:
     """A bundle without commits, for histories that `graft` makes."""
     return Memory(make_repository(str(directory)), Config(machine="laptop"), World(clock=Clock()))
+
+
+def spans_in(bundle: Memory, path: str, *, seq: int | None = None, removed: bool = False) -> list[Span]:
+    """What the index has in a file now, or had at `seq`; with `removed` also what has left it."""
+    return [
+        span
+        for span in bundle.index.current().spans_containing("")
+        if span.path == path
+        and (
+            removed
+            or (span.to_seq is None if seq is None else span.from_seq <= seq < (span.to_seq or seq + 1))
+        )
+    ]
 
 
 def graft(

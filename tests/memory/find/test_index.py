@@ -16,7 +16,16 @@ from gitmem.memory.memory import Memory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.memory.find.support_index import bare_bundle, concept, curated, graft, new_bundle, part, point
+from tests.memory.find.support_index import (
+    bare_bundle,
+    concept,
+    curated,
+    graft,
+    new_bundle,
+    part,
+    point,
+    spans_in,
+)
 
 
 @pytest.fixture
@@ -29,7 +38,7 @@ def bundle(tmp_path: Path) -> Iterator[Memory]:
 
 
 def texts(bundle: Memory, path: str, **how: object) -> list[str]:
-    return [span.text for span in bundle.index.current().spans_of_path(path, **how)]  # type: ignore[arg-type]
+    return [span.text for span in spans_in(bundle, path, **how)]  # type: ignore[arg-type]
 
 
 def same_as_rebuilt(bundle: Memory) -> list[str]:
@@ -51,7 +60,7 @@ def test_a_span_closes_when_its_entry_leaves(bundle: Memory) -> None:
     tip = bundle.tip
     graft(bundle.repository, {"memories/MEMORY.md": curated("spaces, not tabs")})
     index = bundle.index.current()
-    spans = index.spans_of_path("memories/MEMORY.md", removed=True)
+    spans = spans_in(bundle, "memories/MEMORY.md", removed=True)
     assert [(span.text, span.from_seq, span.to_seq) for span in spans] == [
         ("tabs, not spaces", 1, 2),
         ("spaces, not tabs", 2, None),
@@ -68,7 +77,7 @@ def test_a_growing_part_keeps_its_spans(bundle: Memory) -> None:
     graft(bundle.repository, {path: part("one")})
     bundle.index.current()
     graft(bundle.repository, {path: part("one", "two")})
-    spans = bundle.index.current().spans_of_path(path)
+    spans = spans_in(bundle, path)
     assert [(span.text, span.from_seq, span.session) for span in spans] == [
         ("[user] one", 2, "s1"),
         ("[user] two", 3, "s1"),
@@ -84,7 +93,7 @@ def test_a_reset_takes_the_index_back(bundle: Memory) -> None:
     graft(bundle.repository, {"notes/b.md": concept("Beta")}, parents=(base,))
     assert texts(bundle, "notes/a.md", removed=True) == []
     assert texts(bundle, "notes/b.md") == ["Beta"]
-    assert bundle.index.current().spans_of_text("Alpha\n\nonly on the first line") == []
+    assert bundle.index.current().spans_containing("only on the first line") == []
     assert same_as_rebuilt(bundle) == []
 
 
@@ -115,7 +124,7 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Memory) -> None:
         kind="merge",
     )
     index = bundle.index.current()
-    new = index.spans_of_path("memories/MEMORY.md")[-1]
+    new = spans_in(bundle, "memories/MEMORY.md")[-1]
     assert (new.text, new.commit, new.machine, new.session, new.agent) == (
         "the server moved",
         theirs,
@@ -126,7 +135,7 @@ def test_what_a_merge_brings_keeps_its_origin(bundle: Memory) -> None:
     assert new.from_seq == 3
     assert index.commits_touching("memories/MEMORY.md")[0].oid == theirs
     assert [row.oid for row in index.commits_touching("")][:2] == [merge, theirs]
-    assert [row.oid for row in index.commits_of_session("far")] == [theirs]
+    assert [row.oid for row in index.commits_with("Session", "far")] == [theirs]
     assert same_as_rebuilt(bundle) == []
 
 
@@ -143,8 +152,7 @@ def test_a_pulled_human_review_counts_as_a_machines(bundle: Memory) -> None:
         Machine="server",
     )
     graft(bundle.repository, {"notes/theirs.md": reviewed}, parents=(ours, theirs), kind="merge")
-    index = bundle.index.current()
-    assert [index.spans_of_path(f"notes/{name}.md")[0].trust for name in ("mine", "theirs")] == [2, 1]
+    assert [spans_in(bundle, f"notes/{name}.md")[0].trust for name in ("mine", "theirs")] == [2, 1]
 
 
 # --- what the history is asked for ------------------------------------------------------------------------
@@ -160,21 +168,13 @@ def test_commits_by_path_session_and_trailer(bundle: Memory) -> None:
     assert [row.oid for row in index.commits_touching("notes/a.md")] == [second]
     assert [row.oid for row in index.commits_touching("not")] == []
     assert [row.oid for row in index.commits_touching("", limit=2)] == [third, second]
-    assert [row.oid for row in index.commits_of_session("s1")] == [third, second]
+    assert [row.oid for row in index.commits_with("Session", "s1")] == [third, second]
     assert [row.oid for row in index.commits_with("Source", "web")] == [second]
     assert index.paths_of(third) == ["notes/sub/b.md"]
-    assert index.sessions_with_commits() == {"s0": 1, "s1": 2}
+    assert [row.oid for row in index.commits_with("Session", "s0")] == [first]
     found = index.commit_at(1)
     assert found is not None
     assert found.oid == first
-
-
-def test_commit_at_a_time(bundle: Memory) -> None:
-    """Where main stood at a moment, without walking the history."""
-    later = graft(bundle.repository, {"notes/a.md": concept("A")}, time=1_790_000_000)
-    index = bundle.index.current()
-    found = [index.commit_at_time(moment) for moment in (1_000, 1_785_000_000, 1_795_000_000)]
-    assert [row and row.oid for row in found] == [None, index.commit_at(1).oid, later]  # type: ignore[union-attr]
 
 
 def test_retractions_are_known(bundle: Memory) -> None:
@@ -372,8 +372,7 @@ def test_the_real_capture_path_is_indexed(tmp_path: Path) -> None:
         session.record_turn("Which database?", "We take PostgreSQL.")
         session.record_decision("Use PostgreSQL", "It is known here", ("database",))
     made.curated.add("The user lives in Bern")
-    index = made.index.current()
-    spans = index.spans_of_session("s1")
+    spans = [span for span in made.index.current().spans_containing("") if span.session == "s1"]
     assert ("turn", "[user] Which database?\n[assistant] We take PostgreSQL.") in [
         (s.type, s.text) for s in spans
     ]

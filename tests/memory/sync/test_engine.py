@@ -35,7 +35,6 @@ from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.world import World
 
-from tests.faults.support import quick_directory
 from tests.git.support import fsck_clean, run_git, try_git
 from tests.memory.conftest import Clock
 
@@ -90,12 +89,11 @@ class Machines:
 
 @pytest.fixture(params=["git", "dulwich"])
 def machines(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> Iterator[Machines]:
-    with quick_directory(tmp_path) as root:
-        made = Machines(root, clock, request.param)
-        yield made
-        for bundle in made.all.values():
-            fsck_clean(bundle.repository)
-            bundle.repository.store.close()
+    made = Machines(tmp_path, clock, request.param)
+    yield made
+    for bundle in made.all.values():
+        fsck_clean(bundle.repository)
+        bundle.repository.store.close()
 
 
 def texts(bundle: Memory) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.git.message import Message
-from gitmem.git.objects import FILE, GitObject, Person, TreeEntry, render_commit, render_tree
+from gitmem.git.objects import DIRECTORY, FILE, GitObject, Person, TreeEntry, render_commit
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.memory.upkeep.verify import Finding, Verification
@@ -49,7 +49,9 @@ def _commit(bundle: Memory, files: dict[bytes, TreeEntry], message: str, committ
     """A commit as a stranger could make it: no rule is kept."""
     store = bundle.repository.store
     old = dict(store.tree(bundle.tree().oid))
-    tree = GitObject.of(b"tree", render_tree({**old, **files}))
+    entries = sorted({**old, **files}.items(), key=lambda item: item[0] + b"/" * (item[1].mode == DIRECTORY))
+    raw = b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in entries)
+    tree = GitObject.of(b"tree", raw)
     who = Person(committer, "x@y", 1_782_828_000)
     commit = render_commit(tree.oid, (bundle.tip,), who, who, message)
     store.write([tree, commit])
