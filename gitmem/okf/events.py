@@ -137,6 +137,18 @@ def _unique(events: Iterable[Event]) -> list[Event]:
     return list(found.values())
 
 
+def place_of(event_id: str) -> tuple[str, int]:
+    """The journal that an event's id names and the number there; -1 where it names none."""
+    journal, _, number = event_id.rpartition("-")
+    # At most 18 digits: an id from elsewhere must not cost a giant number.
+    is_counted = number.isascii() and number.isdecimal() and len(number) <= 18
+    return journal, int(number) if is_counted else -1
+
+
+def _order(event: Event) -> tuple[str, str, int, str]:
+    return event.at, *place_of(event.id), event.id
+
+
 def _session(concept: Concept) -> str:
     value = concept.meta.get("session")
     return str(value) if isinstance(value, str | int) else ""

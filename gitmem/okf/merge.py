@@ -8,20 +8,20 @@ one keeps the path and the other is kept beside it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gitmem.errors import InvalidContent
-from gitmem.okf import frontmatter, layout, pages
+from gitmem.errors import InvalidContent, TooLarge
+from gitmem.okf import frontmatter, layout, pages, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import EntryKey
-from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.events import Event, EventsFile, place_of
 from gitmem.okf.files import open_file
 
 Retracted = Callable[[EntryKey], bool]
 
-_SEVERITY = ("released", "held", "reverted", "erased")
+_SEVERITY: tuple[object, ...] = ("released", "held", "reverted", "erased")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,26 @@ def merge_file(
 ) -> Merged:
     """One file out of two versions and what they came from."""
     if path.rpartition("/")[2] == layout.LOG:
-        return Merged(_merge_log(ours, theirs, retracted), {})
+        return Merged(_merge_log(base, ours, theirs, retracted), {})
     if path.startswith("retractions/") and ours is not None and theirs is not None:
         return Merged(_severest(ours, theirs), {})
     if theirs in (ours, base):
         return Merged(_without(path, ours, retracted), {})
     if ours == base:
         return Merged(_without(path, theirs, retracted), {})
+    ours, theirs = _without(path, ours, retracted), _without(path, theirs, retracted)
     kinds = {open_file(path, data).kind for data in (ours, theirs) if data is not None}
-    if kinds == {"curated"}:
-        return Merged(_merge_sections(path, base, ours, theirs, retracted), {})
-    if kinds == {"events"}:
-        return Merged(_merge_events(path, base, ours, theirs, retracted), {})
+    try:
+        if kinds == {"curated"}:
+            return Merged(_merge_sections(path, base, ours, theirs), {})
+        if kinds == {"events"}:
+            return _merge_events(path, base, ours, theirs)
+        if kinds == {"concept"} and ours is not None and theirs is not None:
+            return _merge_concepts(path, base, ours, theirs)
+    except TooLarge:
+        pass  # together they are over the limit of one file, so they stay two
     if ours is None or theirs is None:
         return Merged(ours if theirs is None else theirs, {})  # removed here, edited there: the edit stays
-    if kinds == {"concept"}:
-        return _merge_concepts(path, base, ours, theirs)
     kept, other = sorted((ours, theirs), key=_digest)
     return Merged(kept, {} if kinds == {"generated"} else {beside(path, other): other})
 
@@ -76,97 +80,118 @@ def _kept(base: Iterable[EntryKey], ours: Iterable[EntryKey], theirs: Iterable[E
     return (o & t) | (o - b) | (t - b)
 
 
-def _merge_sections(
-    path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None, retracted: Retracted
-) -> bytes | None:
-    files = [_sections(path, data) for data in (base, ours, theirs)]
-    keep = _kept(*([entry.key for entry in file.entries] for file in files))
-    entries = [
-        entry
-        for file in files[1:]
-        for entry in file.entries
-        if entry.key in keep and not retracted(entry.key)
-    ]
+def _merge_sections(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
+    files = [CuratedFile.salvage(data, path) if data is not None else None for data in (base, ours, theirs)]
+    sides = [file.entries if file else () for file in files]
+    keep = _kept(*([entry.key for entry in side] for side in sides))
+    entries = [entry for side in sides[1:] for entry in side if entry.key in keep]
     if (ours is None or theirs is None) and not entries:
         return None
-    fronts = [file.concept.with_body("").with_meta(entries=None) for file in files]
-    if ours is None or theirs is None:
-        front = fronts[2 if ours is None else 1]
-    else:
-        front = _merge_meta(fronts[0] if base is not None else None, fronts[1], fronts[2])
+    front = _merge_fronts([file.concept.with_meta(entries=None) if file else None for file in files])
     return CuratedFile(front).with_entries(entries).render()
 
 
-def _sections(path: str, data: bytes | None) -> CuratedFile:
-    return CuratedFile.salvage(data, path) if data is not None else CuratedFile.salvage(b"", path)
+def _merge_events(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Merged:
+    files = [_part(data) for data in (base, ours, theirs)]
+    was, left, right = ({event.key: event for event in file.events} if file else {} for file in files)
+    chosen = [_merge_event(was.get(key), left.get(key), right.get(key)) for key in _kept(was, left, right)]
+    events = {_event_order(event): event for event in chosen}
+    front = _merge_fronts([file.concept if file else None for file in files])
+    part, notes = _merge_notes(front, files)
+    part = part.without({event.id for event in part.events if _event_order(event) not in events})
+    part = part.append(events[order] for order in sorted(events))
+    if not part.concept.body.strip():
+        return Merged(None, {})
+    return Merged(part.render(), {beside(path, data): data for data in notes})
 
 
-def _merge_events(
-    path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None, retracted: Retracted
-) -> bytes | None:
-    files = [
-        EventsFile.parse(data, path) if data is not None else EventsFile.new()
-        for data in (base, ours, theirs)
-    ]
-    keep = _kept(*([event.key for event in file.events] for file in files))
-    found: dict[EntryKey, Event] = {}
-    for event in sorted((e for file in files[1:] for e in file.events), key=_event_order):
-        if event.key in keep and not retracted(event.key):
-            found.setdefault(event.key, event)
-    if not found:
+def _merge_notes(front: Concept, files: Sequence[EventsFile | None]) -> tuple[EventsFile, list[bytes]]:
+    """The part that events are merged into, with what a person wrote there; and the notes that it has no place for.
+
+    Around a note the events stay where they are. Without one they come in their writer's order.
+    """
+    sides = [file for file in files[1:] if file]
+    changed = [file for file in sides if _note(file) != _note(files[0])] or sides
+    kept, *others = sorted(changed, key=lambda file: (not _note(file), _digest(file.render())))
+    part = EventsFile.of(front.with_body(kept.concept.body)) if _note(kept) else EventsFile(front)
+    return part, [_only_notes(file).render() for file in others if _note(file) not in ("", _note(kept))]
+
+
+def _only_notes(file: EventsFile) -> EventsFile:
+    return file.without({event.id for event in file.events})
+
+
+def _note(file: EventsFile | None) -> str:
+    return _only_notes(file).concept.body.strip() if file else ""
+
+
+def _part(data: bytes | None) -> EventsFile | None:
+    try:
+        return EventsFile.parse(data) if data is not None else None
+    except InvalidContent:  # a broken base: what both sides made of it counts as new
         return None
-    # One that is a beginning of the other keeps its bytes: parts only grow at their end.
-    for data, file in ((ours, files[1]), (theirs, files[2])):
-        if data is not None and [event.key for event in file.events] == list(found):
-            return data
-    sources = [file.concept for data, file in ((ours, files[1]), (theirs, files[2])) if data is not None]
-    front = min(sources, key=lambda concept: _digest(concept.with_body("").render()))
-    return EventsFile(front.with_body("")).append(found.values()).render()
 
 
-def _event_order(event: Event) -> tuple[str, int, str, str]:
-    writer, _, number = event.id.rpartition("-")
-    return writer, int(number) if number.isdigit() else 0, event.at, repr(sorted(event.fields.items()))
+def _merge_event(base: Event | None, ours: Event | None, theirs: Event | None) -> Event:
+    """The event of one id: as the side has it that changed it, then by a rule that is the same everywhere."""
+    sides = [event for event in (ours, theirs) if event is not None]
+    changed = [event for event in sides if base is None or _event_order(event) != _event_order(base)]
+    return min(changed or sides, key=_event_order)
+
+
+def _event_order(event: Event) -> tuple[object, ...]:
+    """By writer and number; two events that say the same have the same order, and no others."""
+    return *place_of(event.id), event.id, event.at, event.kind, repr(list(event.fields.items()))
 
 
 # Concepts: front matter key by key, then the body
 
 
 def _merge_concepts(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
-    old = _concept(path, base)
-    left, right = Concept.parse(ours, path), Concept.parse(theirs, path)
+    old = _concept(base)
+    left, right = Concept.parse(ours), Concept.parse(theirs)
     meta = _merge_meta(old, left, right)
     before = old.body if old is not None else None
     if right.body in (left.body, before):
         return Merged(meta.with_body(left.body).render(), {})
     if left.body == before:
         return Merged(meta.with_body(right.body).render(), {})
-    kept, other = sorted((ours, theirs), key=lambda data: _precedence(Concept.parse(data, path), data))
-    body = Concept.parse(kept, path).body
-    return Merged(meta.with_body(body).render(), {beside(path, other): other})
+    kept, other = _later_first(left, right)
+    data = other.render()
+    return Merged(meta.with_body(kept.body).render(), {beside(path, data): data})
+
+
+def _merge_fronts(fronts: Sequence[Concept | None]) -> Concept:
+    """The front matter of a file of entries: of both sides, or of the one that still has the file."""
+    base, ours, theirs = fronts
+    if ours is None or theirs is None:
+        only = ours or theirs
+        assert only is not None
+        return only.with_body("")
+    return _merge_meta(base, ours, theirs)
 
 
 def _merge_meta(base: Concept | None, ours: Concept, theirs: Concept) -> Concept:
     """The front matter of both: a key that one side changed is its, lists are sets, else the later side's."""
-    first, second = sorted((ours, theirs), key=lambda one: _precedence(one, one.with_body("").render()))
+    first, second = _later_first(ours.with_body(""), theirs.with_body(""))
     old = base.meta if base is not None else {}
     changes: dict[str, object] = {}
-    for key in [*first.meta, *(key for key in second.meta if key not in first.meta)]:
-        b, f, s = old.get(key), first.meta.get(key), second.meta.get(key)
-        value = _merge_value(b, f, s)
-        if value != f or (value is None) != (key not in first.meta):
-            changes[key] = value
-    return first.with_meta(**changes) if changes else first
+    for key in {**first.meta, **second.meta}:
+        b, f, s = (_mark(side, key) for side in (old, first.meta, second.meta))
+        if s in (f, b):
+            continue
+        one, other = first.meta.get(key), second.meta.get(key)
+        if f in (b, None):
+            changes[key] = other
+        elif isinstance(one, list) and isinstance(other, list):
+            was = old.get(key)
+            changes[key] = _merge_lists(was if isinstance(was, list) else [], one, other)
+    return first.with_meta(**changes)
 
 
-def _merge_value(base: object, first: object, second: object) -> object:
-    if second in (first, base):
-        return first
-    if first == base:
-        return second
-    if isinstance(first, list) and isinstance(second, list):
-        return _merge_lists(base if isinstance(base, list) else [], first, second)
-    return first if first is not None else second
+def _mark(meta: Mapping[str, object], key: str) -> str | None:
+    """What a value is compared by: its text, because 1 and true are equal in Python; None for null or none."""
+    return frontmatter.dump_value(meta[key]) if meta.get(key) is not None else None
 
 
 def _merge_lists(base: list[object], first: list[object], second: list[object]) -> list[object]:
@@ -174,20 +199,24 @@ def _merge_lists(base: list[object], first: list[object], second: list[object]) 
     marks = [{frontmatter.dump_value(item): item for item in side} for side in (base, first, second)]
     b, f, s = (set(side) for side in marks)
     keep = (f & s) | (f - b) | (s - b)
-    items = {**marks[2], **marks[1]}
-    return [items[mark] for mark in [*marks[1], *(m for m in marks[2] if m not in marks[1])] if mark in keep]
+    return [item for mark, item in {**marks[1], **marks[2]}.items() if mark in keep]
 
 
-def _precedence(concept: Concept, data: bytes) -> tuple[str, str]:
-    """The later `generated.at` comes first, then the smaller hash."""
+def _later_first(one: Concept, other: Concept) -> list[Concept]:
+    """By the later `generated.at`, then by the smaller hash."""
+    by_hash = sorted((one, other), key=lambda side: _digest(side.render()))
+    return sorted(by_hash, key=_generated_at, reverse=True)
+
+
+def _generated_at(concept: Concept) -> str:
     generated = concept.meta.get("generated")
-    at = str(generated.get("at", "")) if isinstance(generated, Mapping) else ""
-    return "".join(chr(0x10FFFF - ord(char)) for char in at) or chr(0x10FFFF), _digest(data)
+    at = generated.get("at") if isinstance(generated, Mapping) else None
+    return timestamps.canonical(at) or str(at or "")
 
 
-def _concept(path: str, data: bytes | None) -> Concept | None:
+def _concept(data: bytes | None) -> Concept | None:
     try:
-        return Concept.parse(data, path) if data is not None else None
+        return Concept.parse(data) if data is not None else None
     except InvalidContent:
         return None
 
@@ -195,20 +224,29 @@ def _concept(path: str, data: bytes | None) -> Concept | None:
 # Generated and special files
 
 
-def _merge_log(ours: bytes | None, theirs: bytes | None, retracted: Retracted) -> bytes | None:
-    if ours is None or theirs is None:
-        return ours if theirs is None else theirs
-    lines = pages.merge_log(pages.parse_log(ours), pages.parse_log(theirs))
-    return pages.log_page(line for line in lines if not retracted(EntryKey("event", line.id)))
+def _merge_log(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None, retracted: Retracted
+) -> bytes | None:
+    """The lines of both sides without those that one took out, as a revert does: they carry its texts."""
+    if ours is None and theirs is None:
+        return None
+    sides = [pages.parse_log(data or b"") for data in (base, ours, theirs)]
+    keep = _kept(*(map(_line_key, side) for side in sides))
+    lines = [line for side in sides[1:] for line in side if _line_key(line) in keep]
+    return pages.log_page(line for line in lines if not retracted(_line_key(line)))
+
+
+def _line_key(line: pages.LogLine) -> EntryKey:
+    """A line goes by its id, which for an event is that of the event."""
+    return EntryKey("event", line.id) if line.id else EntryKey("line", "\n".join(line))
 
 
 def _severest(ours: bytes, theirs: bytes) -> bytes:
     """Of two retractions the one with the highest counter, then the most severe state."""
 
     def rank(data: bytes) -> tuple[int, int, str]:
-        concept = _concept("", data)
-        counter = concept.meta.get("counter") if concept else 0
-        state = str(concept.meta.get("state", "")) if concept else ""
+        concept = _concept(data)
+        counter, state = (concept.meta.get(key) if concept else None for key in ("counter", "state"))
         severity = _SEVERITY.index(state) if state in _SEVERITY else len(_SEVERITY)
         return (counter if isinstance(counter, int) else 0), severity, _digest(data)
 
@@ -216,7 +254,7 @@ def _severest(ours: bytes, theirs: bytes) -> bytes:
 
 
 def _without(path: str, data: bytes | None, retracted: Retracted) -> bytes | None:
-    """A file that only one side changed, without what was retracted on the other."""
+    """A side's file without what was retracted."""
     file = open_file(path, data)
     # A concept is retracted by its path and text, which a merge goes without.
     out = {key for key in file.units if key.space in ("§", "event") and retracted(key)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gitmem.hosts.hermes import memory_files as files
 from gitmem.hosts.hermes.host_link import bring_host_along, take_host_along
+from gitmem.hosts.hermes.memory_files import HostFiles, host_lock
 from gitmem.memory.curated.host_files import HostChange, HostWrite, changes
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.select import Selection, select
@@ -289,6 +292,33 @@ def test_what_a_sync_brought_is_not_read_as_removed(home: HermesHome, begin: Beg
     tool(provider, home, "add", "ours too")
     provider.settle()
     assert {"ours", "theirs", "ours too"} == set(home.entries()) == set(home.curated())
+
+
+def test_a_file_that_the_host_changes_under_our_hands_is_not_overwritten(
+    home: HermesHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host writes after we read its file and before we replace it: we look again, and both writes are there."""
+    monkeypatch.setattr(files, "_LOCK_WAIT", 60.0)  # a slow machine is not a busy host
+    home.write("agreed")
+    bundle = home.bundle()
+    HostFiles.of(bundle, home.home).compare(list)
+    bundle.curated.add("from the bundle", origin=bundle.origin())
+    done: list[object] = []
+    with host_lock(str(home.file())):  # as the host's own tool holds it around a write
+        comparing = threading.Thread(
+            target=lambda: done.append(HostFiles.of(bundle, home.home).compare(list))
+        )
+        comparing.start()
+        # The new file lies ready beside the old one, which was read before.
+        while comparing.is_alive() and not list(home.file().parent.glob(".mem_*.tmp")):
+            time.sleep(0.005)
+        home.write("agreed", "written meanwhile")
+    comparing.join()
+    assert 1 == len(done)
+    everything = {"agreed", "written meanwhile", "from the bundle"}
+    assert everything == set(home.entries()) == set(home.curated())
+    assert "host: add written meanwhile" in home.subjects("host")
+    assert [] == list(home.file().parent.glob(".mem_*.tmp"))
 
 
 def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Begin) -> None:

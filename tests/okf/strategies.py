@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+from gitmem.okf.concept import Concept
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry, EntryKey, section_key
+from gitmem.okf.events import Event, EventsFile
+from gitmem.okf.pages import LogLine, index_page, log_page
 from hypothesis import strategies as st
 
 # Any text that UTF-8 can hold; control characters, odd line ends and markup are drawn often.
@@ -110,3 +117,81 @@ DATA = st.one_of(
         lambda drawn: f"---\ntype: {drawn[0]}\nx: {drawn[1]}\n---\n{drawn[2]}".encode()
     ),
 )
+
+
+# --- versions of one file, for merges -------------------------------------------------------------
+# Drawn from so little that the sides often share a thing, miss it, or rewrite the same one.
+
+_STAMPS = (AT, "2026-06-30T14:00:00.001Z", "2026-07-01T00:00:00.000Z")
+_SECTIONS = ("one", "two", "three", "four\nlines §", "e\u0301", "é")
+_IDS = ("w-1", "w-01", "w-2", "w-10", "v-1", "w-²", "w-" + "9" * 5000, "loose")
+# Equal in Python and not in YAML, so that a change from one to the other must not be missed.
+_ODD_VALUES = (None, 1, True, 1.0, 0, "1")
+_TAGS = st.lists(st.sampled_from(["a", "b", "c", 1, True]), max_size=4)
+
+FRONTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": st.sampled_from(["one", "two"]),
+        "tags": _TAGS | st.just("a"),
+        "generated": st.sampled_from(_STAMPS).map(lambda at: {"by": "gitmem", "at": at}) | st.just("once"),
+        "odd": st.sampled_from(_ODD_VALUES),
+    },
+)
+SECTION_ENTRIES = st.dictionaries(st.sampled_from(_SECTIONS), st.sampled_from(["", *_STAMPS])).map(
+    lambda found: tuple(Entry(section_key(text), text, at) for text, at in found.items())
+)
+EVENT_LISTS = st.dictionaries(st.sampled_from(_IDS), st.sampled_from(["said", "edited by hand"])).map(
+    lambda found: [Event(name, "observation", AT, {"text": text}) for name, text in found.items()]
+)
+LOG_LINES = st.lists(
+    st.builds(
+        LogLine,
+        st.sampled_from(_STAMPS),
+        st.just("Decision"),
+        st.sampled_from(["first", "second"]),
+        st.sampled_from(["", *_IDS[:4]]),
+    ),
+    max_size=5,
+)
+
+
+def curated_file(front: Mapping[str, object], entries: Iterable[Entry]) -> bytes:
+    return CuratedFile(Concept({"type": "CuratedMemory", **front}, "")).with_entries(entries).render()
+
+
+def events_file(front: Mapping[str, object], events: Iterable[Event], note: str = "") -> bytes:
+    return EventsFile(Concept({"type": "SessionEvents", **front}, note)).append(events).render()
+
+
+def concept_file(front: Mapping[str, object], body: str) -> bytes:
+    return Concept({"type": "Decision", **front}, body).render()
+
+
+def retraction_file(state: str, counter: object, by: str = "") -> bytes:
+    return Concept.new("Retraction", "", state=state, counter=counter, by=by).render()
+
+
+BODIES = st.sampled_from(["", "old\n", "new\n", "newer\n"])
+NOTES = st.sampled_from(["", "", "", "a person's note\n", "another note\n"])
+RETRACTION_FILES = st.builds(
+    retraction_file,
+    st.sampled_from(["released", "held", "reverted", "erased", "unknown"]),
+    st.sampled_from([0, 1, 2, 10, "2"]),
+    st.sampled_from(["ada", "bob"]),
+)
+BLOBS = st.binary(max_size=3)
+# Each kind of file with a path where it is at home, and what may be there.
+VERSIONS: dict[str, st.SearchStrategy[bytes]] = {
+    "memories/MEMORY.md": st.builds(curated_file, FRONTS, SECTION_ENTRIES)
+    | st.lists(st.sampled_from(_SECTIONS), max_size=3).map(lambda texts: "\n§\n".join(texts).encode()),
+    "sessions/2026-06/s1/w-0001.md": st.builds(events_file, FRONTS, EVENT_LISTS, NOTES),
+    "decisions/tabs_2026-06-30.md": st.builds(concept_file, FRONTS, BODIES),
+    "retractions/0123456789abcdef0123456789abcdef.md": RETRACTION_FILES,
+    "log.md": LOG_LINES.map(log_page),
+    "decisions/index.md": st.lists(st.sampled_from(["a.md", "b.md"]), max_size=2).map(
+        lambda names: index_page("decisions", names, ())
+    ),
+    "skills/a/b/assets/logo.bin": BLOBS,
+}
+KEYS = [section_key(text) for text in _SECTIONS] + [EntryKey("event", name) for name in _IDS]

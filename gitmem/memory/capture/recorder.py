@@ -13,7 +13,7 @@ from gitmem.memory.capture.templates import fill
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
-from gitmem.okf.events import PART_LIMIT, Event, EventsFile
+from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
@@ -217,8 +217,7 @@ def _written_length(text: str) -> int:
 
 
 def _sequence(event_id: str) -> int:
-    digits = event_id.rpartition("-")[2]
-    return int(digits) if digits.isdigit() else 0
+    return max(0, place_of(event_id)[1])
 
 
 # Events

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
-from gitmem.git.message import Message
+from gitmem.git.ancestry import only_in
+from gitmem.git.message import Message, kind_of
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import is_retracted, retracted_units
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
-from gitmem.okf import layout
+from gitmem.okf import layout, pages
 from gitmem.okf.entries import BODY, Change
 from gitmem.okf.files import open_file
 
@@ -59,6 +60,7 @@ def restore(
     if not dry_run:
         bundle.part(OpenBuffers).flush()
     wanted = bundle.repository.tree(target)
+    paths = [path.rstrip("/") for path in paths]
     for path in paths:
         if path not in wanted and path not in bundle.tree():
             raise UnknownRevision(f"Neither {revision} nor the present has anything at {path!r}.")
@@ -74,8 +76,11 @@ def restore(
                 continue
             if keep_sessions and layout.is_session(path):
                 continue
+            edits.refresh_pages([path])
             if change.new is None:
                 edits.remove(path)
+            elif has_retractions and path == layout.LOG:
+                edits.write(path, _log_without_reverted(bundle, target))
             elif has_retractions:
                 done.withheld += _put_unretracted(edits, path, wanted)
             else:
@@ -95,7 +100,7 @@ def restore(
 
 
 def _is_within(path: str, paths: Sequence[str]) -> bool:
-    return not paths or any(path == one or path.startswith(one.rstrip("/") + "/") for one in paths)
+    return not paths or any(path == one or path.startswith(f"{one}/") for one in paths)
 
 
 def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
@@ -116,3 +121,20 @@ def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
     else:
         edits.write(path, kept)
     return len(gone)
+
+
+def _log_without_reverted(bundle: Bundle, target: Oid) -> bytes:
+    """The log of the revision without the lines that a revert took out since: they carry its texts."""
+    repository = bundle.repository
+
+    def lines(revision: Oid) -> dict[tuple[str, str], pages.LogLine]:
+        found = pages.parse_log(repository.tree(revision).read(layout.LOG) or b"")
+        return {(line.at, line.id): line for line in found}
+
+    gone: set[tuple[str, str]] = set()
+    for oid in only_in(repository, bundle.tip, target):
+        commit = repository.store.commit(oid)
+        if kind_of(commit.message) == "revert" and commit.parents:
+            gone |= lines(commit.parents[0]).keys() - lines(oid).keys()
+    gone -= lines(bundle.tip).keys()  # the revert was taken back
+    return pages.log_page(line for key, line in lines(target).items() if key not in gone)

@@ -7,18 +7,20 @@ from datetime import timedelta
 
 import pytest
 from gitmem.errors import GitMemError, InvalidContent, UsageError
+from gitmem.git.message import Message
 from gitmem.memory.capture import journal
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.recorder import Recorded, SessionInfo, record
 from gitmem.memory.capture.recovery import recover
 from gitmem.memory.curated.user_profile import add_user_profile
 from gitmem.memory.distill.compression import Compressor
+from gitmem.memory.edits import Edits
 from gitmem.memory.history.log import LogEntry
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.events import PART_LIMIT, EventsFile
+from gitmem.okf.events import PART_LIMIT, Event, EventsFile
 from gitmem.okf.pages import parse_log
 
 from tests.git.support import run_git
@@ -475,3 +477,39 @@ def test_decorators_record_what_functions_do(bundle: Memory) -> None:
     concept = bundle.concept(bundle.list_concepts("decisions")[0])
     assert isinstance(concept, Concept)
     assert "cheaper" in concept.body
+
+
+def test_a_journal_that_is_replayed_doubles_nothing(bundle: Memory) -> None:
+    """The last event of a full part too: it does not come again in the next part."""
+    said = [Event(f"w-{n}", "observation", bundle.now(), {"content": "x" * 3000}, "s1") for n in range(1, 6)]
+    info = {"s1": SessionInfo("s1")}
+
+    def replay(edits: Edits) -> Message | None:
+        done.append(record(edits, said, writer="w", sessions=info, retracted=lambda _: False))
+        return Message("flush", "replayed") if edits.differs() else None
+
+    done: list[Recorded] = []
+    for _ in range(2):
+        bundle.commit(replay, purpose="test", origin=bundle.origin())
+    assert [5, 0] == [sum(one.counts.values()) for one in done]
+    assert [[], [event.id for event in said]] == [one.skipped for one in done]
+    assert [event.id for event in said] == [
+        event.id for path in parts(bundle) for event in EventsFile.parse(bundle.read(path) or b"").events
+    ]
+
+
+@pytest.mark.parametrize("name", ["w-²", "w-" + "9" * 5000])
+def test_an_odd_event_id_from_elsewhere_stops_no_flush(bundle: Memory, name: str) -> None:
+    """Another machine, or plain git, put an event into this writer's part whose id holds no number."""
+    odd = Event(name, "observation", bundle.now(), {"content": "odd"}, "s1")
+    ours = Event("w-1", "observation", bundle.now(), {"content": "ours"}, "s1")
+
+    def flush(edits: Edits) -> Message | None:
+        path = "sessions/2026-06/s1/w-0001.md"
+        edits.write(path, EventsFile.new("s1").append([odd]).render())
+        record(edits, [ours], writer="w", sessions={"s1": SessionInfo("s1")}, retracted=lambda _: False)
+        return Message("flush", "both")
+
+    bundle.commit(flush, purpose="test", origin=bundle.origin())
+    [part] = parts(bundle)
+    assert [name, "w-1"] == [event.id for event in EventsFile.parse(bundle.read(part) or b"").events]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,10 @@ from gitmem.memory.gate.release import release
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.memory import Memory
 from gitmem.safety.verdict import Finding, Result, Verdict
+from gitmem.state import PULLED
 
-from tests.git.support import run_git
+from tests.faults.trap import Trap
+from tests.git.support import run_git, try_git
 from tests.memory.conftest import Clock
 from tests.memory.sync.test_engine import Machines
 
@@ -60,6 +62,44 @@ def test_a_pulled_human_is_a_machine(machines: Machines) -> None:
     assert [(HUMAN, MACHINE), (HUMAN, MACHINE), (MACHINE, HUMAN)] == told
     c = machines.another("c")
     assert [MACHINE] * 3 == [trust(c, word) for word in ("alpha", "beta", "gamma")]
+
+
+class Watch(Trap):
+    """Looks at the disk before each change of it: what it sees is what a kill at that moment would leave."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        super().__init__(0)
+        self._look = look
+        self._is_looking = False
+
+    def _springs(self, name: str) -> bool:
+        if not self._is_looking:
+            self._is_looking = True
+            self._look()
+            self._is_looking = False
+        return False
+
+
+@pytest.mark.parametrize("has_work", [False, True])
+def test_what_comes_is_noted_before_it_can_be_read(machines: Machines, has_work: bool) -> None:
+    """Killed at any moment of a sync, a fast-forward or a merge: what is in the store is noted as pulled."""
+    a = machines.first()
+    b = machines.another("b")
+    verify(a, "one", "alpha is settled")
+    machines.sync(a)
+    if has_work:
+        verify(b, "two", "beta is settled")
+    note = Path(b.state.path(PULLED))
+    seen: list[tuple[bool, bool]] = []
+
+    def look() -> None:
+        can_be_read = try_git(b.root, "cat-file", "-e", a.tip).returncode == 0
+        seen.append((can_be_read, f"{a.tip} " in (note.read_text() if note.exists() else "")))
+
+    with Watch(look):
+        machines.sync(b)
+    assert (True, False) not in seen
+    assert [(False, False), (False, True), (True, True)] == sorted(set(seen))
 
 
 def test_a_forged_name_of_this_machine_is_a_machine(

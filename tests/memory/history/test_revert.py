@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from gitmem.errors import InvalidContent, UnknownRevision
@@ -66,7 +67,9 @@ def part(*numbers: int, **changed: str) -> bytes:
 
 @pytest.fixture
 def poisoned(bundle: Memory) -> Memory:
-    """Honest facts, a session that adds, rewords and removes, and an honest session afterwards."""
+    """Honest work, a session that adds, rewords and removes, and an honest session afterwards."""
+    with bundle.session("h0") as session:
+        session.record_observation("honest beginning")
     for text in ("fact one", "fact two", "fact three"):
         bundle.curated.add(text, origin=bundle.origin(session="h0"))
     write_concept(bundle, "notes/plan.md", "honest plan\n", "h0", title="Plan")
@@ -248,6 +251,78 @@ def test_a_restore_does_not_bring_retracted_things_back(poisoned: Memory) -> Non
     assert "poison fact" not in texts(poisoned)
     assert "evil note" not in everything(poisoned)
     assert "poisoned plan" not in everything(poisoned)
+
+
+def below(bundle: Memory, directory: str) -> dict[str, bytes | None]:
+    return {path: bundle.read(path) for path, _ in bundle.tree().files(directory)}
+
+
+EVERYWHERE = ["memories", "notes", "sessions", "retractions", "config", layout.LOG]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"keep_sessions": True},
+        {"paths": EVERYWHERE},
+        {"paths": EVERYWHERE, "keep_sessions": True},
+        {"paths": ["retractions"]},
+    ],
+)
+def test_no_restore_across_a_retraction_takes_it_back(poisoned: Memory, how: dict[str, Any]) -> None:
+    """Whole, below paths or without sessions, to before and after the poison: retractions stay, poison stays out."""
+    moments = [poisoned.tip, commits_of(poisoned, "bad")[0].oid, poisoned.snapshots.get("clean").commit]
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="why"))
+    write_concept(poisoned, layout.CONFIG_ERASED, "what was erased\n", "h2")
+    kept = {**below(poisoned, "retractions"), **below(poisoned, "config")}
+    assert len(kept) > 5
+    for moment in [*moments, *moments]:  # the second time over a tree that a restore made
+        restore(poisoned, moment, origin=poisoned.origin(), **how)
+        assert kept == {**below(poisoned, "retractions"), **below(poisoned, "config")}
+        tree = everything(poisoned)
+        for poison in ("poison", "evil note", "bad was here"):
+            assert poison not in tree
+        if how != {"paths": ["retractions"]}:
+            assert ("fact four" in texts(poisoned)) == (moment == moments[0])
+    assert poisoned.curated.add("poison fact", origin=poisoned.origin(session="h3")).held
+
+
+def test_a_restore_says_how_much_stays_out(poisoned: Memory) -> None:
+    """One for each entry, event and wording, the same in a dry run, which changes nothing."""
+    before = poisoned.tip
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    tip = poisoned.tip
+    told = restore(poisoned, before, origin=poisoned.origin(), dry_run=True)
+    assert tip == poisoned.tip
+    assert told.published is None
+    made = restore(poisoned, before, origin=poisoned.origin())
+    # Two § entries, the event, its session, the note, and the rewritten body of another.
+    assert 6 == told.withheld == made.withheld
+    assert (before, f"restore: to {before} ({before[:12]})") == (
+        made.target,
+        poisoned.history.entry("HEAD").commit.subject,
+    )
+
+
+def test_a_restored_log_lacks_what_was_reverted_since(poisoned: Memory) -> None:
+    """Its lines carry texts too: those of the revert stay out, the others are there, and all after its undo."""
+    before = poisoned.tip
+    log = poisoned.read_log()
+    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    poisoned.curated.add("learned since", origin=poisoned.origin())
+    restore(poisoned, before, origin=poisoned.origin())
+    assert "honest work" in poisoned.read_log()
+    assert "fact four" in poisoned.read_log()
+    assert "poison" not in poisoned.read_log()
+    assert "learned since" not in poisoned.read_log()
+    poisoned.undo.undo(origin=poisoned.origin())  # the restore
+    poisoned.undo.undo(origin=poisoned.origin())  # the revert
+    # Some other retraction, so that the log is gone through again.
+    poisoned.curated.add("slip", origin=poisoned.origin(session="slip"))
+    poisoned.undo.revert(commits_of(poisoned, "slip"), origin=poisoned.origin())
+    restore(poisoned, before, origin=poisoned.origin())
+    assert log == poisoned.read_log()
 
 
 def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(poisoned: Memory) -> None:
