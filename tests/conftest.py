@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -18,10 +19,11 @@ settings.register_profile("gitmem", deadline=None)  # no test depends on a wall-
 settings.load_profile("gitmem")
 
 # Temporary directories are in memory where there is room for them: on a disk the tests wait for fsync most of the
-# time. pytest asks for this when it makes the first one; what wants a disk has the fixture `disk`.
-_MEMORY = "/dev/shm"
-if os.path.isdir(_MEMORY) and shutil.disk_usage(_MEMORY).free > 2 * 1024**3:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
+# time. Workers inherit the place; whoever wants to look at what a test left sets it to another.
+_MEMORY, _PLACE = "/dev/shm", "PYTEST_DEBUG_TEMPROOT"
+if _PLACE not in os.environ and os.path.isdir(_MEMORY) and shutil.disk_usage(_MEMORY).free > 2 * 1024**3:
+    os.environ[_PLACE] = tempfile.mkdtemp(prefix="gitmem-tests-", dir=_MEMORY)
+    atexit.register(shutil.rmtree, os.environ[_PLACE], ignore_errors=True)
 
 pytest.register_assert_rewrite("tests.git.support", "tests.faults.support")
 
