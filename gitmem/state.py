@@ -195,6 +195,20 @@ _INDEX_PART = Name(
     "index.database",
     lost="as `index.db`, with which it goes",
 )
+INDEX_NEW = Name(
+    "index.new.db",
+    "sqlite",
+    "a search index while it is built",
+    "memory.find.index",
+    lost="the build that is under way",
+)
+_INDEX_NEW_PART = Name(
+    "index.new.db-<part>",
+    "sqlite",
+    "what SQLite keeps beside it",
+    "index.database",
+    lost="as `index.new.db`, with which it goes",
+)
 INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.find.index")
 RECALL_LOG = Name(
     "recall.log",

@@ -49,6 +49,7 @@ class Bundle(ABC):
         self.notices: list[Notice] = []
         """What operations had to say, oldest first; whoever shows them takes them out."""
         self._parts: dict[Any, Any] = {}
+        self._closing: list[Callable[[], object]] = []
 
     @property
     def root(self) -> str:
@@ -66,6 +67,10 @@ class Bundle(ABC):
     def has_part(self, kind: Callable[[Bundle], object]) -> bool:
         """Whether anybody asked for that part yet."""
         return kind in self._parts
+
+    def on_close(self, close: Callable[[], object]) -> None:
+        """Have this called when the bundle is closed: a part that holds something open gives it back then."""
+        self._closing.append(close)
 
     # What there is to say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import GitMemError
@@ -27,14 +27,16 @@ class Buffer(Protocol):
     @property
     def is_open(self) -> bool: ...
     def flush(self, trigger: Trigger = "explicit") -> Flush: ...
+    def close(self, trigger: Trigger = "shutdown") -> Flush: ...
 
 
 class OpenBuffers:
     """The buffers of one bundle in this process. It keeps none of them alive."""
 
-    def __init__(self, _bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle) -> None:
         self._buffers: weakref.WeakSet[Buffer] = weakref.WeakSet()
         self._lock = threading.Lock()
+        bundle.on_close(self.close)
 
     def add(self, buffer: Buffer) -> None:
         with self._lock:
@@ -54,11 +56,18 @@ class OpenBuffers:
 
         All are tried before a failure is raised.
         """
+        return self._each(lambda buffer: buffer.flush(trigger))
+
+    def close(self) -> None:
+        """Flush every buffer and give its journal back; what cannot be committed waits there for the next start."""
+        self._each(lambda buffer: buffer.close())
+
+    def _each(self, work: Callable[[Buffer], Flush]) -> list[Flush]:
         done: list[Flush] = []
         failed: list[GitMemError] = []
         for buffer in self.all():
             try:
-                flushed = buffer.flush(trigger)
+                flushed = work(buffer)
             except GitMemError as error:
                 failed.append(error)
             else:

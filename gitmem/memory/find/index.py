@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.index.database import PRIVATE, Database, publish, remove
 from gitmem.index.lookup import Lookup
 from gitmem.notices import Notice
-from gitmem.state import INDEX, INDEX_LOCK
+from gitmem.state import INDEX, INDEX_LOCK, INDEX_NEW
 
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
@@ -43,6 +44,8 @@ class Indexing:
         self._repository = bundle.repository
         self.path = bundle.state.path(INDEX)
         self._local = threading.local()
+        self._open: weakref.WeakSet[Index] = weakref.WeakSet()
+        bundle.on_close(self.close_all)
         self.progress: Progress = _silent
         """Told how far a long build has come; the command line shows a bar."""
 
@@ -144,7 +147,8 @@ class Indexing:
                     found = Database.open(self.path)
                     self._bring_up(found, tip)
                     return found
-            made = os.path.join(self._repository.scratch, f"index-{os.getpid()}-{threading.get_ident()}.db")
+            # Beside the index and not in the scratch directory, which every writer empties.
+            made = self._bundle.state.path(INDEX_NEW)
             remove(made)
             try:
                 database = Database.create(made)
@@ -169,7 +173,7 @@ class Indexing:
         from filelock import FileLock, Timeout
 
         try:
-            os.makedirs(self._repository.scratch, exist_ok=True)
+            os.makedirs(self._bundle.state.folder(INDEX_LOCK), exist_ok=True)
             lock = FileLock(self._bundle.state.path(INDEX_LOCK), timeout=_WAIT)
             lock.acquire()
         except Timeout:
@@ -238,6 +242,8 @@ class Indexing:
 
     def _keep(self, index: Index) -> Index:
         self._local.index = index
+        self._open.add(index)
+        weakref.finalize(index, index.database.close)  # a thread that ends closes nothing by itself
         return index
 
     def close(self) -> None:
@@ -245,4 +251,10 @@ class Indexing:
         index: Index | None = getattr(self._local, "index", None)
         if index is not None:
             self._local.index = None
+            index.database.close()
+
+    def close_all(self) -> None:
+        """Give back the connections of all threads: nobody asks any more."""
+        self._local = threading.local()
+        for index in list(self._open):
             index.database.close()
