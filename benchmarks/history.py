@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 
 from gitmem.config import Config
 from gitmem.memory.history.blame import blame_of
-from gitmem.memory.history.restore import restore
 from gitmem.memory.history.trace import trace
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -94,17 +93,17 @@ def build(root: str, files: int, commits: int, revisions: int) -> Memory:
 def reading(report: Report, bundle: Memory, rounds: int, index_seconds: float) -> None:
     root = bundle.root
     session = "s7"
-    commits = [entry.commit for entry in bundle.history.touching(MEMORY)]
-    chosen = [entry.commit for entry in bundle.history.log() if entry.session == session]
+    commits = [entry.commit for entry in bundle.log(path=MEMORY)]
+    chosen = [entry.commit for entry in bundle.log() if entry.session == session]
     old, new = chosen[-1].parents[0], chosen[0].oid
     fact = bundle.curated.entries("memory")[0].text
 
     def session_diff(_: int) -> float:
-        return timed(lambda: bundle.history.of_session(session))
+        return timed(lambda: bundle.diff(session=session))
 
     taken = interleaved(
         {
-            "path": lambda _: timed(lambda: list(bundle.history.touching(MEMORY))),
+            "path": lambda _: timed(lambda: list(bundle.log(path=MEMORY))),
             "git path": lambda _: timed(lambda: git(root, "log", "--raw", "--", MEMORY)),
             "blame": lambda _: timed(lambda: blame_of(bundle, MEMORY)),
             "git blame": lambda _: timed(lambda: git(root, "blame", "--line-porcelain", MEMORY)),
@@ -155,7 +154,7 @@ def restoring(report: Report, bundle: Memory, place: str, rounds: int) -> None:
         states = [before, after]
 
         def put_back(turn: int, copy: Memory = copy, states: list[str] = states) -> float:
-            return timed(lambda: restore(copy, states[turn % 2], origin=copy.origin()))
+            return timed(lambda: copy.restore(states[turn % 2]))
 
         def check_out(turn: int, theirs: str = theirs, states: list[str] = states) -> float:
             return timed(lambda: git(theirs, "checkout", "--quiet", "--detach", states[turn % 2]))

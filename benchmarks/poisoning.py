@@ -23,7 +23,7 @@ from pathlib import Path
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.history.restore import restore
+from gitmem.memory.history.revert import Undo
 from gitmem.memory.history.select import Selection, select
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -186,11 +186,11 @@ def main() -> None:
         reverted = copied(bundle, place / "revert")
         for number in range(poisoned):
             chosen, _ = select(reverted, Selection(session=f"poison-{number}"))
-            reverted.undo.revert(chosen, origin=reverted.origin(reason="poisoned"))
+            reverted.part(Undo).revert(chosen, origin=reverted.origin(reason="poisoned"))
         rows.append((f"gitmem revert --session ({poisoned} sessions)", judge(Path(reverted.root), world)))
 
         restored = copied(bundle, place / "restore")
-        restore(restored, "clean", origin=restored.origin())
+        restored.restore("clean")
         rows.append(("gitmem restore clean", judge(Path(restored.root), world)))
 
         if by_hermes_okf(bundle, place / "okf", clean):

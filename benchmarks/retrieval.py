@@ -25,6 +25,7 @@ from datetime import UTC, datetime, timedelta
 from gitmem.config import Config
 from gitmem.index import english
 from gitmem.index.query import parse
+from gitmem.memory.find.recall import Recall
 from gitmem.memory.find.search import Wanted
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
@@ -118,7 +119,7 @@ def ours(conversation: Conversation, root: str, *, utterances: bool, undated: bo
 
     def recall(question: str) -> tuple[list[int], list[set[str]]]:
         index = bundle.index.current()
-        ranked = bundle.recall.ranked(index, parse(question, strict=False), Wanted())
+        ranked = bundle.part(Recall).ranked(index, parse(question, strict=False), Wanted())
         return [int(one.session.removeprefix("session-")) for one in ranked], []
 
     def search(question: str) -> tuple[list[int], list[set[str]]]:

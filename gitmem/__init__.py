@@ -14,29 +14,31 @@ if TYPE_CHECKING:
     from gitmem.config import Config as Config
     from gitmem.errors import *  # noqa: F403 (each of them, written once)
     from gitmem.hosts.plain import open as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
+    from gitmem.hosts.plain import open_async as open_async
+    from gitmem.memory.async_memory import AsyncMemory as AsyncMemory
+    from gitmem.memory.async_session import AsyncSession as AsyncSession
     from gitmem.memory.capture.buffer import HotMemoryBuffer as HotMemoryBuffer
     from gitmem.memory.capture.decorators import memorize_decision as memorize_decision
     from gitmem.memory.capture.decorators import memorize_tool as memorize_tool
-    from gitmem.memory.find.context import context as context
     from gitmem.memory.find.prefetch import Prefetch as Prefetch
-    from gitmem.memory.find.search import Wanted as Wanted
     from gitmem.memory.memory import Memory as Memory
     from gitmem.memory.session import Session as Session
     from gitmem.safety.fence import fence as fence
     from gitmem.safety.fence import sanitize as sanitize
 else:
     _HOMES = {
+        "AsyncMemory": "gitmem.memory.async_memory",
+        "AsyncSession": "gitmem.memory.async_session",
         "Config": "gitmem.config",
         "HotMemoryBuffer": "gitmem.memory.capture.buffer",
         "Memory": "gitmem.memory.memory",
         "Prefetch": "gitmem.memory.find.prefetch",
         "Session": "gitmem.memory.session",
-        "Wanted": "gitmem.memory.find.search",
-        "context": "gitmem.memory.find.context",
         "fence": "gitmem.safety.fence",
         "memorize_decision": "gitmem.memory.capture.decorators",
         "memorize_tool": "gitmem.memory.capture.decorators",
         "open": "gitmem.hosts.plain",
+        "open_async": "gitmem.hosts.plain",
         "sanitize": "gitmem.safety.fence",
     }
 

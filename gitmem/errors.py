@@ -108,11 +108,15 @@ class BlockedContent(Refused):
 
 
 class StoreRefusal(Refused):
-    def __init__(self, message: str, *, usage: int, limit: int, entries: Sequence[str]) -> None:
+    def __init__(
+        self, message: str, *, usage: int, limit: int, entries: Sequence[str], near: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.usage = usage
         self.limit = limit
         self.entries = tuple(entries)
+        self.near = tuple(near)
+        """Entries that may be meant, where the text that names one fits none or several."""
 
 
 class RemoteError(GitMemError):

@@ -22,6 +22,7 @@ Kind = Literal[
     "host-entry-refused",
     "host-file-emptied",
     "host-file-left",
+    "host-followed",
     "host-left-behind",
     "index-private",
     "index-rebuilt",
@@ -84,6 +85,10 @@ _WORDS: dict[Kind, str] = {
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
     "host-file-emptied": "{detail} at once, and no agent said why.",
     "host-file-left": "{detail} Until then gitmem leaves {subject} alone.",
+    "host-followed": (
+        "Brought along for {subject}: {detail}. "
+        "Running sessions keep their current prompt; new sessions see the change."
+    ),
     "host-left-behind": "The files of {subject} were not brought along: {detail}",
     "index-private": "Searched without the index on disk: {detail}.",
     "index-rebuilt": "The search index is rebuilt: {detail}.",

@@ -17,6 +17,8 @@ from gitmem import errors
 def test_the_public_names() -> None:
     """These and no others: a name that comes or goes is a decision."""
     assert dir(gitmem) == [
+        "AsyncMemory",
+        "AsyncSession",
         "BlockedContent",
         "BrokenConcept",
         "BundleBusy",
@@ -45,13 +47,12 @@ def test_the_public_names() -> None:
         "UnrelatedHistories",
         "UnsafePath",
         "UsageError",
-        "Wanted",
         "__version__",
-        "context",
         "fence",
         "memorize_decision",
         "memorize_tool",
         "open",
+        "open_async",
         "sanitize",
     ]
     everything: dict[str, object] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,7 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.git.repository import Repository
-    from gitmem.memory.memory import Memory
-    from gitmem.memory.opening import Purpose
+    from gitmem.memory.memory import Memory, Purpose
 
 
 class App:
@@ -28,7 +26,6 @@ class App:
         """The bundle that -C names."""
         self.out = Output(world.env)
         self._told: set[str] = set()
-        self._began_at: str | None = None
 
     # The bundle
 
@@ -55,20 +52,11 @@ class App:
     def _open(self, purpose: Purpose) -> Memory:
         from gitmem.memory.opening import open_bundle
 
-        memory = open_bundle(self.world, self.repository.root, purpose)
-        self._began_at = None if purpose == "as is" else memory.repository.tip()
-        return memory
+        return open_bundle(self.world, self.repository.root, purpose)
 
     def _prepared(self, purpose: Purpose) -> Memory:
-        from gitmem.memory.opening import prepare
-
-        prepare(self.bundle, purpose)
+        self.bundle.prepare(purpose)
         return self.bundle
-
-    @property
-    def session(self) -> str:
-        """The session that the environment names."""
-        return self.world.env.get("GITMEM_SESSION", "")
 
     @cached_property
     def repository(self) -> Repository:
@@ -107,26 +95,18 @@ class App:
     # The end
 
     def close(self) -> None:
-        """Flush the output and tell, once, what the bundle had to warn about."""
+        """Flush the output and report, once, what the bundle had to warn about."""
         try:
             self.out.close()
             sys.stdout.flush()
         finally:
             bundle = self.__dict__.get("bundle")
-            if bundle is not None:
-                self._bring_host_along(bundle)
-                bundle.repository.store.close()
-            for warning in bundle.warnings if bundle is not None else ():
-                self.warn(warning)
-
-    def _bring_host_along(self, bundle: Memory) -> None:
-        """An agent that keeps files of its own must see what changed; its next session does."""
-        if self._began_at is None or bundle.repository.tip() == self._began_at:
-            return
-        from gitmem.memory.opening import bring_host_along
-
-        for sentence in bring_host_along(bundle):
-            complain(sentence, env=self.world.env)
+            try:
+                for notice in bundle.close() if bundle is not None else ():
+                    complain(str(notice), env=self.world.env)
+            finally:
+                for warning in bundle.warnings if bundle is not None else ():
+                    self.warn(warning)
 
     def warn(self, warning: str) -> None:
         if warning not in self._told:
@@ -138,12 +118,6 @@ class App:
     def date(self, seconds: float) -> str:
         """A moment for people: local time, to the minute."""
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
-
-    def iso(self, seconds: float) -> str:
-        """A moment for programs."""
-        from gitmem.okf.timestamps import stamp
-
-        return stamp(datetime.fromtimestamp(seconds, UTC))
 
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"

@@ -1,23 +1,29 @@
-"""`gitmem log`, `show` and `diff`: the history, read."""
+"""`gitmem log`, `show`, `diff`, `blame` and `trace`: the history, read."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
-from gitmem.cli.output import Piece, bold, count, cyan, dim, yellow
+from gitmem.cli.output import Piece, bold, count, cyan, dim, green, red, yellow
 from gitmem.errors import UnknownRevision, UsageError
+from gitmem.json_shapes import (
+    blamed_json,
+    changes_json,
+    commit_json,
+    counts_json,
+    entry_json,
+    traced_json,
+)
 
 if TYPE_CHECKING:
-    from gitmem.memory.history.log import LogEntry
-    from gitmem.okf.entries import Change
+    from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
 
 _SHORT = 8
 
@@ -63,22 +69,18 @@ def log(
     gitmem log --kind edit --since yesterday
     gitmem log --path memories/MEMORY.md
     """
-    from gitmem.memory.history.log import LogFilter
-
-    bundle = app.bundle
-    wanted = LogFilter(
+    found = app.bundle.log(
         kind=kind or "",
         session=session or "",
         agent=agent or "",
         machine=machine or "",
         path=app.path(path) if path else "",
-        since=bundle.moment(since, start=True) if since else None,
-        until=bundle.moment(until) if until else None,
+        since=since or "",
+        until=until or "",
+        text=text or "",
+        limit=number,
+        start=revision,
     )
-    entries = bundle.history.log(wanted, start=revision)
-    if text:
-        entries = (entry for entry in entries if bundle.history.mentions(entry.commit, text))
-    found = islice(entries, number)
     if as_json:
         rows = [{**commit_json(entry), **(_counts(app, entry) if stat else {})} for entry in found]
         app.out.json({"commits": rows})
@@ -90,12 +92,7 @@ def log(
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
     """What a commit did in entries."""
-    changes = app.bundle.history.of_commit(entry.commit)
-    return {
-        "added": sum(change.op == "add" for change in changes),
-        "removed": sum(change.op == "remove" for change in changes),
-        "changed": sum(change.op in ("change", "move") for change in changes),
-    }
+    return counts_json(app.bundle.show(entry.id).diff)
 
 
 def _told_counts(app: App, entry: LogEntry, stat: bool | None) -> list[Piece]:
@@ -105,25 +102,6 @@ def _told_counts(app: App, entry: LogEntry, stat: bool | None) -> list[Piece]:
     counts = _counts(app, entry)
     signs = (("+", "added"), ("-", "removed"), ("~", "changed"))
     return [dim("  " + " ".join(f"{sign}{counts[name]}" for sign, name in signs))]
-
-
-def commit_json(entry: LogEntry) -> dict[str, object]:
-    """A commit with stable keys."""
-    commit = entry.commit
-    return {
-        "commit": commit.oid,
-        "parents": list(commit.parents),
-        "kind": entry.kind,
-        "subject": commit.subject,
-        "at": entry.at,
-        "author": {"name": commit.author.name, "email": commit.author.email},
-        "committer": {"name": commit.committer.name, "email": commit.committer.email},
-        "session": entry.session,
-        "agent": entry.first("Agent"),
-        "machine": entry.first("Machine"),
-        "reason": entry.first("Reason"),
-        "trailers": {key: list(values) for key, values in entry.trailers.items()},
-    }
 
 
 def _log_line(app: App, entry: LogEntry) -> list[Piece]:
@@ -173,14 +151,14 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, as_js
         _show_file(app, as_of, what, raw=raw, as_json=as_json)
         return
     try:
-        entry = app.bundle.history.entry(what)
+        shown = app.bundle.show(what)
     except UnknownRevision as unknown:
         revision, path = _file_named(app, what, unknown)
         _show_file(app, revision, path, raw=raw, as_json=as_json)
         return
     if raw:
         raise UsageError("--raw is for files: name one as REV:PATH.")
-    _show_commit(app, entry, unified=unified, as_json=as_json)
+    _show_commit(app, shown, unified=unified, as_json=as_json)
 
 
 def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str]:
@@ -199,19 +177,19 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
     raise unknown
 
 
-def _show_commit(app: App, entry: LogEntry, *, unified: bool, as_json: bool) -> None:
+def _show_commit(app: App, shown: ShownCommit, *, unified: bool, as_json: bool) -> None:
     from gitmem.cli import show_changes as told
 
-    history, commit = app.bundle.history, entry.commit
-    parent = commit.parents[0] if commit.parents else None
+    entry, commit = shown.entry, shown.entry.commit
     if unified:
-        lines = history.unified(parent, commit.oid)
+        diff = app.bundle.diff(commit.parents[0], commit.oid) if commit.parents else shown.diff
+        lines = diff.unified()
         if as_json:
             app.out.json({**commit_json(entry), "message": commit.message, "unified": "".join(lines)})
             return
-    changes = [] if unified else history.of_commit(commit)
-    if as_json:
-        app.out.json({**commit_json(entry), "message": commit.message, "changes": told.as_json(changes)})
+    elif as_json:
+        changes = changes_json(shown.diff)
+        app.out.json({**commit_json(entry), "message": commit.message, "changes": changes})
         return
     app.out.paged()
     app.out.line(yellow(f"commit {commit.oid}"))
@@ -229,8 +207,8 @@ def _show_commit(app: App, entry: LogEntry, *, unified: bool, as_json: bool) -> 
     app.out.line()
     if unified:
         _tell_unified(app, lines)
-    elif changes:
-        told.tell(app.out, changes)
+    elif shown.diff:
+        told.tell(app.out, shown.diff)
     else:
         app.out.line(dim("No entries changed."))
 
@@ -274,7 +252,6 @@ def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool)
 
 
 def _content_json(path: str, data: bytes) -> dict[str, object]:
-    from gitmem.cli.show_changes import _entry_json
     from gitmem.okf.files import open_file
 
     file = open_file(path, data)
@@ -285,7 +262,7 @@ def _content_json(path: str, data: bytes) -> dict[str, object]:
         import base64
 
         content["base64"] = base64.b64encode(data).decode()
-    content["entries"] = [_entry_json(entry) for entry in file.entries.values()]
+    content["entries"] = [entry_json(entry) for entry in file.entries.values()]
     return content
 
 
@@ -349,47 +326,35 @@ def diff(
         old, _, new = old.partition("..")
         old, new = old or "HEAD", new or "HEAD"
     inside = app.path(path) if path else ""
-    bundle = app.bundle
-    start = bundle.resolve(old) if old else None
-    end = bundle.resolve(new or "HEAD") if old else None
-    about = {"from": start, "to": end, "session": session}
+    found = app.bundle.diff(old, new, session=session or "", path=inside)
+    about = {"from": found.old, "to": found.new, "session": session}
     if unified:
-        lines = (
-            bundle.history.unified(start, end, inside) if old else bundle.history.unified_work_tree(inside)
-        )
+        lines = found.unified()
         if as_json:
             app.out.json({**about, "unified": "".join(lines)})
         else:
             app.out.paged()
             _tell_unified(app, lines)
         return
-    if session:
-        changes = bundle.history.of_session(session, inside)
-    elif old:
-        changes = bundle.history.between(start, end, inside)
-    else:
-        changes = bundle.history.of_work_tree(inside)
-    _tell_diff(app, changes, about, stat=stat, as_json=as_json)
+    _tell_diff(app, found, about, stat=stat, as_json=as_json)
 
 
-def _tell_diff(
-    app: App, changes: list[Change], about: dict[str, str | None], *, stat: bool, as_json: bool
-) -> None:
+def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, stat: bool, as_json: bool) -> None:
     from gitmem.cli import show_changes as told
 
     if as_json and stat:
-        app.out.json({**about, "files": told.stat(changes)})
+        app.out.json({**about, "files": told.stat(diff)})
     elif as_json:
-        app.out.json({**about, "changes": told.as_json(changes)})
-    elif not changes:
+        app.out.json({**about, "changes": changes_json(diff)})
+    elif not diff:
         app.out.line(dim("No entries differ."))
     elif stat:
-        rows = told.stat(changes)
+        rows = told.stat(diff)
         told.tell_stat(app.out, rows)
-        app.out.line(dim(f"{count(len(changes), 'change')} in {count(len(rows), 'file')}"))
+        app.out.line(dim(f"{count(len(diff), 'change')} in {count(len(rows), 'file')}"))
     else:
         app.out.paged()
-        told.tell(app.out, changes)
+        told.tell(app.out, diff)
 
 
 def _tell_unified(app: App, lines: Iterable[str]) -> None:
@@ -398,3 +363,54 @@ def _tell_unified(app: App, lines: Iterable[str]) -> None:
     for line in lines:
         for part in line.removesuffix("\n").split("\n"):
             app.out.line(coloured(part))
+
+
+# --- blame, trace ----------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("path")
+@click.option("--removed", is_flag=True, help="Also entries that are gone: when and by what they left.")
+@click.option(
+    "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
+)
+@json_option
+@pass_app
+def blame(app: App, path: str, removed: bool, as_of: str, as_json: bool) -> None:
+    """Say for every entry of a file when it came, from which session, agent and machine, and why.
+
+    \b
+    gitmem blame memories/MEMORY.md
+    gitmem blame memories/MEMORY.md --removed
+    """
+    from gitmem.cli.show_origins import blame_line
+
+    found = app.bundle.blame(app.path(path), removed=removed, as_of=as_of)
+    if as_json:
+        app.out.json({"path": path, "entries": [blamed_json(one) for one in found]})
+        return
+    app.out.paged()
+    for one in found:
+        mark = red("- ") if one.left else green("+ ")
+        app.out.line(mark, one.entry.text)
+        app.out.line(dim(f"    {blame_line(one)}"))
+
+
+@click.command()
+@click.argument("text")
+@json_option
+@pass_app
+def trace(app: App, text: str, as_json: bool) -> None:
+    """Say where a text came from, and what it may have touched: its whole life and its blast radius.
+
+    Ends with the command that takes it back.
+    """
+    from gitmem.cli.show_origins import trace_lines
+
+    found = app.bundle.trace(text)
+    if as_json:
+        app.out.json(traced_json(found))
+        return
+    app.out.paged()
+    for line in trace_lines(found):
+        app.out.line(line)

@@ -49,9 +49,9 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "log": Row("gitmem.cli.history", "log", "List commits, newest first."),
         "show": Row("gitmem.cli.history", "show", "Show a commit, or a file as it was."),
         "diff": Row("gitmem.cli.history", "diff", "Show what changed, entry by entry."),
-        "blame": Row("gitmem.cli.undo", "blame", "Say who brought each entry of a file, when and why."),
+        "blame": Row("gitmem.cli.history", "blame", "Say who brought each entry of a file, when and why."),
         "trace": Row(
-            "gitmem.cli.undo", "trace", "Follow a text through the history and say what it touched."
+            "gitmem.cli.history", "trace", "Follow a text through the history and say what it touched."
         ),
     },
     "Find": {
@@ -61,16 +61,21 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "backlinks": Row("gitmem.cli.links", "backlinks", "Show which files link to a file."),
     },
     "Undo": {
-        "snapshot": Row("gitmem.cli.undo", "snapshot", "Name the present state; list, show, delete names."),
+        "snapshot": Row(
+            "gitmem.cli.snapshot", "snapshot", "Name the present state; list, show, delete names."
+        ),
         "restore": Row("gitmem.cli.undo", "restore", "Put the memory back to an earlier state."),
         "revert": Row("gitmem.cli.undo", "revert", "Take back what some commits did, keep what came since."),
         "undo": Row("gitmem.cli.undo", "undo", "Take back the last restore, revert or merge."),
+        "redo": Row("gitmem.cli.undo", "redo", "Take back the last undo."),
     },
     "Other machines": {
-        "remote": Row("gitmem.cli.sync", "remote", "Add, list and remove remotes."),
+        "remote": Row("gitmem.cli.remote", "remote", "Add, list and remove remotes."),
         "sync": Row("gitmem.cli.sync", "sync", "Bring this memory and a remote together."),
-        "clone": Row("gitmem.cli.sync", "clone", "Make a bundle of what a remote holds."),
-        "contested": Row("gitmem.cli.sync", "contested", "Settle what two machines reworded differently."),
+        "clone": Row("gitmem.cli.clone", "clone", "Make a bundle of what a remote holds."),
+        "contested": Row(
+            "gitmem.cli.contested", "contested", "Settle what two machines reworded differently."
+        ),
     },
     "Hosts": {
         "hermes": Row("gitmem.cli.hermes", "hermes", "Install into Hermes Agent; take out; check."),

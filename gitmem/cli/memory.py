@@ -10,10 +10,10 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, dim, yellow
+from gitmem.json_shapes import answer_json, block_json, curated_json
 
 if TYPE_CHECKING:
     from gitmem.memory.curated.store import Answer, Target
-    from gitmem.memory.provenance import Origin
 
 
 @click.group()
@@ -56,9 +56,9 @@ def add(app: App, text: str, target: Target, machine: bool, as_json: bool, **whe
 
     What was taken back earlier comes back only when a person adds it at a terminal; else it is held.
     """
-    store = app.writing_bundle.curated
-    origin, by_person = _origin(app, where), sys.stdin.isatty()
-    _tell(app, store.add(text, target=target, machine=machine, origin=origin, by_person=by_person), as_json)
+    by_person = sys.stdin.isatty()
+    answer = app.writing_bundle.remember(text, target=target, machine=machine, by_person=by_person, **where)
+    _tell(app, answer, as_json)
 
 
 @memory.command()
@@ -67,9 +67,10 @@ def add(app: App, text: str, target: Target, machine: bool, as_json: bool, **whe
 @_writing
 def replace(app: App, old: str, new: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
     """Replace the entry that contains OLD by NEW."""
-    store = app.writing_bundle.curated
-    origin, by_person = _origin(app, where), sys.stdin.isatty()
-    answer = store.replace(old, new, target=target, machine=machine, origin=origin, by_person=by_person)
+    by_person = sys.stdin.isatty()
+    answer = app.writing_bundle.replace(
+        old, new, target=target, machine=machine, by_person=by_person, **where
+    )
     _tell(app, answer, as_json)
 
 
@@ -78,8 +79,7 @@ def replace(app: App, old: str, new: str, target: Target, machine: bool, as_json
 @_writing
 def remove(app: App, old: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
     """Remove the entry that contains OLD. It stays in the history."""
-    store = app.writing_bundle.curated
-    _tell(app, store.remove(old, target=target, machine=machine, origin=_origin(app, where)), as_json)
+    _tell(app, app.writing_bundle.forget(old, target=target, machine=machine, **where), as_json)
 
 
 @memory.command("list")
@@ -92,8 +92,8 @@ def remove(app: App, old: str, target: Target, machine: bool, as_json: bool, **w
 @pass_app
 def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: bool) -> None:
     """List the entries, oldest first."""
+    from gitmem.cli.show_origins import blame_line
     from gitmem.memory.curated.store import TARGETS
-    from gitmem.memory.history.blame import blame_of
 
     bundle = app.bundle
     result: dict[str, object] = {}
@@ -103,16 +103,10 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
             sum(len(e.text) for e in entries) + 3 * max(0, len(entries) - 1),
             bundle.curated.limit(one),
         )
-        blamed = blame_of(bundle, bundle.curated.path(one), revision=as_of) if verbose else {}
-        result[one] = {
-            "usage": usage,
-            "limit": limit,
-            "entries": [
-                {"hash": e.key.id, "at": e.at, "replaces": e.replaces or None, "text": e.text}
-                | ({"origin": blamed[e.key].as_json()} if e.key in blamed else {})
-                for e in entries
-            ],
-        }
+        stories = bundle.blame(bundle.curated.path(one), as_of=as_of) if verbose else []
+        blamed = {story.entry.key: story for story in stories}
+        listed = [curated_json(e, blamed.get(e.key)) for e in entries]
+        result[one] = {"usage": usage, "limit": limit, "entries": listed}
         if as_json:
             continue
         app.out.line(
@@ -121,7 +115,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
         for e in entries:
             app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
             if e.key in blamed:
-                app.out.line(dim(f"           {blamed[e.key].sentence()}"))
+                app.out.line(dim(f"           {blame_line(blamed[e.key])}"))
     if as_json:
         app.out.json(result)
 
@@ -139,7 +133,7 @@ def block(app: App, as_of: str, machine: str | None, as_json: bool) -> None:
 
     frozen = freeze(app.bundle, revision=as_of, machine=machine)
     if as_json:
-        app.out.json({"commit": frozen.commit, "hash": frozen.hash, "text": frozen.text})
+        app.out.json(block_json(frozen))
     elif frozen.text:
         app.out.text(frozen.text)
         app.out.line()
@@ -152,40 +146,16 @@ def block(app: App, as_of: str, machine: str | None, as_json: bool) -> None:
 def undo(app: App, dry_run: bool, as_json: bool) -> None:
     """Take the last change of the store back."""
     from gitmem.cli.undo import tell_reverted
+    from gitmem.memory.history.revert import Undo
 
     bundle = app.writing_bundle
-    done = bundle.undo.undo(origin=bundle.origin(), dry_run=dry_run, kinds=("memory",))
-    tell_reverted(app, done, as_json=as_json, dry_run=dry_run)
-
-
-def _origin(app: App, where: dict[str, Any]) -> Origin:
-    bundle = app.bundle
-    session = where["session"] or app.session or bundle.sessions.open_id()
-    derived = tuple(where["derived_from"])
-    return bundle.origin(
-        session=session, reason=where["reason"], source=where["source"], derived_from=derived
-    )
+    done = bundle.part(Undo).undo(origin=bundle.origin(), dry_run=dry_run, kinds=("memory",))
+    tell_reverted(app, done, as_json=as_json, dry_run=dry_run, by="redo")
 
 
 def _tell(app: App, answer: Answer, as_json: bool) -> None:
     if as_json:
-        app.out.json(
-            {
-                "success": True,
-                "changed": answer.changed,
-                "held": bool(answer.held),
-                "quarantine": list(answer.held),
-                "target": answer.target,
-                "message": answer.message,
-                "usage": answer.usage,
-                "limit": answer.limit,
-                "percent": answer.percent,
-                "entry_count": answer.count,
-                "note": answer.note or None,
-                "suggestion": answer.suggestion or None,
-                "commit": answer.commit or None,
-            }
-        )
+        app.out.json(answer_json(answer))
         return
     app.out.line(answer.message)
     usage = f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, cyan, dim
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
+from gitmem.json_shapes import about_json, reading_json, recalled_json
 
 if TYPE_CHECKING:
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
@@ -57,46 +57,28 @@ def recall(
     gitmem recall
     gitmem recall --session s1
     """
-    from gitmem.memory.find.search import Wanted
-
     text = " ".join(query)
     if around and not session:
         raise UsageError("--around needs the --session that the entry is in.")
     if session and text:
         raise UsageError("Give a question or a --session to read, not both.")
     with shown_while_building(app) as bundle:
-        here = current or app.session or bundle.sessions.open_id()
         if session:
-            reading = (
-                bundle.recall.scroll(session, around, window=window)
-                if around
-                else bundle.recall.read(session)
-            )
+            reading = bundle.read_session(session, around=around or "", window=window)
             _tell_reading(app, reading, as_json)
             return
         if not text.strip():
-            _tell_sessions(app, bundle.recall.browse(limit=limit, current=here), as_json)
+            _tell_sessions(app, bundle.recent_sessions(limit=limit, current=current or ""), as_json)
             return
-        wanted = Wanted(since=since or "", until=until or "")
-        found = bundle.recall(text, wanted, limit=limit, current=here, order=order)
+        found = bundle.recall(
+            text, limit=limit, order=order, since=since or "", until=until or "", current=current or ""
+        )
     _tell_recalled(app, found, text, as_json)
 
 
 def _tell_recalled(app: App, found: Recalled, text: str, as_json: bool) -> None:
     if as_json:
-        rows = [
-            {
-                **_about_json(recap.about),
-                "recap": recap.recap,
-                "score": recap.score,
-                "windows": [[asdict(line) for line in window] for window in recap.windows],
-                "began": [asdict(line) for line in recap.began],
-                "ended_with": [asdict(line) for line in recap.ended],
-                "through": list(recap.through),
-            }
-            for recap in found.recaps
-        ]
-        app.out.json({"sessions": rows, "withheld": found.withheld})
+        app.out.json(recalled_json(found))
         return
     if not found.recaps:
         app.out.line(f"No earlier session has to do with {text[:80]!r}.")
@@ -116,7 +98,7 @@ def _tell_recalled(app: App, found: Recalled, text: str, as_json: bool) -> None:
 
 def _tell_sessions(app: App, sessions: list[About], as_json: bool) -> None:
     if as_json:
-        app.out.json({"sessions": [_about_json(about) for about in sessions]})
+        app.out.json({"sessions": [about_json(about) for about in sessions]})
         return
     if not sessions:
         app.out.line("There is no session yet.")
@@ -126,8 +108,7 @@ def _tell_sessions(app: App, sessions: list[About], as_json: bool) -> None:
 
 def _tell_reading(app: App, reading: Reading, as_json: bool) -> None:
     if as_json:
-        lines = [asdict(line) for line in reading.lines]
-        app.out.json({**_about_json(reading.about), "lines": lines, "left_out": reading.left_out})
+        app.out.json(reading_json(reading))
         return
     app.out.paged()
     _tell_about(app, reading.about)
@@ -135,10 +116,6 @@ def _tell_reading(app: App, reading: Reading, as_json: bool) -> None:
         _tell_line(app, line)
     if reading.left_out:
         app.out.line(dim(f"  {count(reading.left_out, 'entry', 'entries')} in between are not shown."))
-
-
-def _about_json(about: About) -> dict[str, Any]:
-    return {**asdict(about), "when": about.started}
 
 
 def _tell_about(app: App, about: About) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +13,12 @@ from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
+from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
 
 if TYPE_CHECKING:
-    from gitmem.memory.capture.sessions import SessionState
     from gitmem.memory.memory import Memory
     from gitmem.memory.plans import Plan
+    from gitmem.memory.provenance import Origin
 
 _session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
 
@@ -68,7 +69,7 @@ def decision(
     app: App, decision: str, rationale: str, tags: tuple[str, ...], session: str, as_json: bool
 ) -> None:
     """Record a decision; it becomes a concept of its own."""
-    _one(app, as_json, session, "decision", decision=decision, rationale=rationale, tags=list(tags))
+    _one(app, as_json, session, "decision", decision=decision, rationale=rationale, tags=tags)
 
 
 @record.command("tool-call")
@@ -106,7 +107,7 @@ def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     from gitmem.memory.curated.user_profile import add_user_profile
 
     bundle = app.writing_bundle
-    origin = bundle.origin(session=session or app.session)
+    origin = bundle.origin(session=session or app.world.env.get("GITMEM_SESSION", ""))
     done = add_user_profile(bundle, text, origin=origin, by_person=sys.stdin.isatty())
     commit = done.published.commit.oid if done.published else bundle.tip
     if as_json:
@@ -119,7 +120,7 @@ def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
 
 def _one(app: App, as_json: bool, session: str, kind: str, **fields: object) -> None:
     bundle = app.writing_bundle
-    event = bundle.record_event(kind, session=session or app.session, **fields)
+    event = bundle.record_event(kind, session=session, **fields)
     if as_json:
         app.out.json({"event": event or None, "commit": bundle.tip})
     elif event:
@@ -164,7 +165,7 @@ class _Lines:
 
 def _from_stdin(app: App, session: str, as_json: bool) -> None:
     bundle = app.writing_bundle
-    lines = _Lines(bundle, session or app.session)
+    lines = _Lines(bundle, bundle.session_named(session))
     try:
         for number, line in enumerate(iter(sys.stdin.buffer), start=1):
             if line.strip():
@@ -230,7 +231,7 @@ def start(app: App, /, session_id: str, as_json: bool, **known: str) -> None:
 def end(app: App, session_id: str, as_json: bool) -> None:
     """End a session: the one named, or the one that is open."""
     bundle = app.writing_bundle
-    name = session_id or app.session or bundle.sessions.open_id()
+    name = bundle.session_named(session_id)
     made = bundle.sessions.end(name)
     if as_json:
         app.out.json({"session": name, "commit": made.commit.oid if made else None})
@@ -245,7 +246,7 @@ def list_(app: App, as_json: bool) -> None:
     """List the sessions, newest first."""
     states = app.bundle.sessions.all()
     if as_json:
-        app.out.json({"sessions": [_state_json(state) for state in states]})
+        app.out.json({"sessions": [session_json(state) for state in states]})
         return
     app.out.paged()
     for state in states:
@@ -267,19 +268,17 @@ def list_(app: App, as_json: bool) -> None:
 def show(app: App, session_id: str, as_json: bool) -> None:
     """Show a session: what is known of it, its commits, and what it changed, entry by entry."""
     from gitmem.cli import show_changes as told
-    from gitmem.cli.history import commit_json
-    from gitmem.memory.history.log import LogFilter
 
     bundle = app.bundle
     state = bundle.sessions.get(session_id)
-    commits = list(bundle.history.log(LogFilter(session=state.id)))
-    changes = bundle.history.of_session(state.id) if commits else []
+    commits = list(bundle.log(session=state.id))
+    changes = bundle.diff(session=state.id).changes if commits else ()
     if as_json:
         app.out.json(
             {
-                **_state_json(state),
-                "commits": [commit_json(e) for e in commits],
-                "changes": told.as_json(changes),
+                **session_json(state),
+                "commits": [commit_json(entry) for entry in commits],
+                "changes": changes_json(changes),
             }
         )
         return
@@ -302,10 +301,6 @@ def _plain(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(map(_plain, value))
     return str(value)
-
-
-def _state_json(state: SessionState) -> dict[str, Any]:
-    return {"path": state.path, **{key: value for key, value in state.concept.meta.items() if key != "type"}}
 
 
 # --- plan ------------------------------------------------------------------------------------------------
@@ -331,7 +326,7 @@ def plan() -> None:
 def create(app: App, title: str, steps: tuple[str, ...], session: str, as_json: bool) -> None:
     """Make a plan with its steps."""
     bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(app, bundle, session)), as_json)
+    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(bundle, session)), as_json)
 
 
 @plan.command("step")
@@ -344,7 +339,7 @@ def create(app: App, title: str, steps: tuple[str, ...], session: str, as_json: 
 def step(app: App, name: str, number: int, result: str, session: str, as_json: bool) -> None:
     """Mark a step done, counted from 1."""
     bundle = app.writing_bundle
-    done = bundle.plans.complete_step(name, number, result, origin=_plan_origin(app, bundle, session))
+    done = bundle.plans.complete_step(name, number, result, origin=_plan_origin(bundle, session))
     _tell_plan(app, done, as_json)
 
 
@@ -356,7 +351,7 @@ def step(app: App, name: str, number: int, result: str, session: str, as_json: b
 def complete(app: App, name: str, session: str, as_json: bool) -> None:
     """Finish a plan; it moves to plans/archive/."""
     bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(app, bundle, session)), as_json)
+    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(bundle, session)), as_json)
 
 
 @plan.command("list")
@@ -367,34 +362,21 @@ def list_plans(app: App, everything: bool, as_json: bool) -> None:
     """List plans with their progress."""
     plans = app.bundle.plans.all(archived=everything)
     if as_json:
-        app.out.json({"plans": [_plan_json(one) for one in plans]})
+        app.out.json({"plans": [plan_json(one) for one in plans]})
         return
     for one in plans:
         done, total = one.progress
         app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title)
 
 
-def _plan_origin(app: App, bundle: Memory, session: str) -> Any:
-    return bundle.origin(session=session or app.session or bundle.sessions.open_id())
+def _plan_origin(bundle: Memory, session: str) -> Origin:
+    return bundle.origin(session=bundle.session_named(session))
 
 
 def _tell_plan(app: App, one: Plan, as_json: bool) -> None:
     if as_json:
-        app.out.json(_plan_json(one))
+        app.out.json(plan_json(one))
         return
     app.out.line(bold(one.title), dim(f"  {one.path}"))
     for step_ in one.steps:
         app.out.line("  ", step_.line())
-
-
-def _plan_json(one: Plan) -> dict[str, Any]:
-    done, total = one.progress
-    return {
-        "name": one.name,
-        "path": one.path,
-        "title": one.title,
-        "archived": one.is_archived,
-        "done": done,
-        "total": total,
-        "steps": [step_.listed() for step_ in one.steps],
-    }

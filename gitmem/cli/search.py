@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +11,10 @@ from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import Piece, bold, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
+from gitmem.json_shapes import found_json
 
 if TYPE_CHECKING:
-    from gitmem.memory.find.search import Found, Hit, Wanted
+    from gitmem.memory.find.search import Found, Hit
 
 
 @click.command()
@@ -63,28 +64,25 @@ def search(
     gitmem search '"dark mode" -terminal' --since "2 weeks ago"
     gitmem search invoice --as-of 2026-06-30 --type Decision
     """
-    from gitmem.memory.find.search import Wanted
-
-    wanted = Wanted(
-        type=type_ or "",
-        session=session or "",
-        agent=agent or "",
-        tag=tag or "",
-        since=since or "",
-        until=until or "",
-        path=app.path(path) if path else "",
-        scope=scope or "",
-        removed=removed,
-        as_of=as_of or "",
-    )
+    wanted = {
+        "type": type_ or "",
+        "session": session or "",
+        "agent": agent or "",
+        "tag": tag or "",
+        "since": since or "",
+        "until": until or "",
+        "path": app.path(path) if path else "",
+        "scope": scope or "",
+        "as_of": as_of or "",
+    }
     text = " ".join(query)
     with shown_while_building(app) as bundle:
-        found = bundle.search(text, wanted, limit=limit)
+        found = bundle.search(text, **wanted, removed=removed, limit=limit)
     if as_json:
         app.out.json(found_json(found, explain=explain))
         return
     if not found.hits:
-        _tell_nothing(app, text, found, wanted)
+        _tell_nothing(app, text, found, wanted, removed)
         return
     app.out.paged()
     for number, hit in enumerate(found.hits):
@@ -94,40 +92,6 @@ def search(
     if found.withheld:
         app.out.line()
         app.out.line(dim(f"{found.withheld} more were kept back by the scanner."))
-
-
-def found_json(found: Found, *, explain: bool = False) -> dict[str, Any]:
-    """The answer with stable keys."""
-    return {
-        "hits": [_hit_json(hit, explain) for hit in found.hits],
-        "withheld": found.withheld,
-        "near": list(found.near),
-    }
-
-
-def _hit_json(hit: Hit, explain: bool) -> dict[str, Any]:
-    from gitmem.memory.find.search import unmarked
-
-    row: dict[str, Any] = {
-        "path": hit.path,
-        "session": hit.session,
-        "type": hit.type,
-        "text": hit.text,
-        "at": hit.at,
-        "score": hit.score,
-        "snippet": unmarked(hit.snippet),
-        "agent": hit.agent,
-        "machine": hit.machine,
-        "tags": list(hit.tags),
-        "commit": hit.commit,
-        "key": {"space": hit.key.space, "id": hit.key.id},
-        "also": hit.also,
-    }
-    if hit.removed:
-        row["removed"] = hit.removed
-    if explain:
-        row["parts"] = hit.parts
-    return row
 
 
 def _tell(app: App, hit: Hit, explain: bool) -> None:
@@ -141,16 +105,20 @@ def _tell(app: App, hit: Hit, explain: bool) -> None:
     )
     gone = f"  removed by {hit.removed[:8]}" if hit.removed else ""
     app.out.line(cyan(hit.path), dim(f"  {hit.type}  {_date(app, hit.at)}{session}{gone}{also}"))
-    app.out.line("    ", *_marked(hit.snippet))
+    app.out.line("    ", *_marked(hit))
     if explain:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
         app.out.line("    ", yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
 
 
-def _marked(snippet: str) -> Iterator[Piece]:
+def _marked(hit: Hit) -> Iterator[Piece]:
     """The snippet with its matches in bold."""
-    for number, piece in enumerate(snippet.replace("\x03", "\x02").split("\x02")):
-        yield bold(piece) if number % 2 else piece
+    end = 0
+    for start, stop in hit.marks:
+        yield hit.snippet[end:start]
+        yield bold(hit.snippet[start:stop])
+        end = stop
+    yield hit.snippet[end:]
 
 
 def _date(app: App, at: str) -> str:
@@ -160,16 +128,15 @@ def _date(app: App, at: str) -> str:
     return app.date(moment.timestamp()) if moment else at
 
 
-def _tell_nothing(app: App, text: str, found: Found, wanted: Wanted) -> None:
+def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, str], removed: bool) -> None:
     if not found.query:
         app.out.line("There is nothing to look for in that: give a word.")
         return
     if found.withheld:
         app.out.line(f"All that was found, {found.withheld}, was kept back by the scanner.")
         return
-    fields = ("type", "session", "agent", "tag", "since", "until", "path", "scope", "as_of")
-    asked = [f"--{name.replace('_', '-')} {value}" for name in fields if (value := getattr(wanted, name))]
-    asked += ["--removed"] if wanted.removed else []
+    asked = [f"--{name.replace('_', '-')} {value}" for name, value in wanted.items() if value]
+    asked += ["--removed"] if removed else []
     where = f" with {' '.join(asked)}" if asked else ""
     shown = text if len(text) <= 80 else text[:79] + "…"
     app.out.line(f"Nothing found for {shown!r}{where}.")

@@ -1,4 +1,4 @@
-"""Changes of entries, for people and as JSON."""
+"""Changes of entries, for people."""
 
 from __future__ import annotations
 
@@ -14,33 +14,6 @@ if TYPE_CHECKING:
 _MARKS = {"add": "+", "remove": "-", "change": "~", "move": ">"}
 _STYLES = {"add": "green", "remove": "red", "change": "yellow", "move": "cyan"}
 _MARGIN = "    "
-
-
-def as_json(changes: Iterable[Change]) -> list[dict[str, object]]:
-    """Each change with stable keys."""
-    return [
-        {
-            "path": change.path,
-            "op": change.op,
-            "from_path": change.from_path or None,
-            "old": _entry_json(change.old),
-            "new": _entry_json(change.new),
-        }
-        for change in changes
-    ]
-
-
-def _entry_json(entry: Entry | None) -> dict[str, object] | None:
-    if entry is None:
-        return None
-    return {
-        "space": entry.key.space,
-        "id": entry.key.id,
-        "kind": entry.kind,
-        "text": entry.text,
-        "at": entry.at,
-        "replaces": entry.replaces,
-    }
 
 
 def tell(out: Output, changes: Iterable[Change]) -> None:

@@ -10,6 +10,7 @@ from gitmem.cli.context import App
 from gitmem.cli.options import json_option, pass_app
 from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
+from gitmem.json_shapes import commit_json
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:
@@ -74,13 +75,12 @@ def _gather(app: App) -> dict[str, object]:
     """All that `status` tells, as the JSON document has it."""
     from gitmem.git.housekeeping import Weight, last_time
     from gitmem.memory.bundle import format_of
-    from gitmem.memory.history.log import LogEntry
     from gitmem.okf import layout
 
     bundle = app.bundle
     repository = bundle.repository
     problems: list[str] = []
-    tip = LogEntry.of(repository.store.commit(bundle.tip))
+    tip = next(bundle.log())
     tree = bundle.tree()
     agent = tree.read(layout.CONFIG_AGENT)
     version = format_of(agent) if agent is not None else layout.FORMAT
@@ -256,19 +256,18 @@ def commit(app: App, reason: str, as_json: bool) -> None:
     gitmem commit -m "the server moved"
     """
     from gitmem.cli import show_changes as told
-    from gitmem.cli.history import commit_json
-    from gitmem.memory.history.log import LogEntry
 
     bundle = app.bundle
     published = bundle.take_in_edits(strict=True, reason=reason)
     for one in published:
         if one.warning:
             bundle.report(Notice("work-tree-behind", detail=one.warning))
+    made = [bundle.show(one.commit.oid) for one in published]
     if as_json:
-        app.out.json({"commits": [commit_json(LogEntry.of(one.commit)) for one in published]})
+        app.out.json({"commits": [commit_json(one.entry) for one in made]})
         return
-    if not published:
+    if not made:
         app.out.line("Nothing to commit: no file differs from the newest commit.")
-    for one in published:
-        app.out.line(yellow(one.commit.oid[:8]), " ", one.commit.subject)
-        told.tell(app.out, bundle.history.of_commit(one.commit))
+    for shown in made:
+        app.out.line(yellow(shown.entry.id[:8]), " ", shown.entry.commit.subject)
+        told.tell(app.out, shown.diff)

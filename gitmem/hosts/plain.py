@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound
 from gitmem.hosts.hermes.home import real_world
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import config_for, find_root, open_bundle, with_settings
+
+if TYPE_CHECKING:
+    from gitmem.memory.async_memory import AsyncMemory
 
 
 def open(  # noqa: A001 (`gitmem.open`, as `gzip.open`)
@@ -18,7 +23,7 @@ def open(  # noqa: A001 (`gitmem.open`, as `gzip.open`)
 
     Without a path it is the one that the command line would find here. Settings are found as docs/cli.md says;
     those given here go first. What processes that died left behind, and what a person edited by hand, is
-    committed before this returns.
+    committed before this returns. Use it by `with`, or call `close` at the end.
     """
     world = real_world()
     root = world.path(os.fspath(path)) if os.fspath(path) else ""
@@ -29,3 +34,18 @@ def open(  # noqa: A001 (`gitmem.open`, as `gzip.open`)
     if root and not os.path.isdir(root):
         raise BundleNotFound(f"There is no memory at {root}.", hint="Make one with `create=True`.")
     return open_bundle(world, root or find_root(world), "write", **settings)
+
+
+@contextlib.asynccontextmanager
+async def open_async(
+    path: str | os.PathLike[str] = "", *, create: bool = False, **settings: Any
+) -> AsyncIterator[AsyncMemory]:
+    """As `open`, for `async with`: the verbs are coroutines, and all work is done in threads."""
+    from gitmem.memory.async_memory import AsyncMemory
+    from gitmem.memory.awaiting import in_thread
+
+    memory = await in_thread(open, path, create=create, **settings)
+    try:
+        yield AsyncMemory(memory)
+    finally:
+        await in_thread(memory.__exit__, None, None, None)

@@ -1,39 +1,123 @@
-"""The memory of an agent: the product's nouns and verbs over one bundle."""
+"""The memory of an agent: the product's nouns and verbs over one bundle.
+
+Each verb is thin: it says who asks, and hands the work to the room that does it. The rooms are imported when they are
+first asked for, because start-up is a feature.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
     from gitmem.git.worktree import HandEdit
     from gitmem.memory.capture.sessions import Sessions
-    from gitmem.memory.curated.store import CuratedStore
-    from gitmem.memory.distill.facts import Distiller
+    from gitmem.memory.curated.store import Answer, CuratedStore, Target
+    from gitmem.memory.find.context import Context
     from gitmem.memory.find.index import Indexing
-    from gitmem.memory.find.recall import Recall
-    from gitmem.memory.find.search import Search
+    from gitmem.memory.find.recall import About, Order, Reading, Recalled
+    from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
-    from gitmem.memory.history.log import History
-    from gitmem.memory.history.revert import Undo
+    from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
+    from gitmem.memory.history.restore import Restored
+    from gitmem.memory.history.revert import Reverted
+    from gitmem.memory.history.trace import Traced
     from gitmem.memory.open_buffers import Flush
     from gitmem.memory.plans import Plans
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.memory.session import Session
-    from gitmem.memory.snapshots import Snapshots
+    from gitmem.memory.snapshots import Snapshot, Snapshots
+    from gitmem.memory.sync.engine import Synced
     from gitmem.notices import Notice
 
-# Each room is imported when it is first asked for: start-up is a feature.
+Purpose = Literal["as is", "look", "read", "write", "whole"]
+"""What a memory is made ready for.
+
+`as is`: nothing is done to it, damaged or not. `look`: it has a history, and nothing is changed. `read`: what a crash
+left undone is finished first. `write`: and events of dead writers and hand edits are committed; a hand edit that
+cannot be is left alone with a warning, because it must not stop an agent. `whole`: and the host's files are taken in,
+and every hand edit is committed, or nothing happens.
+"""
 
 
 class Memory(Bundle):
-    """One agent's memory."""
+    """One agent's memory. Threads may share it."""
 
-    # Nouns
+    _opened_at: Oid | None = None
+
+    def __repr__(self) -> str:
+        from gitmem.files import read_file
+        from gitmem.okf.curated import raw_texts
+
+        try:
+            # By the files alone: a debugger or asyncio may ask at any moment, also for a memory that is closed.
+            paths = (*self.curated.paths("memory"), *self.curated.paths("user"))
+            files = [read_file(os.path.join(self.root, path)) or b"" for path in paths]
+            entries = sum(len(raw_texts(data) or ()) for data in files)
+            return f"<Memory {self.root}: {entries} entries, tip {self.tip[:8]}>"
+        except Exception as error:  # noqa: BLE001 (whoever debugs a broken memory needs a repr most)
+            return f"<Memory {self.root}: {type(error).__name__}>"
+
+    # Opening and closing
+
+    def prepare(self, purpose: Purpose) -> None:
+        """Make the memory ready for a purpose."""
+        if purpose in ("as is", "look"):
+            return
+        self.finish_pending()
+        if self._opened_at is None:
+            self._opened_at = self.repository.tip()
+        if purpose == "read":
+            return
+        self.recover_journals()
+        if purpose == "whole":
+            from gitmem.memory.linked_host import take_host_along
+
+            take_host_along(self)
+        self.take_in_edits(strict=purpose == "whole")
+
+    def close(self) -> list[Notice]:
+        """Commit what waits, bring a linked host's files along, and give back what is held open.
+
+        Gives what there is to say to the user of the host. Whatever fails, all of it is tried. A memory that is used again
+        opens what it needs.
+        """
+        found: list[Notice] = []
+        with contextlib.ExitStack() as steps:  # the last one first
+            steps.callback(self.repository.store.close)
+            steps.callback(lambda: found.extend(self._bring_host_along()))
+            for close in tuple(self._closing):
+                steps.callback(close)
+        return found
+
+    def _bring_host_along(self) -> list[Notice]:
+        """An agent that keeps files of its own must see what changed; its next session does."""
+        if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
+            return []
+        from gitmem.memory.linked_host import bring_host_along
+
+        self._opened_at = tip
+        return bring_host_along(self)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        for notice in self.close():
+            self.report(notice)
+
+    # Nouns: what has a state of its own
 
     @property
     def curated(self) -> CuratedStore:
@@ -71,42 +155,84 @@ class Memory(Bundle):
 
         return self.part(Indexing)
 
-    @property
-    def history(self) -> History:
-        from gitmem.memory.history.log import History
+    # Remembering
 
-        return self.part(History)
+    def remember(
+        self,
+        text: str,
+        *,
+        target: Target = "memory",
+        machine: bool = False,
+        reason: str = "",
+        source: str = "",
+        session: str = "",
+        derived_from: Iterable[str] = (),
+        by_person: bool = False,
+    ) -> Answer:
+        """Add an entry to the curated store; one that is there already changes nothing.
 
-    @property
-    def search(self) -> Search:
-        from gitmem.memory.find.search import Search
+        `machine` says that it is true on this machine only, `by_person` that a person asks: then what was retracted
+        may come back.
+        """
+        origin = self._origin(reason, source, session, derived_from)
+        return self.curated.add(text, target=target, machine=machine, origin=origin, by_person=by_person)
 
-        return self.part(Search)
+    def replace(
+        self,
+        old: str,
+        new: str,
+        *,
+        target: Target | None = None,
+        machine: bool | None = None,
+        reason: str = "",
+        source: str = "",
+        session: str = "",
+        derived_from: Iterable[str] = (),
+        by_person: bool = False,
+    ) -> Answer:
+        """Put another text in the place of the one curated entry that contains `old`."""
+        if target is None or machine is None:
+            target, machine = self.curated.find(old, target=target, machine=machine)
+        origin = self._origin(reason, source, session, derived_from)
+        return self.curated.replace(
+            old, new, target=target, machine=machine, origin=origin, by_person=by_person
+        )
 
-    @property
-    def recall(self) -> Recall:
-        from gitmem.memory.find.recall import Recall
+    def forget(
+        self,
+        text: str,
+        *,
+        target: Target | None = None,
+        machine: bool | None = None,
+        reason: str = "",
+        source: str = "",
+        session: str = "",
+        derived_from: Iterable[str] = (),
+    ) -> Answer:
+        """Remove the one curated entry that contains the text; it stays in the history.
 
-        return self.part(Recall)
+        Where none or several contain it, a StoreRefusal says which may be meant (`near`).
+        """
+        if target is None or machine is None:
+            target, machine = self.curated.find(text, target=target, machine=machine)
+        origin = self._origin(reason, source, session, derived_from)
+        return self.curated.remove(text, target=target, machine=machine, origin=origin)
 
-    @property
-    def undo(self) -> Undo:
-        from gitmem.memory.history.revert import Undo
+    def prompt_block(self, *, as_of: str = "HEAD") -> str:
+        """The curated store as it goes into a prompt, byte for byte what a session that begins now would see."""
+        from gitmem.memory.curated.prompt_block import freeze
 
-        return self.part(Undo)
+        return freeze(self, revision=as_of).text
 
-    @property
-    def distiller(self) -> Distiller:
-        """What takes facts out of a conversation: the rules, or the endpoint that the settings name."""
-        from gitmem.memory.distill.compression import make_distiller
+    def session(self, session: str = "", **known: str) -> Session:
+        """A session to record in: enter it by `with` or `async with`, or call its start() and end()."""
+        from gitmem.memory.session import Session
 
-        return self.part(make_distiller)
+        return Session(self, session, **known)
 
-    def session(self, session: str = "", **known: str) -> AbstractContextManager[Session]:
-        """A session to record in, as a context manager; leaving it ends the session."""
-        from gitmem.memory.session import open_session
-
-        return open_session(self, session, **known)
+    def session_named(self, session: str = "") -> str:
+        """The session that is meant: the one named, $GITMEM_SESSION's, or the one that is open on this machine."""
+        return session or self.world.env.get("GITMEM_SESSION", "") or self.sessions.open_id()
 
     # Recording without a session of one's own: written through at once
 
@@ -114,10 +240,10 @@ class Memory(Bundle):
         return self.record_event("observation", session=session, content=content, category=category)
 
     def record_decision(
-        self, decision: str, rationale: str = "", tags: Iterable[str] = (), *, session: str = ""
+        self, decision: str, rationale: str = "", tags: str | Iterable[str] = (), *, session: str = ""
     ) -> str:
         return self.record_event(
-            "decision", session=session, decision=decision, rationale=rationale, tags=list(tags)
+            "decision", session=session, decision=decision, rationale=rationale, tags=tags
         )
 
     def record_tool_call(
@@ -128,14 +254,14 @@ class Memory(Bundle):
     def record_turn(self, user: str, assistant: str, *, session: str = "") -> str:
         return self.record_event("turn", session=session, user=user, assistant=assistant)
 
-    def record_event(self, kind: str, *, session: str = "", **fields: object) -> str:
+    def record_event(self, /, kind: str, *, session: str = "", **fields: object) -> str:
         """One event, committed before this returns; without a session it goes to today's. Gives its id.
 
         Nothing is recorded, and an empty id given, for a kind that the settings leave out.
         """
         from gitmem.memory.capture.recording import Recording
 
-        return self.part(Recording).record(kind, session, fields)
+        return self.part(Recording).record(kind, self.session_named(session), fields)
 
     def register_tool(self, name: str, description: str = "", schema: object = None) -> str:
         """Make a tool known before its first use; gives the path of its concept."""
@@ -165,11 +291,286 @@ class Memory(Bundle):
 
         return NUDGE if nudge_due(turn, self.config.nudge_interval) else ""
 
+    # Finding
+
+    def search(
+        self,
+        query: str,
+        *,
+        type: str = "",  # noqa: A002 (what the front matter calls it)
+        tag: str = "",
+        session: str = "",
+        agent: str = "",
+        since: str = "",
+        until: str = "",
+        path: str = "",
+        scope: str = "",
+        removed: bool = False,
+        as_of: str = "",
+        limit: int = 10,
+    ) -> Found:
+        """The entries that answer a query, best first; now, or `as_of` a commit, snapshot, date or session.
+
+        `removed` looks among those that are gone. `scope` is empty for what holds on this machine, or `shared`, `all`,
+        or the name of a machine.
+        """
+        from gitmem.memory.find.search import Search, Wanted
+
+        wanted = Wanted(type, session, agent, tag, since, until, path, scope, removed, as_of)
+        return self.part(Search)(query, wanted, limit=limit)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 3,
+        order: Order = "best",
+        since: str = "",
+        until: str = "",
+        current: str = "",
+    ) -> Recalled:
+        """What earlier sessions had to do with a question; the current session is left out."""
+        from gitmem.memory.find.recall import Recall
+        from gitmem.memory.find.search import Wanted
+
+        wanted = Wanted(since=since, until=until)
+        current = self.session_named(current)
+        return self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
+
+    def recent_sessions(self, *, limit: int = 3, offset: int = 0, current: str = "") -> list[About]:
+        """The newest sessions; the current one is left out."""
+        from gitmem.memory.find.recall import Recall
+
+        return self.part(Recall).browse(limit=limit, offset=offset, current=self.session_named(current))
+
+    def read_session(self, session: str, *, around: str = "", window: int = 5) -> Reading:
+        """How a session began and ended; or what is around one of its entries, by the entry's id."""
+        from gitmem.memory.find.recall import Recall
+
+        recall = self.part(Recall)
+        return recall.scroll(session, around, window=window) if around else recall.read(session)
+
+    def context(
+        self, query: str, *, budget: int | None = None, session: str = "", block: str | None = None
+    ) -> Context:
+        """The entries worth knowing for a turn; its `fenced` is a block for the prompt, of `budget` characters at most.
+
+        Nothing of the present `session`, which the agent has before it anyway, and nothing that is in the prompt
+        block: `block` is its text, or None for the curated store as a whole.
+        """
+        from gitmem.memory.find.context import context
+
+        return context(self, query, budget, session=session, block=block)
+
+    # History
+
+    def log(
+        self,
+        *,
+        kind: str = "",
+        session: str = "",
+        agent: str = "",
+        machine: str = "",
+        path: str = "",
+        since: str = "",
+        until: str = "",
+        text: str = "",
+        limit: int | None = None,
+        start: str = "HEAD",
+    ) -> Iterator[LogEntry]:
+        """Commits, newest first, from `start` back; with a text, those that brought or took an entry with it."""
+        from itertools import islice
+
+        from gitmem.memory.history.log import History, LogFilter
+
+        wanted = LogFilter(
+            kind,
+            session,
+            agent,
+            machine,
+            path,
+            self.moment(since, start=True) if since else None,
+            self.moment(until) if until else None,
+        )
+        return islice(self.part(History).log(wanted, start=start, text=text), limit)
+
+    def show(self, revision: str = "HEAD") -> ShownCommit:
+        """A commit, and what it did."""
+        from gitmem.memory.history.log import History
+
+        return self.part(History).show(revision)
+
+    def diff(self, a: str | None = None, b: str | None = None, *, session: str = "", path: str = "") -> Diff:
+        """What changed, entry by entry, from `a` to `b` or to now; or what one session did.
+
+        Without either: what was edited by hand and not committed yet.
+        """
+        from gitmem.errors import UsageError
+        from gitmem.memory.history.log import History
+
+        history = self.part(History)
+        if session:
+            if a or b:
+                raise UsageError("Give revisions or a session, not both.")
+            return history.of_session(session, path)
+        if a:
+            return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
+        if b:
+            raise UsageError(f"Say what to compare {b} with.")
+        return history.of_work_tree(path)
+
+    def blame(self, path: str, *, removed: bool = False, as_of: str = "HEAD") -> list[Blamed]:
+        """For every entry of a file: when it came, from whom and why; `removed` also tells of those that are gone."""
+        from gitmem.memory.history.blame import blame_of
+
+        return blame_of(self, path, revision=as_of, removed=removed)
+
+    def trace(self, text: str) -> Traced:
+        """Where a text came from, and the sessions that it reached while it was there."""
+        from gitmem.memory.history.trace import trace
+
+        return trace(self, text)
+
     def read_log(self) -> str:
         """The text of log.md."""
         from gitmem.okf import layout
 
         return (self.read(layout.LOG) or b"").decode("utf-8", "replace")
+
+    # Undoing: each is a commit on top
+
+    def revert(
+        self,
+        *commits: str,
+        session: str = "",
+        agent: str = "",
+        machine: str = "",
+        source: str = "",
+        since: str = "",
+        until: str = "",
+        text: str = "",
+        derived: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Reverted:
+        """Take back what some commits did, and keep everything that was learned since.
+
+        They are named, or chosen by what they have in common; `derived` also takes what says that it follows from
+        their entries. What goes is retracted: no merge and no restore brings it back.
+        """
+        from dataclasses import replace
+
+        from gitmem.errors import UsageError
+        from gitmem.memory.history.revert import Undo
+        from gitmem.memory.history.select import Selection, select
+
+        self._ready_for_change(dry_run)
+        wanted = Selection(
+            tuple(self.resolve(commit) for commit in commits),
+            session,
+            agent,
+            machine,
+            source,
+            text,
+            self.moment(since, start=True) if since else None,
+            self.moment(until) if until else None,
+            derived,
+        )
+        if wanted.is_empty:
+            raise UsageError(
+                "Say what to take back: a commit, or a session, agent, machine, source, time or text."
+            )
+        chosen, followers = select(self, wanted)
+        done = self.part(Undo).revert(chosen, origin=self.origin(reason=reason), dry_run=dry_run)
+        return replace(done, derived=tuple(followers))
+
+    def restore(
+        self,
+        revision: str,
+        *,
+        paths: str | Iterable[str] = (),
+        keep_sessions: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Restored:
+        """Put the memory back to a revision, whole or below some paths; what was retracted since stays out."""
+        from gitmem.memory.history.restore import restore
+
+        self._ready_for_change(dry_run)
+        return restore(
+            self,
+            revision,
+            paths=[paths] if isinstance(paths, str) else list(paths),
+            keep_sessions=keep_sessions,
+            dry_run=dry_run,
+            origin=self.origin(reason=reason),
+        )
+
+    def undo(self, *, dry_run: bool = False) -> Reverted:
+        """Take back the last restore, revert or merge."""
+        from gitmem.memory.history.revert import Undo
+
+        self._ready_for_change(dry_run)
+        return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run)
+
+    def redo(self, *, dry_run: bool = False) -> Reverted:
+        """Take back the last undo: what it took back comes again."""
+        from gitmem.memory.history.revert import Undo
+
+        self._ready_for_change(dry_run)
+        return self.part(Undo).redo(origin=self.origin(), dry_run=dry_run)
+
+    def snapshot(
+        self, name: str = "", note: str = "", *, session: str = "", model: str = "", plan: str = ""
+    ) -> Snapshot:
+        """Name the present state; without a name it is the time."""
+        self._ready_for_change()
+        origin = self.origin(session=self.session_named(session), model=model)
+        return self.snapshots.create(name, note, origin=origin, plan=plan)
+
+    # Other machines
+
+    def sync(
+        self,
+        remote: str = "",
+        *,
+        dry_run: bool = False,
+        allow_unrelated: bool = False,
+        from_file: str = "",
+        transport: str = "",
+        timeout: float = 120.0,
+        progress: Callable[[str], None] | None = None,
+    ) -> Synced:
+        """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
+
+        What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage.
+        """
+        from gitmem.memory.sync.engine import Sync
+
+        self._ready_for_change(dry_run)
+        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress)
+        if from_file:
+            done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        else:
+            done = syncing.run(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        if dry_run or not done.received:
+            return done
+        from dataclasses import replace
+
+        from gitmem.memory.curated.archive import archive_overfull
+
+        return replace(done, archived=tuple(archive_overfull(self)))
+
+    # What verbs have in common
+
+    def _ready_for_change(self, dry_run: bool = False) -> None:
+        """Before a change of the whole: every hand edit is committed first, or nothing happens."""
+        if not dry_run:
+            self.prepare("whole")
+
+    def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
+        session = self.session_named(session)
+        return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
 
     # What a commit asks of the gate
 

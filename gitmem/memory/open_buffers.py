@@ -69,7 +69,8 @@ class OpenBuffers:
             try:
                 flushed = work(buffer)
             except GitMemError as error:
-                failed.append(error)
+                if buffer.is_open:  # else its own thread closed it meanwhile, and flushed it then
+                    failed.append(error)
             else:
                 done += [flushed] if flushed.events else []
         if failed:

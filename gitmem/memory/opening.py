@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from gitmem import config as settings
 from gitmem.config import Config
@@ -18,22 +17,11 @@ from gitmem.files import read_settings
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
-from gitmem.memory.memory import Memory
-from gitmem.state import CONFIG, HOST_LINK, LocalState
+from gitmem.memory.memory import Memory, Purpose
+from gitmem.state import CONFIG, LocalState
 from gitmem.world import World
 
-Purpose = Literal["as is", "look", "read", "write", "whole"]
-"""What a bundle is opened for.
-
-`as is`: nothing is done to it, damaged or not. `look`: it has a history, and nothing is changed. `read`: what a crash
-left undone is finished first. `write`: and events of dead writers and hand edits are committed; a hand edit that
-cannot be is left alone with a warning, because it must not stop an agent. `whole`: and the host's files are taken in,
-and every hand edit is committed, or nothing happens.
-"""
-
 _HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
-# By name: hosts stand above the memory. One that keeps files of its own leaves `host/link` in the state directory.
-_HOST_LINK = "gitmem.hosts.hermes.host_link"
 
 
 def open_bundle(
@@ -48,34 +36,8 @@ def open_bundle(
     if not is_bundle(repository.root):
         _refuse_without_main(repository)
         raise BundleUnusable(f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE)
-    prepare(memory, purpose)
+    memory.prepare(purpose)
     return memory
-
-
-def prepare(memory: Memory, purpose: Purpose) -> None:
-    """Make an open bundle ready for a purpose."""
-    if purpose in ("as is", "look"):
-        return
-    memory.finish_pending()
-    if purpose == "read":
-        return
-    memory.recover_journals()
-    if purpose == "whole" and has_host(memory):
-        import_module(_HOST_LINK).take_host_along(memory)
-    memory.take_in_edits(strict=purpose == "whole")
-
-
-def bring_host_along(memory: Memory) -> list[str]:
-    """After a change: an agent that keeps files of its own must see it. Gives sentences for the user."""
-    if not has_host(memory):
-        return []
-    found: list[str] = import_module(_HOST_LINK).bring_host_along(memory)
-    return found
-
-
-def has_host(memory: Memory) -> bool:
-    """Whether an agent that keeps files of its own works with this bundle."""
-    return memory.state.has(HOST_LINK)
 
 
 def _refuse_without_main(repository: Repository) -> None:

@@ -15,6 +15,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
+from gitmem.memory.results import brief
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.state import LAST_SNAPSHOT
@@ -45,6 +46,9 @@ class Snapshot:
     @property
     def time(self) -> int:
         return self.tag.tagger.time if self.tag else 0
+
+    def __repr__(self) -> str:
+        return brief(self, name=self.name, commit=self.commit[:8])
 
 
 class Snapshots:
@@ -79,8 +83,11 @@ class Snapshots:
             )
         return Snapshot(name, *self._repository.store.peel(oid))
 
-    def create(self, name: str = "", note: str = "", *, origin: Origin, plan: str = "") -> Snapshot:
+    def create(
+        self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
+    ) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
+        origin = origin or self._bundle.origin()
         name, note = (Admission(self._bundle).note(words) for words in (name, note))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):

@@ -74,6 +74,10 @@ class Change:
     new: Entry | None
     from_path: str = ""
 
+    def __repr__(self) -> str:
+        texts = " -> ".join(repr(entry.text) for entry in (self.old, self.new) if entry is not None)
+        return f"<Change {self.op} {self.path}: {texts}>"
+
     @property
     def key(self) -> EntryKey:
         """What changed: the entry that is there now, or the one that went."""

@@ -399,8 +399,8 @@ def copies(root: Path) -> None:
     # An event that was taken back stays out, also when a backup's journal brings it again.
     def take_back() -> None:
         bundle = opened(root)
-        [commit] = [entry.commit for entry in bundle.history.log() if entry.kind == "recover"]
-        bundle.undo.revert([commit], origin=bundle.origin())
+        [commit] = [entry.commit for entry in bundle.log() if entry.kind == "recover"]
+        bundle.revert(commit.oid)
         left = set(in_the_bundle(bundle))
         shutil.copytree(backup / ".git/gitmem/journal", bundle.journal_dir, dirs_exist_ok=True)
         bundle.recover_journals()

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from itertools import islice, permutations
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.curated.store import Operation
 from gitmem.memory.gate.release import release
-from gitmem.memory.history.log import LogFilter
-from gitmem.memory.history.restore import restore
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -103,14 +101,14 @@ class Actor:
         self.bundle.take_in_edits(strict=True)
 
     def revert(self) -> None:
-        mine = list(self.bundle.history.log(LogFilter(kind="memory", machine=self.bundle.config.machine)))
+        mine = list(self.bundle.log(kind="memory", machine=self.bundle.config.machine))
         if mine:
             chosen = self.rng.choice(mine)
-            for change in self.bundle.history.of_commit(chosen.commit):
+            for change in self.bundle.show(chosen.id).diff:
                 if change.new is not None and change.new.key.space == "§" and change.old is None:
                     self.ledger.retracted.add(change.new.text)
             before = set(texts(self.bundle))
-            self.bundle.undo.revert([chosen.commit], origin=self.bundle.origin())
+            self.bundle.revert(chosen.id)
             self.ledger.taken_out |= before - set(texts(self.bundle))
 
     def release(self) -> None:
@@ -123,11 +121,9 @@ class Actor:
     def restore(self) -> None:
         if self.rng.random() < 0.5:
             return  # half as often as the others: it takes much out at once
-        commits = list(islice(self.bundle.history.log(), 6))
+        commits = list(self.bundle.log(limit=6))
         before = set(texts(self.bundle))
-        restore(
-            self.bundle, self.rng.choice(commits).commit.oid, keep_sessions=True, origin=self.bundle.origin()
-        )
+        self.bundle.restore(self.rng.choice(commits).id, keep_sessions=True)
         self.ledger.taken_out |= before - set(texts(self.bundle))
 
 

@@ -69,7 +69,7 @@ class HermesHome:
 
     def log(self) -> list[LogEntry]:
         """Commits, oldest first."""
-        return list(self.bundle().history.log())[::-1]
+        return list(self.bundle().log())[::-1]
 
     def subjects(self, kind: str = "") -> list[str]:
         return [entry.commit.subject for entry in self.log() if not kind or entry.kind == kind]

@@ -281,7 +281,7 @@ def test_commands_bring_the_host_along(home: HermesHome, shell: Shell, begin: Be
     provider.compare()
     shell("memory", "add", "The server is Debian", "--reason", "seen")
     assert "Brought along for Hermes: MEMORY.md" in shell.err
-    assert "until the next one" in shell.err
+    assert "new sessions see the change" in shell.err
     assert ["Deploys run with make", "The server is Debian"] == home.entries()
     shell("snapshot", "good")
     home.write("Deploys run with make", "The moon is cheese")

@@ -10,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gitmem
 import pytest
 from gitmem.hosts.hermes import memory_files as files
 from gitmem.hosts.hermes.host_link import bring_host_along, take_host_along
 from gitmem.hosts.hermes.memory_files import HostFiles, host_lock
 from gitmem.memory.curated.host_files import HostChange, HostWrite, changes
-from gitmem.memory.history.restore import restore
-from gitmem.memory.history.select import Selection, select
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 
@@ -193,8 +192,7 @@ def test_a_mass_removal_is_committed_flagged_and_told(home: HermesHome, begin: B
     [told] = [line for line in provider.warned if "lost 4 of 4" in line]
     assert f"gitmem revert {entry.commit.oid[:12]}" in told
     bundle = home.bundle()
-    chosen, _ = select(bundle, Selection(commits=(entry.commit.oid,)))
-    bundle.undo.revert(chosen, origin=bundle.origin())
+    bundle.revert(entry.id)
     bring_host_along(bundle)
     assert {"alpha", "beta", "gamma", "delta"} == set(home.entries())
 
@@ -272,14 +270,38 @@ def test_a_restore_reaches_the_hosts_file(home: HermesHome, begin: Begin) -> Non
     tool(provider, home, "remove", old="first")
     provider.settle()
     bundle = home.bundle()
-    restore(bundle, "good", paths=["memories"], origin=bundle.origin())
-    [told] = bring_host_along(bundle)
+    bundle.restore("good", paths=["memories"])
+    [told] = map(str, bring_host_along(bundle))
     assert "MEMORY.md" in told
-    assert "until the next one" in told
+    assert "new sessions see the change" in told
     assert b"first" == home.file().read_bytes()
     tip = home.bundle().tip
     provider.compare()
     assert tip == home.bundle().tip
+
+
+def test_closing_a_memory_brings_the_hosts_files_along(home: HermesHome, begin: Begin) -> None:
+    """A Python program's changes reach the host when it leaves, and what the host wrote meanwhile is in first."""
+    provider = begin()
+    tool(provider, home, "add", "first")
+    provider.settle()
+    provider.shutdown()
+    with gitmem.open(home.bundle().root) as memory:
+        memory.remember("second")
+        assert ["first"] == home.entries()
+    assert ["first", "second"] == home.entries()
+    [told] = memory.warnings
+    assert told.startswith("Brought along for Hermes: ")
+    with gitmem.open(home.bundle().root) as memory:
+        memory.snapshot("good")
+    home.write("first", "second", "third")
+    with gitmem.open(home.bundle().root) as memory:
+        memory.restore("good", paths="memories")
+    assert ["first", "second"] == home.entries()
+    assert "host: add third" in home.subjects("host")
+    with gitmem.open(home.bundle().root) as memory:
+        assert len(memory.search("second")) == 1
+    assert memory.warnings == []
 
 
 def test_what_a_sync_brought_is_not_read_as_removed(home: HermesHome, begin: Begin) -> None:
@@ -332,7 +354,7 @@ def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Beg
     home.write("kept", "written since")
     bundle = home.bundle()
     take_host_along(bundle)
-    restore(bundle, "good", paths=["memories"], origin=bundle.origin())
+    bundle.restore("good", paths=["memories"])
     bring_host_along(bundle)
     assert ["kept"] == home.entries()
     assert "host: add written since" in home.subjects("host")
@@ -345,8 +367,8 @@ def test_what_was_retracted_does_not_come_back_by_the_host(home: HermesHome, beg
     tool(provider, home, "add", "Water is wet")
     provider.settle()
     bundle = home.bundle()
-    entry = next(one for one in bundle.history.log() if "cheese" in one.commit.subject)
-    bundle.undo.revert([entry.commit], origin=bundle.origin())
+    entry = next(one for one in bundle.log() if "cheese" in one.commit.subject)
+    bundle.revert(entry.id)
     bring_host_along(bundle)
     assert ["Water is wet"] == home.entries()
     tool(provider, home, "add", "The moon is cheese")

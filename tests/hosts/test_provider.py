@@ -334,8 +334,6 @@ def test_the_block_is_the_same_bytes_for_the_whole_session(home: HermesHome, beg
 
 def test_since_the_last_session(home: HermesHome, begin: Begin) -> None:
     """A restore and a person's edit are told in a line each, without anybody's text."""
-    from gitmem.memory.history.restore import restore
-
     provider = begin("s1")
     home.write("Likes tea")
     provider.compare()
@@ -346,7 +344,7 @@ def test_since_the_last_session(home: HermesHome, begin: Begin) -> None:
     provider.shutdown()
     assert "Since your last session" not in begin("s2").system_prompt_block()
     bundle = home.bundle()
-    restore(bundle, "good", origin=bundle.origin())
+    bundle.restore("good")
     block = begin("s3").system_prompt_block()
     assert "Since your last session here:\n- " in block
     assert "put back to an earlier state" in block

@@ -183,7 +183,6 @@ def test_a_background_review_belongs_to_nobody(make: Make) -> None:
 def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
     """Its own replace and remove work on a file that we wrote, and make no backup of it."""
     from gitmem.hosts.hermes.host_link import bring_host_along
-    from gitmem.memory.history.restore import restore
 
     hermes = make()
     store = memory_store()
@@ -199,7 +198,7 @@ def test_after_a_restore_the_host_sees_no_drift(make: Make) -> None:
         agent.settle()
         agent.provider._run.worker.submit(agent.provider._run.compare).result(30)
         bundle = hermes.bundle()
-        restore(bundle, "good", paths=["memories"], origin=bundle.origin())
+        bundle.restore("good", paths=["memories"])
         assert bring_host_along(bundle)
     assert 3 == len(hermes.entries())
     assert memory_store().replace("memory", "beta", "beta two")["success"]

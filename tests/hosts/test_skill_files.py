@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from gitmem.hosts.hermes.host_link import bring_host_along
 from gitmem.hosts.hermes.skill_files import original, stored
-from gitmem.memory.history.restore import restore
 from gitmem.okf import validate
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,8 +80,8 @@ def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:
     cache.write_text("{}")
     before = path.stat().st_mtime_ns
     bundle = home.bundle()
-    restore(bundle, "good", paths=["skills"], origin=bundle.origin())
-    [told] = bring_host_along(bundle)
+    bundle.restore("good", paths=["skills"])
+    [told] = map(str, bring_host_along(bundle))
     assert "skills/deploy/SKILL.md" in told
     assert SKILL == path.read_text()
     assert path.stat().st_mtime_ns > before

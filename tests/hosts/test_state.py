@@ -53,7 +53,13 @@ with throw_away(memory.repository, []):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 # Written for a moment only: a kill in just that moment leaves them, or damage to a journal of notices.
-PASSING = {"journal/<id>.new", "host/notices/<id>.new", "host/notices/<id>.damaged"}
+PASSING = {
+    "journal/<id>.new",
+    "host/notices/<id>.new",
+    "host/notices/<id>.damaged",
+    "index.new.db",
+    "index.new.db-<part>",
+}
 
 
 def row_of(path: str) -> Name:

@@ -12,8 +12,7 @@ from gitmem.files import read_file
 from gitmem.world import World
 
 if TYPE_CHECKING:
-    from gitmem.memory.memory import Memory
-    from gitmem.memory.opening import Purpose
+    from gitmem.memory.memory import Memory, Purpose
 
 # Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is opened.
 

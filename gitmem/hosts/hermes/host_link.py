@@ -13,8 +13,6 @@ from gitmem.state import HOST_LINK
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
 
-NEXT_SESSION = "A session that runs keeps its frozen prompt until the next one."
-
 
 def link(bundle: Memory, home: Home) -> bool:
     """Let every command on the bundle find the home; gives whether that was news."""
@@ -38,13 +36,13 @@ def take_host_along(bundle: Memory) -> None:
     _compare(bundle, settle=True)
 
 
-def bring_host_along(bundle: Memory) -> list[str]:
-    """After a change: write the host's files. Gives sentences for the user."""
+def bring_host_along(bundle: Memory) -> list[Notice]:
+    """After a change: write the host's files. Gives what there is to say."""
     written = _compare(bundle, settle=False)
     if not written:
         return []
     shown = ", ".join(written[:4]) + (f" and {len(written) - 4} more" if len(written) > 4 else "")
-    return [f"Brought along for Hermes: {shown}. {NEXT_SESSION}"]
+    return [Notice("host-followed", "Hermes", shown)]
 
 
 def _compare(bundle: Memory, *, settle: bool) -> list[str]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UsageError
 from gitmem.hosts.hermes.tool_schemas import MOST, RECALLING, names
-from gitmem.memory.find.search import Wanted
 from gitmem.memory.gate.admission import EVENT, Admission, redacted
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.history.blame import Blamed, blame_of
-from gitmem.memory.history.log import LogEntry, LogFilter
+from gitmem.memory.history.blame import Blamed
+from gitmem.memory.history.log import LogEntry
 from gitmem.memory.provenance import Origin, origin_of
 from gitmem.okf import layout
 from gitmem.safety.verdict import Verdict
@@ -58,9 +56,10 @@ class Tools:
     # Looking
 
     def _search(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = Wanted(type=_text(given, "type"), as_of=_text(given, "as_of"))
         query = _text(given, "query", needed=True)
-        found = self._bundle.search(query, wanted, limit=_limit(given, 8))
+        found = self._bundle.search(
+            query, type=_text(given, "type"), as_of=_text(given, "as_of"), limit=_limit(given, 8)
+        )
         hits = [
             {
                 "text": hit.text,
@@ -102,12 +101,12 @@ class Tools:
 
     def _log(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The commits, told by what they did: their subjects quote texts that may be gone since."""
-        entries = self._bundle.history.log(LogFilter(path=_text(given, "path")))
-        return {"commits": [self._commit(entry) for entry in islice(entries, _limit(given, 10))]}
+        entries = self._bundle.log(path=_text(given, "path"), limit=_limit(given, 10))
+        return {"commits": [self._commit(entry) for entry in entries]}
 
     def _commit(self, entry: LogEntry) -> dict[str, Any]:
-        history, egress = self._bundle.history, Egress(self._bundle)
-        changes = [change for change in history.of_commit(entry.commit) if _is_knowledge(change.path)]
+        egress = Egress(self._bundle)
+        changes = [change for change in self._bundle.show(entry.id).diff if _is_knowledge(change.path)]
         told = [egress.change(change) for change in changes[:_FEW]]
         # Why and from where is said in the words of the change: they go with it.
         holds = any(egress.holds(change.path, change.new) for change in changes if change.new is not None)
@@ -124,9 +123,8 @@ class Tools:
         }
 
     def _diff(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        old = self._bundle.resolve(_text(given, "since") or "yesterday")
-        new = self._bundle.resolve(_text(given, "until") or "HEAD")
-        changes = self._bundle.history.between(old, new, _text(given, "path"))
+        since, until = _text(given, "since") or "yesterday", _text(given, "until")
+        changes = list(self._bundle.diff(since, until, path=_text(given, "path")))
         egress = Egress(self._bundle)
         listed = [egress.change(change) for change in changes[: _limit(given, MOST)]]
         return {"changes": listed, "count": len(changes)}
@@ -137,7 +135,7 @@ class Tools:
         egress = Egress(self._bundle)
         found = [
             story
-            for story in blame_of(self._bundle, path).values()
+            for story in self._bundle.blame(path)
             if wanted in story.entry.text and egress.holds(path, story.entry)
         ]
         return {"path": path, "entries": [_story(one) for one in found[: _limit(given, MOST)]]}
@@ -179,15 +177,17 @@ class Tools:
         return {"success": True, "kept": "decision", "message": "It is committed in a moment."}
 
     def _revert(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        commit = self._bundle.history.entry(_text(given, "commit", needed=True)).commit
+        from gitmem.memory.history.revert import Undo
+
+        commit = self._bundle.show(_text(given, "commit", needed=True)).entry.commit
         origin = self._origin(reason=_text(given, "reason", needed=True), source="gitmem_revert")
         self._bundle_worker.flush("explicit")
-        done = self._bundle.undo.revert([commit], origin=origin)
+        done = self._bundle.part(Undo).revert([commit], origin=origin)
         self._bundle_worker.compare()
         return {
             "success": done.published is not None,
             "changed": len(done.changes),
-            "kept": done.kept,
+            "kept": [str(notice) for notice in done.kept],
             "undo": "gitmem undo",
         }
 

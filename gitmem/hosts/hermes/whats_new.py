@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.git import walk as graph
@@ -50,7 +51,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
     lines = [line if times == 1 else f"{line} ({times} times)" for line, times in told.items()]
     if len(lines) > MAX_LINES - 1:
         lines = [*lines[: MAX_LINES - 2], "and earlier changes"]
-    went_on = _count(bundle.history.between(tip, bundle.tip, "memories"))
+    went_on = _count(bundle.diff(tip, path="memories").changes)
     return [*lines, f"of your entries, {went_on} in all"] if went_on else lines
 
 
@@ -66,7 +67,7 @@ def _sight(bundle: Memory, commit: Commit) -> tuple[object, ...]:
     return tuple(tree.entry(name) for name in _WATCHED)
 
 
-def _count(changes: list[Change]) -> str:
+def _count(changes: Sequence[Change]) -> str:
     came = sum(change.old is None for change in changes)
     went = sum(change.new is None for change in changes)
     changed = len(changes) - came - went

@@ -24,16 +24,16 @@ class Recorder(Protocol):
 
     def report(self, notice: Notice) -> None: ...
     def record_decision(
-        self, decision: str, rationale: str = "", tags: Iterable[str] = (), *, session: str = ""
+        self, decision: str, rationale: str = "", tags: str | Iterable[str] = (), *, session: str = ""
     ) -> str: ...
     def record_event(self, kind: str, *, session: str = "", **fields: object) -> str: ...
 
 
 def memorize_decision(
-    bundle: Recorder, *, rationale: str = "", tags: Iterable[str] = (), session: str = ""
+    bundle: Recorder, *, rationale: str = "", tags: str | Iterable[str] = (), session: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Record what the function returns as a decision; its docstring's first line says why, or `rationale`."""
-    tags = tuple(tags)
+    tags = tags if isinstance(tags, str) else tuple(tags)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         why = rationale or _first_line(function)

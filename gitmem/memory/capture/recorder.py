@@ -341,10 +341,11 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     for name, value in fields.items():
         if value is None:
             continue
-        if isinstance(value, str):
+        if name == "tags" and isinstance(value, Iterable):
+            tags = [value] if isinstance(value, str) else value  # one tag may come without a list around it
+            texts[name] = "\n".join(" ".join(str(tag).split()) for tag in tags)
+        elif isinstance(value, str):
             texts[name] = value
-        elif name == "tags" and isinstance(value, Iterable):
-            texts[name] = "\n".join(" ".join(str(tag).split()) for tag in value)
         else:
             texts[name] = json.dumps(value, ensure_ascii=False, default=str)
     if kind == "observation" and not texts.get("content", "").strip():

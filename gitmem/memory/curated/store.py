@@ -123,6 +123,24 @@ class CuratedStore:
         shared = [self.path(target)]
         return [*shared, self.path("memory", machine=machine)] if target == "memory" and machine else shared
 
+    def find(
+        self, old: str, *, target: Target | None = None, machine: bool | None = None
+    ) -> tuple[Target, bool]:
+        """Where the one entry that contains a text is: in which store, and whether it is this machine's alone."""
+        places = {
+            (one, local): CuratedFile.salvage(self._bundle.read(path), path)
+            for one in ((target,) if target else TARGETS)
+            if self.is_enabled(one)
+            for local, path in enumerate(self.paths(one))
+            if machine in (None, bool(local))
+        }
+        entries = [entry for file in places.values() for entry in file.entries]
+        limit = sum(self.limit(one) for one in dict.fromkeys(one for one, _ in places))
+        usage = sum(file.usage for file in places.values())
+        found = _the_one(entries, old, "the curated store", usage=usage, limit=limit)
+        one, local = next(place for place, file in places.items() if found in file.entries)
+        return one, bool(local)
+
     # Changing
 
     def add(
@@ -275,7 +293,8 @@ class CuratedStore:
             raise UsageError(
                 f"There is no action {operation.action!r}: the actions are add, replace, remove."
             )
-        found = self._match(file, operation.old_text, done.target)
+        where, limit = f"the {done.target} store", self.limit(done.target)
+        found = _the_one(file.entries, operation.old_text, where, usage=file.usage, limit=limit)
         if operation.action == "remove":
             done.what.append(f"remove {found.text}")
             return file.remove(found.key.id)
@@ -284,26 +303,6 @@ class CuratedStore:
             return file
         done.what.append(f"replace {found.text} by {text}")
         return file.replace(found.key.id, text, file.next_at(at))
-
-    def _match(self, file: CuratedFile, old: str, target: Target) -> Entry:
-        """The one entry that contains a text."""
-        old = old.strip()
-        texts = [entry.text for entry in file.entries]
-        state = {"usage": file.usage, "limit": self.limit(target), "entries": texts}
-        if not old:
-            raise StoreRefusal("Say which entry is meant: give a part of its text.", **state)  # type: ignore[arg-type]
-        found = [entry for entry in file.entries if old in entry.text]
-        exact = [entry for entry in found if entry.text == old]
-        found = exact or found
-        if not found:
-            raise StoreRefusal(f"No entry of the {target} store contains {old[:_PREVIEW]!r}.", **state)  # type: ignore[arg-type]
-        if len(found) > 1:
-            previews = "; ".join(entry.text[:_PREVIEW] for entry in found)
-            raise StoreRefusal(
-                f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one text ({previews}).",
-                **state,  # type: ignore[arg-type]
-            )
-        return found[0]
 
     def _answer(self, done: _Done, published: Published | None) -> Answer:
         message = "; ".join(done.what) or "Nothing changed."
@@ -332,6 +331,41 @@ def _admitted(answer: Admitted | Held, done: _Done) -> str | None:
 def names_local_path(text: str) -> bool:
     """Whether a text names a file of one machine."""
     return _LOCAL_PATH.search(text) is not None
+
+
+def _the_one(entries: Sequence[Entry], old: str, where: str, *, usage: int, limit: int) -> Entry:
+    """The one entry that contains a text."""
+    old = old.strip()
+    texts = [entry.text for entry in entries]
+
+    def refusal(message: str, near: Sequence[str] = ()) -> StoreRefusal:
+        return StoreRefusal(message, usage=usage, limit=limit, entries=texts, near=near)
+
+    if not old:
+        raise refusal("Say which entry is meant: give a part of its text.")
+    found = [entry for entry in entries if old in entry.text]
+    found = [entry for entry in found if entry.text == old] or found
+    if not found:
+        raise refusal(f"No entry of {where} contains {old[:_PREVIEW]!r}.", _near(old, texts))
+    if len(found) > 1:
+        near = [entry.text for entry in found]
+        previews = "; ".join(text[:_PREVIEW] for text in near)
+        raise refusal(
+            f"{len(found)} entries contain {old[:_PREVIEW]!r}: give more of one text ({previews}).", near
+        )
+    return found[0]
+
+
+def _near(old: str, texts: Iterable[str]) -> list[str]:
+    """Texts that have some of the words, or nearly; those with most of them first."""
+    from difflib import get_close_matches
+
+    words = old.casefold().split()
+    scores = {
+        text: sum(bool(get_close_matches(word, text.casefold().split(), 1, 0.7)) for word in words)
+        for text in texts
+    }
+    return sorted((text for text in texts if scores[text]), key=lambda text: -scores[text])[:3]
 
 
 def _unique(entries: Iterable[Entry]) -> list[Entry]:

@@ -17,6 +17,7 @@ from gitmem.memory.find.search import Search, Wanted, on_one_line, snippet, unma
 from gitmem.memory.gate.egress import Egress
 from gitmem.okf import layout, timestamps
 from gitmem.okf.identity import EntryKey
+from gitmem.okf.plain import plain
 from gitmem.safety.fence import fence, sanitize
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class _Builder:
         if len(text) > _LONGEST:
             with_marks = marked(self._index.database, self._query, ranked.candidate.id, ranked.candidate.text)
             text = sanitize(unmarked(snippet(with_marks, length=_LONGEST))) if OPEN in with_marks else text
-        text = on_one_line(text)
+        text = plain(on_one_line(text))
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,8 @@ from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
 from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Egress
+from gitmem.memory.results import brief
+from gitmem.okf.plain import plain
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
@@ -77,13 +79,26 @@ class Recap:
     through: tuple[str, ...] = ()
     """The sessions of this lineage that matched, where they are others than its root."""
 
+    def __repr__(self) -> str:
+        return brief(self, session=self.about.session, score=self.score, recap=repr(self.recap))
+
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer to a question: recaps, best first, and how many texts the gate kept back."""
+    """The answer to a question: recaps, best first, and how many texts the gate kept back. Iterate it for the recaps."""
 
-    recaps: list[Recap]
+    recaps: tuple[Recap, ...] = ()
     withheld: int = 0
+
+    def __iter__(self) -> Iterator[Recap]:
+        return iter(self.recaps)
+
+    def __len__(self) -> int:
+        return len(self.recaps)
+
+    def __repr__(self) -> str:
+        sessions = ", ".join(recap.about.session for recap in self.recaps)
+        return brief(self, sessions=sessions or "none", withheld=self.withheld)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +172,7 @@ class Recall:
                 recaps.append(recap)
         if order != "best":
             recaps.sort(key=lambda recap: recap.about.started, reverse=order == "newest")
-        return Recalled(recaps, egress.withheld)
+        return Recalled(tuple(recaps), egress.withheld)
 
     def _recap(self, index: Index, query: Query, ranked: RankedSession, egress: Egress) -> Recap | None:
         hits = [hit for hit in ranked.hits if egress.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
@@ -170,7 +185,7 @@ class Recall:
         passages = [
             Passage(line.at, line.text, line.matches) for line in _ordered([*began, *_flat(windows), *ended])
         ]
-        recap = sanitize(self.summarizer.summarize(query, passages))
+        recap = plain(sanitize(self.summarizer.summarize(query, passages)))
         if not egress.is_harmless(recap):  # a model may have put together what was harmless apart
             recap = ""
         through = dict.fromkeys(hit.place.session for hit in hits if hit.place.session != ranked.session)
@@ -259,7 +274,14 @@ class Recall:
         """Entries as they may leave: without what the gate holds back, sanitized, none too long."""
         wanted = set(matching)
         return tuple(
-            Line(span.key, span.session, span.type, span.at, _cut(sanitize(span.text)), span.id in wanted)
+            Line(
+                span.key,
+                span.session,
+                span.type,
+                span.at,
+                plain(_cut(sanitize(span.text))),
+                span.id in wanted,
+            )
             for span in spans
             if egress.lets_out(span.text, span)
         )
@@ -276,7 +298,7 @@ def _about(facts: SessionFacts | None, session: str) -> About:
         return About(session)
     return About(
         facts.name,
-        facts.title,
+        plain(facts.title),
         facts.started,
         facts.ended,
         facts.source,

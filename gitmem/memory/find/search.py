@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,16 @@ from gitmem.git.refs import BRANCH
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidates, find
-from gitmem.index.marking import marked
+from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Egress
+from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
+from gitmem.okf.plain import plain
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*?)[ \t#]*$", re.MULTILINE)
-_MARK = re.compile("\x02([^\x03]*)\x03")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +72,36 @@ class Hit:
     commit: str
     key: EntryKey
     snippet: str
-    """Part of the text, what matched between \\x02 and \\x03."""
+    """Part of the text, on one line."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where in the snippet a match begins and ends."""
     parts: dict[str, float] = field(default_factory=dict)
     also: int = 0
     removed: str = ""
     """The commit with which it left the tree."""
 
+    def __repr__(self) -> str:
+        return brief(self, path=self.path, type=self.type, score=self.score, snippet=repr(self.snippet))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to a query."""
+    """The answer to a query; iterate it for the hits, best first."""
 
     query: Query
-    hits: list[Hit]
+    hits: tuple[Hit, ...] = ()
     withheld: int = 0
     near: tuple[str, ...] = ()
     """Words that are in the memory and look like those that were asked for, where nothing was found."""
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return brief(self, query=repr(self.query.text), hits=len(self.hits), withheld=self.withheld)
 
 
 class Search:
@@ -107,7 +122,7 @@ class Search:
 
     def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
         if not query:
-            return Found(query, [])
+            return Found(query)
         limit = max(1, min(limit, MOST))
         filters = self.filters(index, wanted)
         found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
@@ -119,7 +134,7 @@ class Search:
             if egress.lets_out(ranked.candidate.text, ranked.place):
                 hits.append(self._hit(index, query, ranked))
         near = () if hits or egress.withheld else tuple(self._near(index, query))
-        return Found(query, hits, egress.withheld, near)
+        return Found(query, tuple(hits), egress.withheld, near)
 
     # For those who rank on their own
 
@@ -188,11 +203,13 @@ class Search:
     def _hit(self, index: Index, query: Query, ranked: Ranked) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
+        with_marks = candidate.marked or marked(index.database, query, candidate.id, candidate.text)
+        shown, marks = _parted(sanitize(snippet(with_marks)))
         return Hit(
             place.path,
             place.session,
             place.type,
-            _cut(sanitize(candidate.text)),
+            plain(_cut(sanitize(candidate.text))),
             place.at,
             round(ranked.score, 4),
             place.agent,
@@ -201,9 +218,8 @@ class Search:
             place.trust,
             place.commit,
             EntryKey(place.space, place.key),
-            sanitize(
-                snippet(candidate.marked or marked(index.database, query, candidate.id, candidate.text))
-            ),
+            shown,
+            marks,
             {name: round(value, 4) for name, value in ranked.parts.items()},
             len(candidate.places) - 1,
             gone.oid if gone else "",
@@ -220,7 +236,7 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
     text = on_one_line(text)
     if len(text) <= length:
         return text
-    marks = [match.start() for match in _MARK.finditer(text)]
+    marks = [match.start() for match in MARKED.finditer(text)]
     start = max(marks, key=lambda mark: (_within(marks, mark, length), -mark), default=0)
     start = max(0, start - length // 5)
     end = min(len(text), start + length)
@@ -232,10 +248,10 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
         end = cut if cut > start else end
     piece = text[start:end]
     # A mark that the cut opened or closed is mended.
-    if piece.rfind("\x02") > piece.rfind("\x03"):
-        piece += "\x03"
-    if piece.find("\x03") >= 0 and (piece.find("\x02") < 0 or piece.find("\x03") < piece.find("\x02")):
-        piece = "\x02" + piece
+    if piece.rfind(OPEN) > piece.rfind(CLOSE):
+        piece += CLOSE
+    if piece.find(CLOSE) >= 0 and (piece.find(OPEN) < 0 or piece.find(CLOSE) < piece.find(OPEN)):
+        piece = OPEN + piece
     return ("… " if start else "") + piece.strip() + (" …" if end < len(text) else "")
 
 
@@ -253,5 +269,20 @@ def _within(marks: Sequence[int], start: int, length: int) -> int:
 
 
 def unmarked(text: str) -> str:
-    """A snippet without its marks."""
-    return text.replace("\x02", "").replace("\x03", "")
+    """A marked text without its marks."""
+    return text.replace(OPEN, "").replace(CLOSE, "")
+
+
+def _parted(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A marked text on one line as a caller gets it, and where its marks were."""
+    shown, start = "", -1
+    marks: list[tuple[int, int]] = []
+    for piece in re.split(f"([{OPEN}{CLOSE}])", text):
+        if piece == OPEN:
+            start = len(shown)
+        elif piece == CLOSE:
+            marks += [(start, len(shown))] if start >= 0 else []
+            start = -1
+        else:
+            shown += plain(piece)
+    return shown, tuple(marks)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.gate.trust import Vouching
 from gitmem.memory.history.log import History, LogEntry
+from gitmem.memory.results import brief
 from gitmem.okf.curated import listed_entry, raw_texts
 from gitmem.okf.entries import Entry, EntryKey
 from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-
-_PULLED = " on another machine, which counts as a machine's word here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +41,15 @@ class Blamed:
     def verified(self) -> str:
         return _verified(self.entry)
 
-    def sentence(self) -> str:
-        parts = [_told(self.introduced, "added")]
-        if self.times:
-            parts.append(_told(self.changed, f"reworded {self.times}x, last"))
-        if self.verified:
-            pulled = self.verified.startswith("human:") and not self.verified_here
-            parts.append(f"verified by {self.verified}" + (_PULLED if pulled else ""))
-        if self.left is not None:
-            parts.append(_told(self.left, "left"))
-        return "; ".join(parts)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "id": self.entry.key.id,
-            "space": self.entry.key.space,
-            "text": self.entry.text,
-            "at": self.entry.at or None,
-            "introduced": self.introduced.as_json(),
-            "changed": self.changed.as_json(),
-            "times_changed": self.times,
-            "replaced": self.replaced or None,
-            "verified": self.verified or None,
-            "verified_here": self.verified_here,
-            "left": self.left.as_json() if self.left else None,
-        }
+    def __repr__(self) -> str:
+        left = self.left.id[:8] if self.left else ""
+        came = self.introduced
+        return brief(
+            self, text=repr(self.entry.text), introduced=came.id[:8], session=came.session, left=left
+        )
 
 
-def blame_of(
-    bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool = False
-) -> dict[EntryKey, Blamed]:
+def blame_of(bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool = False) -> list[Blamed]:
     """The story of every entry of a file, in its order; those that are gone come last."""
     commits = [entry.commit for entry in bundle.part(History).touching(path, start=revision)]
     if not commits:
@@ -87,7 +65,7 @@ def blame_of(
     alive = {key: replace(told[key], entry=entry, left=None) for key, entry in now.items() if key in told}
     gone = {key: story for key, story in told.items() if key not in now} if removed else {}
     vouching = Vouching(bundle.repository, bundle.config.machine)
-    return {key: _vouched(story, vouching) for key, story in (alive | gone).items()}
+    return [_vouched(story, vouching) for story in (alive | gone).values()]
 
 
 def _vouched(story: Blamed, vouching: Vouching) -> Blamed:
@@ -165,23 +143,3 @@ def _step(
 
 def _verified(entry: Entry) -> str:
     return str(entry.extra.get("verified", ""))
-
-
-def _told(entry: LogEntry, verb: str) -> str:
-    who = " ".join(
-        f"{word} {value}"
-        for word, value in (
-            ("in session", entry.session),
-            ("by", entry.first("Agent") or entry.commit.author.name),
-            ("on", entry.first("Machine")),
-        )
-        if value
-    )
-    why = "; ".join(
-        f"{word}: {value}"
-        for word, value in (("reason", entry.first("Reason")), ("source", entry.first("Source")))
-        if value
-    )
-    return f"{verb} {entry.at[:16].replace('T', ' ')} {who} ({entry.commit.oid[:8]})" + (
-        f", {why}" if why else ""
-    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnknownRevision
@@ -13,6 +14,8 @@ from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree
+from gitmem.memory.results import brief
+from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import CommitRow
@@ -31,7 +34,16 @@ class LogEntry:
 
     @classmethod
     def of(cls, commit: Commit) -> LogEntry:
-        return cls(commit, kind_of(commit.message), trailers_of(commit.message))
+        message = plain(commit.message)
+        return cls(commit, kind_of(message), trailers_of(message))
+
+    @property
+    def id(self) -> str:
+        return self.commit.oid
+
+    @property
+    def subject(self) -> str:
+        return plain(self.commit.subject)
 
     @property
     def at(self) -> str:
@@ -46,19 +58,61 @@ class LogEntry:
     def first(self, trailer: str) -> str:
         return self.trailers.get(trailer, ("",))[0]
 
-    def as_json(self) -> dict[str, str | None]:
-        """Who, when and why, with stable keys."""
-        return {
-            "commit": self.commit.oid,
-            "at": self.at,
-            "kind": self.kind,
-            "session": self.session or None,
-            "agent": self.first("Agent") or None,
-            "machine": self.first("Machine") or None,
-            "author": self.commit.author.name,
-            "reason": self.first("Reason") or None,
-            "source": self.first("Source") or None,
-        }
+    def __repr__(self) -> str:
+        session = f" (session {self.session})" if self.session else ""
+        return f"<LogEntry {self.id[:8]} {self.at} {self.subject}{session}>"
+
+
+Sides = dict[str, tuple[bytes | None, bytes | None]]
+"""Files that differ, as they were before and after; None where there was none."""
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What differs between two states, entry by entry; iterate it for the changes."""
+
+    old: Oid | None
+    new: Oid | None
+    """The two commits; None for both where it is about the work tree, or about a session."""
+    runs: tuple[Sides, ...] = field(repr=False)
+    """What differs in each run of a session's commits; one, where it is not about a session."""
+    session: str = ""
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        found = [change for run in self.runs for change in _compare(run)]
+        if self.session:
+            from gitmem.okf.folding import fold
+
+            found = fold(found)
+        return tuple(found)
+
+    def unified(self) -> Iterator[str]:
+        """The lines of a unified diff."""
+        for run in self.runs:
+            for path, (old, new) in run.items():
+                yield from unified_lines(path, old, new)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __repr__(self) -> str:
+        told = "".join(f"\n  {change!r}" for change in self.changes)
+        return brief(self, old=(self.old or "")[:8], new=(self.new or "")[:8], changes=len(self)) + told
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """A commit, and what it did where it was made."""
+
+    entry: LogEntry
+    diff: Diff
+
+    def __repr__(self) -> str:
+        return f"{self.entry!r} {self.diff!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +146,17 @@ class History:
         self._bundle = bundle
         self._repository = bundle.repository
 
-    def log(self, wanted: LogFilter | None = None, *, start: str = "HEAD") -> Iterator[LogEntry]:
-        """Commits, newest first."""
+    def log(
+        self, wanted: LogFilter | None = None, *, start: str = "HEAD", text: str = ""
+    ) -> Iterator[LogEntry]:
+        """Commits, newest first; with a text, those that brought or took an entry with it."""
         wanted = wanted or LogFilter()
-        for commit in self._candidates(wanted, start):
-            entry = LogEntry.of(commit)
-            if wanted.takes(entry):
-                yield entry
+        found = map(LogEntry.of, self._candidates(wanted, start))
+        return (
+            entry
+            for entry in found
+            if wanted.takes(entry) and (not text or self._mentions(entry.commit, text))
+        )
 
     def _candidates(self, wanted: LogFilter, start: str) -> Iterable[Commit]:
         """Commits among which those that are wanted will be: by the index where it helps, else all."""
@@ -147,9 +205,13 @@ class History:
     def entry(self, revision: str) -> LogEntry:
         return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))
 
-    def between(self, old: Oid | None, new: Oid | None, path: str = "") -> list[Change]:
+    def show(self, revision: str) -> ShownCommit:
+        entry = self.entry(revision)
+        return ShownCommit(entry, self.of_commit(entry.commit))
+
+    def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
-        return self.between_trees(self._repository.tree(old), self._repository.tree(new), path)
+        return Diff(old, new, (_sides(self._repository.tree(old), self._repository.tree(new), path),))
 
     def before(self, commit: Commit) -> Oid | None:
         """Where `main` stood before a commit; of a merge's parents, the one that was here."""
@@ -162,84 +224,54 @@ class History:
     def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The files that a commit changed, as they were before and after it."""
         old = self._repository.tree(self.before(commit))
-        return _sides(old, Tree(self._repository.store, commit.tree))
+        return _apart(_sides(old, Tree(self._repository.store, commit.tree)))
 
-    def between_trees(self, old: Tree, new: Tree, path: str = "") -> list[Change]:
-        return _compare(*_sides(old, new, path))
-
-    def of_commit(self, commit: Commit, path: str = "") -> list[Change]:
-        """What one commit did, against its first parent."""
+    def of_commit(self, commit: Commit, path: str = "") -> Diff:
+        """What one commit did, where it was made."""
         return self.between(self.before(commit), commit.oid, path)
 
-    def mentions(self, commit: Commit, text: str) -> bool:
+    def _mentions(self, commit: Commit, text: str) -> bool:
         """Whether a commit brought or took an entry with this text."""
-        before, after = self.sides(commit)
+        diff = self.of_commit(commit)
         needle = text.encode()
-        if not any(needle in data for data in (*before.values(), *after.values())):
+        if not any(data and needle in data for sides in diff.runs[0].values() for data in sides):
             return False
-        return any(
-            text in entry.text
-            for change in _compare(before, after)
-            for entry in (change.old, change.new)
-            if entry is not None
-        )
+        return any(text in entry.text for change in diff for entry in (change.old, change.new) if entry)
 
-    def of_session(self, session: str, path: str = "") -> list[Change]:
+    def of_session(self, session: str, path: str = "") -> Diff:
         """What one session did in all its commits, whatever others did in between."""
         commits = [entry.commit for entry in self.log(LogFilter(session=session))]
         if not commits:
             raise UnknownRevision(
                 f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."
             )
-        from gitmem.okf.folding import fold
-
-        return fold(
-            change
+        runs = (
+            self.between(self.before(first), last.oid, path).runs[0]
             for first, last in _runs(list(reversed(commits)))
-            for change in self.between(self.before(first), last.oid, path)
         )
+        return Diff(None, None, tuple(runs), session)
 
-    def of_work_tree(self, path: str = "") -> list[Change]:
+    def of_work_tree(self, path: str = "") -> Diff:
         """What a person changed since the tip and nobody has committed."""
-        before, after = self._work_tree_sides(path)
-        return _compare(before, after)
-
-    def unified(self, old: Oid | None, new: Oid | None, path: str = "") -> Iterator[str]:
-        """The difference as lines of a unified diff."""
-        left, right = self._repository.tree(old), self._repository.tree(new)
-        for change in left.changes(right, path):
-            yield from unified_lines(
-                change.path,
-                left.read_entry(change.old) if change.old else None,
-                right.read_entry(change.new) if change.new else None,
-            )
-
-    def unified_work_tree(self, path: str = "") -> Iterator[str]:
-        before, after = self._work_tree_sides(path)
-        for name in sorted(before.keys() | after.keys()):
-            yield from unified_lines(name, before.get(name), after.get(name))
-
-    def _work_tree_sides(self, path: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
         tree = self._bundle.tree()
-        before: dict[str, bytes] = {}
-        after: dict[str, bytes] = {}
-        for edit in self._bundle.hand_edits():
+        found: Sides = {}
+        for edit in sorted(self._bundle.hand_edits(), key=lambda edit: edit.path):
             if path and edit.path != path and not edit.path.startswith(path.rstrip("/") + "/"):
                 continue
-            old = tree.read(edit.path)
-            if old is not None:
-                before[edit.path] = old
-            if edit.data is not None:
-                after[edit.path] = edit.data
-            else:
-                after.pop(edit.path, None)
-        return before, after
+            found[edit.path] = tree.read(edit.path), edit.data
+        return Diff(None, None, (found,))
 
 
-def _compare(before: dict[str, bytes], after: dict[str, bytes]) -> list[Change]:
+def _compare(sides: Sides) -> list[Change]:
     from gitmem.okf.comparison import compare  # brings YAML, which `log` does without
 
-    return compare(before, after)
+    return compare(*_apart(sides))
+
+
+def _apart(sides: Sides) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    before = {path: old for path, (old, _) in sides.items() if old is not None}
+    after = {path: new for path, (_, new) in sides.items() if new is not None}
+    return before, after
 
 
 def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
@@ -259,16 +291,15 @@ def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
         yield first, last
 
 
-def _sides(old: Tree, new: Tree, path: str = "") -> tuple[dict[str, bytes], dict[str, bytes]]:
+def _sides(old: Tree, new: Tree, path: str = "") -> Sides:
     """The files that differ between two trees, on both sides."""
-    before: dict[str, bytes] = {}
-    after: dict[str, bytes] = {}
-    for change in old.changes(new, path):
-        if change.old is not None:
-            before[change.path] = old.read_entry(change.old)
-        if change.new is not None:
-            after[change.path] = new.read_entry(change.new)
-    return before, after
+    return {
+        change.path: (
+            old.read_entry(change.old) if change.old else None,
+            new.read_entry(change.new) if change.new else None,
+        )
+        for change in old.changes(new, path)
+    }
 
 
 def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
@@ -14,6 +15,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import is_retracted, retracted_units
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
+from gitmem.memory.results import brief
 from gitmem.okf import layout, pages
 from gitmem.okf.entries import BODY, Change
 from gitmem.okf.files import open_file
@@ -27,20 +29,28 @@ if TYPE_CHECKING:
 _KEPT = ("retractions/", layout.CONFIG_ERASED)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Restored:
     """What a restore did, or would do."""
 
     target: Oid
-    tell: Callable[[], list[Change]] = field(default=list, repr=False)
+    edits: Edits | None = field(repr=False)
     withheld: int = 0
     """Entries that were retracted since and stay out."""
     published: Published | None = None
 
-    @property
-    def changes(self) -> list[Change]:
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
         """What differs afterwards, in entries; read only when asked for, because it means reading files."""
-        return self.tell()
+        return tuple(self.edits.changes()) if self.edits is not None else ()
+
+    @property
+    def commit(self) -> str:
+        """The commit that this made; empty where it changed nothing."""
+        return self.published.commit.oid if self.published else ""
+
+    def __repr__(self) -> str:
+        return brief(self, target=self.target[:8], withheld=self.withheld, commit=self.commit[:8])
 
 
 def restore(
@@ -64,11 +74,13 @@ def restore(
     for path in paths:
         if path not in wanted and path not in bundle.tree():
             raise UnknownRevision(f"Neither {revision} nor the present has anything at {path!r}.")
-    done = Restored(target)
     whole = not paths and not keep_sessions
+    done: Edits | None = None
+    withheld = 0
 
     def work(edits: Edits) -> Message | None:
-        done.withheld = 0
+        nonlocal done, withheld
+        done, withheld = None, 0
         has_retractions = bool(edits.names("retractions"))
         for change in edits.tip.changes(wanted):
             path = change.path
@@ -82,21 +94,22 @@ def restore(
             elif has_retractions and path == layout.LOG:
                 edits.write(path, _log_without_reverted(bundle, target))
             elif has_retractions:
-                done.withheld += _put_unretracted(edits, path, wanted)
+                withheld += _put_unretracted(edits, path, wanted)
             else:
                 edits.put(path, change.new)
         if whole and not has_retractions:
             edits.keep_pages()  # those of the revision, to the byte
         if not edits.differs():
             return None
-        done.tell = edits.changes
+        done = edits
         return Message("restore", f"to {revision} ({target[:12]})")
 
+    published = None
     if dry_run:
         work(Edits(bundle.tree()))
     else:
-        done.published = bundle.commit(work, purpose="restore", origin=origin)
-    return done
+        published = bundle.commit(work, purpose="restore", origin=origin)
+    return Restored(target, done, withheld, published)
 
 
 def _is_within(path: str, paths: Sequence[str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
@@ -13,8 +13,10 @@ from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units
-from gitmem.memory.history.log import History
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.provenance import Origin
+from gitmem.memory.results import brief
+from gitmem.notices import Notice
 from gitmem.okf import layout, pages
 from gitmem.okf.comparison import compare
 from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey
@@ -25,19 +27,30 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 _UNDOABLE = ("restore", "revert", "merge")
-_UNDO_SOURCE = "undo"
+_UNDO, _REDO = "undo", "redo"
+"""What an undo and a redo leave in their commit as its source."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Reverted:
     """What a revert did, or would do."""
 
     commits: tuple[Commit, ...]
-    changes: list[Change] = field(default_factory=list)
+    changes: tuple[Change, ...] = ()
     """What differs afterwards, in entries."""
-    kept: list[str] = field(default_factory=list)
-    """Sentences on what stays, because someone changed it since."""
+    kept: tuple[Notice, ...] = ()
+    """What stays, because someone changed it since."""
     published: Published | None = None
+    derived: tuple[LogEntry, ...] = ()
+    """Later commits that follow from an entry of these, and were not taken back."""
+
+    @property
+    def commit(self) -> str:
+        """The commit that this made; empty where it changed nothing."""
+        return self.published.commit.oid if self.published else ""
+
+    def __repr__(self) -> str:
+        return brief(self, commits=len(self.commits), changes=len(self.changes), commit=self.commit[:8])
 
 
 class Undo:
@@ -60,11 +73,13 @@ class Undo:
         Entries they added go, entries they removed come back, entries they changed go back unless
         someone changed them since. What goes is retracted, so that no merge brings it back.
         """
-        done = Reverted(tuple(commits))
+        kept: list[Notice] = []
+        changes: list[Change] = []
 
         def work(edits: Edits) -> Message | None:
-            done.kept.clear()
-            inverse = _Inverse(edits, done.kept)
+            nonlocal changes
+            kept.clear()
+            inverse = _Inverse(edits, kept)
             for commit in commits:
                 inverse.apply(*self._bundle.part(History).sides(commit))
             if retracting:
@@ -74,35 +89,56 @@ class Undo:
             for path in edits.paths():
                 self._dig(edits, path)
             self._mend_log(edits, commits)
-            done.changes = edits.changes()
-            if not done.changes:  # pages that gitmem makes are not worth a commit of their own
+            changes = edits.changes()
+            if not changes:  # pages that gitmem makes are not worth a commit of their own
                 return None
             reverts = tuple(commit.oid for commit in commits)
             return Message("revert", what or _subject(commits), {"Reverts": reverts})
 
+        published = None
         if dry_run:
             work(Edits(self._bundle.tree()))
         else:
-            done.published = self._bundle.commit(work, purpose="revert", origin=origin)
-        return done
+            published = self._bundle.commit(work, purpose="revert", origin=origin)
+        return Reverted(tuple(commits), tuple(changes), tuple(kept), published)
 
     def undo(self, *, origin: Origin, dry_run: bool = False, kinds: Sequence[str] = _UNDOABLE) -> Reverted:
         """Take back the last restore, revert or merge that was not taken back already."""
-        taken_back: set[str] = set()
+        origin = replace(origin, source=_UNDO)
         if "merge" in kinds and (forwarded := self._forwarded()):
             what = f"undo a sync that brought {len(forwarded)} commits"
-            origin = replace(origin, source=_UNDO_SOURCE)
             return self.revert(forwarded, origin=origin, dry_run=dry_run, retracting=False, what=what)
-        for entry in self._bundle.part(History).log():
-            taken_back.update(entry.trailers.get("Reverts", ()))
-            is_undo = _UNDO_SOURCE in entry.trailers.get("Source", ())
-            if entry.kind in kinds and entry.commit.oid not in taken_back and not is_undo:
-                origin = replace(origin, source=_UNDO_SOURCE)
-                what = f"undo {entry.commit.subject}"
+        for entry in self._in_force():
+            if entry.kind in kinds and not _is(entry, _UNDO):
+                what = f"undo {entry.commit.subject.removeprefix('revert: redo ')}"
                 return self.revert(
                     [entry.commit], origin=origin, dry_run=dry_run, retracting=False, what=what
                 )
         raise UnknownRevision(f"There is no {' or '.join(kinds)} to take back.")
+
+    def redo(self, *, origin: Origin, dry_run: bool = False) -> Reverted:
+        """Take back the last undo: what it took back comes again, as a new commit.
+
+        What was learned since stays. A restore or a revert since is a new decision, and ends what can be redone.
+        """
+        for entry in self._in_force():
+            if _is(entry, _UNDO):
+                what = f"redo {entry.commit.subject.removeprefix('revert: undo ')}"
+                origin = replace(origin, source=_REDO)
+                return self.revert(
+                    [entry.commit], origin=origin, dry_run=dry_run, retracting=False, what=what
+                )
+            if entry.kind in ("restore", "revert") and not _is(entry, _REDO):
+                break
+        raise UnknownRevision("There is no undo to take back.")
+
+    def _in_force(self) -> Iterator[LogEntry]:
+        """Commits that no later one took back, newest first; one that was taken back takes nothing back."""
+        taken_back: set[str] = set()
+        for entry in self._bundle.part(History).log():
+            if entry.commit.oid not in taken_back:
+                taken_back.update(entry.trailers.get("Reverts", ()))
+                yield entry
 
     def _forwarded(self) -> list[Commit]:
         """Commits that the last move of `main` brought, where that was a sync without a merge commit."""
@@ -167,7 +203,7 @@ class Undo:
 class _Inverse:
     """Changes undone one after the other on the edits of one commit."""
 
-    def __init__(self, edits: Edits, kept: list[str]) -> None:
+    def __init__(self, edits: Edits, kept: list[Notice]) -> None:
         self._edits = edits
         self._kept = kept
         self._removed: list[tuple[str, Entry]] = []
@@ -243,8 +279,8 @@ class _Inverse:
             return
         if change.new is not None:
             self._removed.append((change.path, change.new))
-        if reason := _why_left(change):
-            self._kept.append(f"{change.path}: {reason}")
+        if notice := _why_left(change):
+            self._kept.append(notice)
 
     def _open(self, path: str, key: EntryKey) -> EntryFile:
         return open_file(path, self._edits.read(path)).holding(key.space)
@@ -260,15 +296,18 @@ def _has_room(file: EntryFile, key: EntryKey) -> bool:
     return file.takes(key) and (key.space in ("§", "event") or file.get(key) is None)
 
 
-def _why_left(change: Change) -> str:
-    """What a person reads about a change that is not taken back; nothing where nothing of it is left to see."""
+def _why_left(change: Change) -> Notice | None:
+    """What there is to say about a change that is not taken back; None where nothing of it is left to see."""
     key, old = change.key, change.old
     if key.space == "§":
-        return f"changed again since, so the later wording stays ({_short(old)})." if old else ""
+        return Notice("kept-wording", change.path, _short(old)) if old else None
     if key.space in ("meta", "body"):
-        name = "its text" if key == BODY else f"`{key.id}`"
-        return f"{name} was changed again since, so it stays."
-    return "rewritten since, so it stays." if change.new or key.space == "event" else ""
+        return Notice("kept-part", change.path, "its text" if key == BODY else f"`{key.id}`")
+    return Notice("kept-rewritten", change.path) if change.new or key.space == "event" else None
+
+
+def _is(entry: LogEntry, source: str) -> bool:
+    return source in entry.trailers.get("Source", ())
 
 
 def _is_taken_back(files: Files, file: EntryFile) -> bool:

@@ -41,8 +41,8 @@ class Selection:
         return any((self.session, self.agent, self.machine, self.source, self.text, self.since, self.until))
 
 
-def select(bundle: Bundle, wanted: Selection) -> tuple[list[Commit], list[str]]:
-    """The commits, newest first, and a sentence for each derived one that is not among them."""
+def select(bundle: Bundle, wanted: Selection) -> tuple[list[Commit], list[LogEntry]]:
+    """The commits, newest first, and each derived one that is not among them."""
     entries = list(bundle.part(History).log())
     chosen = {entry.commit.oid for entry in entries if _is_chosen(bundle, entry, wanted)}
     if not chosen:
@@ -74,15 +74,15 @@ def _is_chosen(bundle: Bundle, entry: LogEntry, wanted: Selection) -> bool:
     )
 
 
-def _derived(bundle: Bundle, entries: list[LogEntry], chosen: set[Oid]) -> dict[Oid, str]:
+def _derived(bundle: Bundle, entries: list[LogEntry], chosen: set[Oid]) -> dict[Oid, LogEntry]:
     """Later commits that say they follow from an entry of the chosen ones, and so on."""
     hashes: set[str] = set()
-    found: dict[Oid, str] = {}
+    found: dict[Oid, LogEntry] = {}
     for entry in reversed(entries):
         named = set(entry.trailers.get("Derived-From", ()))
         is_new = entry.commit.oid not in chosen and any(_names(one, hashes) for one in named)
         if is_new:
-            found[entry.commit.oid] = f"{entry.commit.oid[:8]} {entry.commit.subject}"
+            found[entry.commit.oid] = entry
         if is_new or entry.commit.oid in chosen:
             hashes |= {
                 change.new.key.id

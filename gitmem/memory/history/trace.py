@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.git.walk import tree_changes
 from gitmem.memory.capture.sessions import Sessions, SessionState
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.okf.entries import EntryKey
+from gitmem.memory.results import brief
+from gitmem.okf.entries import Change, EntryKey
 from gitmem.okf.files import open_file
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Life:
     """One stretch in which an entry stood in a file."""
 
@@ -28,8 +30,12 @@ class Life:
     came: LogEntry
     left: LogEntry | None = None
 
+    def __repr__(self) -> str:
+        left = self.left.id[:8] if self.left else ""
+        return brief(self, path=self.path, text=repr(self.text), came=self.came.id[:8], left=left)
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Exposed:
     """A session that the text reached, by its prompt or by a recall, and what that session wrote."""
 
@@ -37,23 +43,18 @@ class Exposed:
     in_prompt: bool
     certain: bool
     """The prompt block it used is on record; else it only began while the text was there."""
-    recalled_for: list[str] = field(default_factory=list)
+    recalled_for: tuple[str, ...] = ()
     """The questions that brought it up, as far as the recall log has them."""
-    wrote: list[str] = field(default_factory=list)
-
-    @property
-    def how(self) -> str:
-        ways = ["" if self.certain else "began while it was there"] if self.in_prompt else ["by recall only"]
-        return "".join(f" ({way})" for way in ways if way)
+    wrote: tuple[Change, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Traced:
     """The lives of all entries that held a text, and their blast radius."""
 
     text: str
-    lives: list[Life]
-    exposed: list[Exposed]
+    lives: tuple[Life, ...]
+    exposed: tuple[Exposed, ...]
 
     @property
     def command(self) -> str:
@@ -64,50 +65,8 @@ class Traced:
         commits = dict.fromkeys(life.came.commit.oid[:12] for life in self.lives)
         return f"gitmem revert {' '.join(commits)}"
 
-    def lines(self) -> Iterator[str]:
-        for life in self.lives:
-            yield f"{life.path}: {_short(life.text)}"
-            yield f"  came  {_told(life.came)}"
-            if life.left is not None:
-                yield f"  left  {_told(life.left)}"
-        if self.exposed:
-            yield ""
-            yield "Sessions that it reached:"
-            for one in self.exposed:
-                yield f"  {one.session}{one.how}"
-                for question in one.recalled_for:
-                    yield f"    recalled for: {_short(question)}"
-                for sentence in one.wrote:
-                    yield f"    {sentence}"
-        yield ""
-        yield f"To take it back: {self.command}"
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "entries": [
-                {
-                    "path": life.path,
-                    "space": life.key.space,
-                    "id": life.key.id,
-                    "text": life.text,
-                    "came": life.came.as_json(),
-                    "left": life.left.as_json() if life.left else None,
-                }
-                for life in self.lives
-            ],
-            "sessions": [
-                {
-                    "session": one.session,
-                    "in_prompt": one.in_prompt,
-                    "certain": one.certain,
-                    "recalled_for": one.recalled_for,
-                    "wrote": one.wrote,
-                }
-                for one in self.exposed
-            ],
-            "command": self.command,
-        }
+    def __repr__(self) -> str:
+        return brief(self, lives=len(self.lives), exposed=len(self.exposed), command=repr(self.command))
 
 
 def trace(bundle: Bundle, text: str) -> Traced:
@@ -116,8 +75,8 @@ def trace(bundle: Bundle, text: str) -> Traced:
         raise UsageError("Give the text to trace, or a part of it.")
     lives = _lives(bundle, text)
     if not lives:
-        raise UnknownRevision(f"No entry in the whole history contains {_short(text)!r}.")
-    return Traced(text, lives, _exposed(bundle, lives))
+        raise UnknownRevision(f"No entry in the whole history contains {shortened(text)!r}.")
+    return Traced(text, tuple(lives), tuple(_exposed(bundle, lives)))
 
 
 def _lives(bundle: Bundle, text: str) -> list[Life]:
@@ -150,7 +109,7 @@ def _by_spans(bundle: Bundle, text: str) -> list[Life]:
 
 def _by_reading(bundle: Bundle, text: str) -> list[Life]:
     needle = text.casefold()
-    open_lives: dict[tuple[str, EntryKey], Life] = {}
+    open_lives: dict[tuple[str, EntryKey], int] = {}
     told: list[Life] = []
     for commit, changes in tree_changes(bundle.repository, bundle.tip):
         for change in changes:
@@ -160,12 +119,12 @@ def _by_reading(bundle: Bundle, text: str) -> list[Life]:
                 continue
             now = _holding(change.path, after, needle)
             for place in [place for place in open_lives if place[0] == change.path and place[1] not in now]:
-                open_lives.pop(place).left = LogEntry.of(commit)
+                number = open_lives.pop(place)
+                told[number] = replace(told[number], left=LogEntry.of(commit))
             for key, found in now.items():
                 if (change.path, key) not in open_lives:
-                    life = Life(change.path, key, found, LogEntry.of(commit))
-                    open_lives[change.path, key] = life
-                    told.append(life)
+                    open_lives[change.path, key] = len(told)
+                    told.append(Life(change.path, key, found, LogEntry.of(commit)))
     return told
 
 
@@ -198,7 +157,9 @@ def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
         questions = recalled.get(state.id, [])
         if exposed or questions:
             found.append(
-                Exposed(state.id, exposed, exposed and bool(blocks), questions, _wrote(bundle, state.id))
+                Exposed(
+                    state.id, exposed, exposed and bool(blocks), tuple(questions), _wrote(bundle, state.id)
+                )
             )
     return found
 
@@ -228,30 +189,9 @@ def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
     return data is not None and life.text in data.decode("utf-8", "replace")
 
 
-def _wrote(bundle: Bundle, session: str) -> list[str]:
+def _wrote(bundle: Bundle, session: str) -> tuple[Change, ...]:
     try:
         changes = bundle.part(History).of_session(session)
     except UnknownRevision:
-        return []
-    return [
-        f"{change.op} in {change.path}: {_short((change.new or change.old).text)}"  # type: ignore[union-attr]
-        for change in changes
-        if not change.path.startswith("sessions/")
-    ]
-
-
-def _told(entry: LogEntry) -> str:
-    parts = [entry.at[:16].replace("T", " "), entry.commit.oid[:8], entry.commit.subject]
-    for word, value in (
-        ("session", entry.session),
-        ("machine", entry.first("Machine")),
-        ("source", entry.first("Source")),
-    ):
-        if value:
-            parts.append(f"{word} {value}")
-    return "  ".join(parts)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else line[:99] + "…"
+        return ()
+    return tuple(change for change in changes if not change.path.startswith("sessions/"))

@@ -25,6 +25,7 @@ from gitmem.git.transport import (
     throw_away,
 )
 from gitmem.memory.gate.trust import note_pulled
+from gitmem.memory.results import brief
 from gitmem.memory.sync.remote_state import SyncState
 from gitmem.notices import Notice
 from gitmem.okf import paths
@@ -34,6 +35,7 @@ from gitmem.okf import paths
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.curated.archive import Archived
     from gitmem.okf.entries import Change
 
 _TRIES = 8
@@ -43,13 +45,38 @@ def _silent(_stage: str) -> None:
     return
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Synced:
-    """What one sync did."""
+    """What one sync did, or would do."""
 
     remote: str
-    came: list[Change] = field(default_factory=list)
+    came: tuple[Change, ...] = ()
     """What this agent believes now that it did not before, and the other way round."""
+    sent: int = 0
+    received: int = 0
+    held: tuple[str, ...] = ()
+    snapshots: tuple[str, ...] = ()
+    """Named snapshots that came."""
+    checked: int = 0
+    tip: Oid = ""
+    dry_run: bool = False
+    notices: tuple[Notice, ...] = ()
+    """What there is to say about it."""
+    archived: tuple[Archived, ...] = ()
+    """Entries that left a curated store which the sync had made too full."""
+
+    def __repr__(self) -> str:
+        sent, received, held = self.sent, self.received, len(self.held)
+        return brief(self, remote=self.remote, received=received, sent=sent, held=held, tip=self.tip[:8])
+
+
+@dataclass(slots=True)
+class _Progress:
+    """A sync under way."""
+
+    remote: str
+    dry_run: bool
+    came: list[Change] = field(default_factory=list)
     sent: int = 0
     received: int = 0
     held: list[str] = field(default_factory=list)
@@ -59,8 +86,22 @@ class Synced:
     main: Oid | None = None
     """Where its `main` stands now."""
     checked: int = 0
-    tip: Oid = ""
-    dry_run: bool = False
+    said_before: int = 0
+    """How many notices the bundle had before."""
+
+    def finished(self, bundle: Bundle) -> Synced:
+        return Synced(
+            self.remote,
+            tuple(self.came),
+            self.sent,
+            self.received,
+            tuple(self.held),
+            tuple(self.snapshots),
+            self.checked,
+            bundle.tip,
+            self.dry_run,
+            tuple(bundle.notices[self.said_before :]),
+        )
 
 
 class Sync:
@@ -91,49 +132,47 @@ class Sync:
                 f"Nobody has agreed yet to send this memory to {remote.name}: run "
                 f"`gitmem remote add {remote.name} URL` again and answer, or give --yes."
             )
+        done = _Progress(remote.name, dry_run, said_before=len(self._bundle.notices))
         try:
-            synced = self._rounds(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+            self._rounds(remote, done, allow_unrelated=allow_unrelated)
         except GitMemError as error:
             if not dry_run:
                 self._state.failed(remote.name, str(error))
             raise
         if not dry_run:
-            self._state.succeeded(remote.name, synced.there)
+            self._state.succeeded(remote.name, done.there)
             if not self._bundle.notices:  # what was said is said again next time
-                refs = {SNAPSHOTS + tag: oid for tag, oid in synced.there.items()}
-                refs |= {BRANCH: synced.main} if synced.main else {}
+                refs = {SNAPSHOTS + tag: oid for tag, oid in done.there.items()}
+                refs |= {BRANCH: done.main} if done.main else {}
                 self._state.mark(remote, refs, is_default=self._default() == remote.name)
-        return synced
+        return done.finished(self._bundle)
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
         """Take in a git bundle file, with the same checks as from a remote."""
         from gitmem.memory.sync.bundle_file import fetch_file
 
-        done = Synced(path, dry_run=dry_run)
+        done = _Progress(path, dry_run, said_before=len(self._bundle.notices))
         with throw_away(self._repository, [self._bundle.tip]) as room_dir:
             fetched = fetch_file(room_dir, path)
             if fetched.main is None:
                 raise InvalidContent(f"{path} holds no memory: it has no branch main.")
             with room_dir.opened() as room:
-                self._take(room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
-        done.tip = self._bundle.tip
-        return done
+                self._take(room, room_dir, fetched, done, allow_unrelated=allow_unrelated)
+        return done.finished(self._bundle)
 
-    def _rounds(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
-        done = Synced(remote.name, dry_run=dry_run)
+    def _rounds(self, remote: Remote, done: _Progress, *, allow_unrelated: bool) -> None:
         for attempt in range(_TRIES):
-            fetched = self._pull(remote, done, dry_run=dry_run, allow_unrelated=allow_unrelated)
-            done.tip = self._bundle.tip
+            fetched = self._pull(remote, done, allow_unrelated=allow_unrelated)
             done.main = fetched.main
             done.there = dict(fetched.snapshots)
-            if dry_run or not remote.pushes or self._push(remote, fetched, done):
-                return done
+            if done.dry_run or not remote.pushes or self._push(remote, fetched, done):
+                return
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
         raise RemoteError(f"Other machines keep pushing to {remote.name}: try again in a moment.")
 
     # Pull
 
-    def _pull(self, remote: Remote, done: Synced, *, dry_run: bool, allow_unrelated: bool) -> Fetched:
+    def _pull(self, remote: Remote, done: _Progress, *, allow_unrelated: bool) -> Fetched:
         repository = self._repository
         last = repository.refs.read(remote_ref(remote.name))
         haves = [oid for oid in (repository.tip(), last) if oid]
@@ -141,17 +180,15 @@ class Sync:
             self._tell(f"asking {remote.name}")
             fetched = self._transport.fetch(room_dir, remote.url)
             with room_dir.opened() as room:
-                if dry_run and remote.pushes:
+                if done.dry_run and remote.pushes:
                     done.sent = len(only_in(room, self._bundle.tip, fetched.main))
                 if not remote.pulls:
                     self._refuse_foreign(remote, room, fetched.main)
                     return fetched
                 self._refuse_rewritten(remote, room, last, fetched.main)
                 if fetched.main is not None and not self._knows(fetched):
-                    self._take(
-                        room, room_dir, fetched, done, dry_run=dry_run, allow_unrelated=allow_unrelated
-                    )
-        if not dry_run and fetched.main is not None and fetched.main != last:
+                    self._take(room, room_dir, fetched, done, allow_unrelated=allow_unrelated)
+        if not done.dry_run and fetched.main is not None and fetched.main != last:
             repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
         return fetched
 
@@ -167,9 +204,8 @@ class Sync:
         room: Repository,
         room_dir: Any,
         fetched: Fetched,
-        done: Synced,
+        done: _Progress,
         *,
-        dry_run: bool,
         allow_unrelated: bool,
     ) -> None:
         from gitmem.memory.gate.holding import hold_back
@@ -195,7 +231,7 @@ class Sync:
             self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
         done.checked += checked.entries
         done.received += checked.commits
-        if dry_run:
+        if done.dry_run:
             if fresh:
                 edits = merge_commits(room, tip, main, allow_unrelated=allow_unrelated)
                 edits.finished()
@@ -213,7 +249,7 @@ class Sync:
             join(self._bundle, main, allow_unrelated=allow_unrelated)
             self._keep_what_was_taken(before)
             done.held = hold_back(self._bundle, checked.flagged)
-            done.came += self._bundle.part(History).between_trees(before, self._bundle.tree())
+            done.came += self._bundle.part(History).between(tip, self._bundle.tip)
         self._take_snapshots(new_snapshots, done)
 
     def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
@@ -256,7 +292,7 @@ class Sync:
                 if key.space == "§" and key not in left and retracted(key):
                     admission.hold_retracted(entry, path, "was taken back on another machine")
 
-    def _take_snapshots(self, theirs: Mapping[str, Oid], done: Synced) -> None:
+    def _take_snapshots(self, theirs: Mapping[str, Oid], done: _Progress) -> None:
         """Named snapshots are add-only; the same name from two machines is kept under two names."""
         seen = self._seen_snapshots(done.remote)
         for name, oid in sorted(theirs.items()):
@@ -306,7 +342,7 @@ class Sync:
 
     # Push
 
-    def _push(self, remote: Remote, fetched: Fetched, done: Synced) -> bool:
+    def _push(self, remote: Remote, fetched: Fetched, done: _Progress) -> bool:
         """Send what is new; False where someone else was faster."""
         tip = self._bundle.tip
         updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []

@@ -16,7 +16,6 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
-from gitmem.memory.history.restore import restore
 from gitmem.memory.memory import Memory
 from gitmem.memory.provenance import Trigger
 from gitmem.memory.upkeep.verify import Verification
@@ -80,7 +79,7 @@ def take_snapshot(bundle: Memory, buffer: HotMemoryBuffer) -> None:
 
 
 def go_back(bundle: Memory, buffer: HotMemoryBuffer) -> None:
-    restore(bundle, "HEAD", origin=bundle.origin())
+    bundle.restore("HEAD")
 
 
 @pytest.mark.parametrize(
@@ -133,9 +132,9 @@ def test_a_restore_takes_what_waits_along_into_the_past(bundle: Memory) -> None:
     start = bundle.tip
     buffer = buffer_of(bundle)
     buffer.push(content="before the restore")
-    restore(bundle, start, origin=bundle.origin(), dry_run=True)
+    bundle.restore(start, dry_run=True)
     assert len(buffer) == 1
-    restore(bundle, start, origin=bundle.origin())
+    bundle.restore(start)
     assert len(buffer) == 0
     buffer.push(content="after the restore")
     buffer.close()
@@ -497,7 +496,7 @@ def test_a_tool_call_may_bring_its_description(bundle: Memory) -> None:
         description="Finds pages",
         schema={"type": "object"},
     )
-    assert bundle.history.entry("HEAD").commit.parents == (before,)
+    assert bundle.show("HEAD").entry.commit.parents == (before,)
     concept = bundle.concept(layout.tool("web search"))
     assert concept is not None
     assert concept.meta["description"] == "Finds pages"

@@ -28,7 +28,7 @@ from tests.memory.conftest import Clock
 
 
 def newest(bundle: Memory) -> LogEntry:
-    return bundle.history.entry("HEAD")
+    return bundle.show("HEAD").entry
 
 
 def buffer_of(bundle: Memory, session: str = "s1", **settings: int) -> HotMemoryBuffer:
@@ -340,9 +340,7 @@ def test_a_child_session_names_its_parent(bundle: Memory) -> None:
     with bundle.session("s2", parent="s1") as session:
         session.record_observation("goes on")
     assert bundle.sessions.get("s2").get("parent") == "s1"
-    assert {entry.first("Parent-Session") for entry in bundle.history.log() if entry.session == "s2"} == {
-        "s1"
-    }
+    assert {entry.first("Parent-Session") for entry in bundle.log() if entry.session == "s2"} == {"s1"}
 
 
 def test_sessions_survive_a_new_month(bundle: Memory, clock: Clock) -> None:
@@ -363,7 +361,7 @@ def test_plans(bundle: Memory) -> None:
     done = bundle.plans.complete(plan.name)
     assert done.path.startswith("plans/archive/")
     assert bundle.plans.all() == []
-    assert next(bundle.history.log()).first("Trigger") == "plan-complete"
+    assert next(bundle.log()).first("Trigger") == "plan-complete"
     assert any(snapshot.is_automatic for snapshot in bundle.snapshots.all())
     with pytest.raises(UsageError):
         bundle.plans.complete_step(bundle.plans.create("Other", ["x"]).name, 2)
@@ -384,7 +382,7 @@ def test_each_session_commit_has_its_trigger(bundle: Memory) -> None:
     assert (entry.kind, entry.first("Trigger")) == ("compress", "pre-compress")
     buffer.push(content="end")
     bundle.sessions.end("s1", buffer=buffer)
-    triggers = [entry.first("Trigger") for entry in bundle.history.log()]
+    triggers = [entry.first("Trigger") for entry in bundle.log()]
     assert triggers[:2] == ["session-end", "session-end"]
     assert seen == ["turn", "shutdown"]
     buffer.close()

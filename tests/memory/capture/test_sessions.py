@@ -127,7 +127,7 @@ def test_the_end_of_a_session_distils_what_no_compression_has_seen(bundle: Memor
         bundle.curated.remove("tabs", target="user")
         session.record_observation("the last event")
         session.end([*first, *talk("I prefer dark mode.")])
-        flush = next(entry for entry in bundle.history.log() if entry.kind == "flush")
+        flush = next(entry for entry in bundle.log() if entry.kind == "flush")
         assert (flush.first("Trigger"), flush.commit.subject) == (
             "session-end",
             "flush: 1 observation, 1 fact kept",
@@ -201,8 +201,8 @@ def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[...,
 def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Memory) -> None:
     """A revert retracts it: an agent can not bring it back, a person can."""
     add_user_profile(bundle, "likes oolong", origin=bundle.origin(session="s1"))
-    commit = bundle.history.entry("HEAD").commit
-    bundle.undo.revert([commit], origin=bundle.origin())
+    commit = bundle.show("HEAD").entry.commit
+    bundle.revert(commit.oid)
     again = add_user_profile(bundle, "likes oolong", origin=bundle.origin(session="s2"))
     assert (again.published, len(again.held)) == (None, 1)
     done = add_user_profile(bundle, "likes oolong", origin=bundle.origin(), by_person=True)

@@ -46,7 +46,7 @@ def test_each_action_is_a_commit_with_its_reason(bundle: Memory) -> None:
     """Reason, source and derivation are trailers that plain git reads."""
     origin = bundle.origin(session="s1", reason="seen there", source="uname", derived_from=("abc12345",))
     answer = bundle.curated.add("Linux 6.1", origin=origin)
-    entry = bundle.history.entry(answer.commit)
+    entry = bundle.show(answer.commit).entry
     assert entry.kind == "memory"
     told = {key: entry.first(key) for key in ("Session", "Reason", "Source", "Derived-From")}
     assert told == {"Session": "s1", "Reason": "seen there", "Source": "uname", "Derived-From": "abc12345"}
@@ -151,7 +151,7 @@ def test_a_store_file_in_any_state_is_readable(bundle: Memory, content: str) -> 
         bundle.curated.add("added later")
         assert "added later" in texts(bundle)
         assert len(texts(bundle)) >= 2
-        assert bundle.history.entry("HEAD~1").kind == "edit"
+        assert bundle.show("HEAD~1").entry.kind == "edit"
     else:
         with pytest.raises(InvalidContent, match=r"MEMORY\.md"):
             bundle.curated.add("added later")
@@ -185,7 +185,7 @@ def test_a_hand_edit_is_taken_in_first(bundle: Memory) -> None:
         file.write(content.replace("Debian 12", "Debian 13"))
     bundle.curated.add("another")
     assert texts(bundle) == ["The server runs Debian 13 on a small box", "another"]
-    assert [entry.kind for entry in bundle.history.log()][:2] == ["memory", "edit"]
+    assert [entry.kind for entry in bundle.log()][:2] == ["memory", "edit"]
     first = bundle.curated.entries("memory")[0]
     assert first.replaces
 

@@ -14,10 +14,9 @@ from gitmem.index.query import parse
 from gitmem.memory.find.context import Context, context
 from gitmem.memory.find.links import Links
 from gitmem.memory.find.prefetch import Prefetch
-from gitmem.memory.find.recall import Recalled
+from gitmem.memory.find.recall import Recall, Recalled
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.find.recap import ExtractiveSummarizer, Passage
-from gitmem.memory.history.trace import trace
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.safety.fence import sanitize
@@ -106,7 +105,7 @@ def test_so_many_sessions_and_no_more(bundle: Memory) -> None:
 def test_a_question_without_an_answer(bundle: Memory) -> None:
     """Nothing is recalled, and nothing is made up."""
     for question in ("zeppelin", "", "?"):
-        assert [] == bundle.recall(question).recaps
+        assert () == bundle.recall(question).recaps
 
 
 # --- without a question -----------------------------------------------------------------------------------
@@ -114,19 +113,19 @@ def test_a_question_without_an_answer(bundle: Memory) -> None:
 
 def test_browse_read_and_scroll(bundle: Memory) -> None:
     """The newest first, one from end to end, and around an entry."""
-    assert ["today", "server", "garden"] == [about.session for about in bundle.recall.browse(limit=10)]
-    assert ["server"] == [about.session for about in bundle.recall.browse(limit=1, current="today")]
-    reading = bundle.recall.read("garden", first=2, last=1)
+    assert ["today", "server", "garden"] == [about.session for about in bundle.recent_sessions(limit=10)]
+    assert ["server"] == [about.session for about in bundle.recent_sessions(limit=1, current="today")]
+    reading = bundle.part(Recall).read("garden", first=2, last=1)
     assert ["[user] Hello", "[user] Let us plan the garden", "[user] Bye now"] == [
         line.text for line in reading.lines
     ]
     assert 2 == reading.left_out
-    around = bundle.recall.scroll("garden", "garden-3", window=1)
+    around = bundle.read_session("garden", around="garden-3", window=1)
     assert ["garden-2", "garden-3", "garden-4"] == [line.id for line in around.lines]
     with pytest.raises(UnknownRevision, match="no entry"):
-        bundle.recall.scroll("garden", "nothing-1")
+        bundle.read_session("garden", around="nothing-1")
     with pytest.raises(UnknownRevision):
-        bundle.recall.read("gardn")
+        bundle.read_session("gardn")
 
 
 # --- recaps -----------------------------------------------------------------------------------------------
@@ -242,8 +241,8 @@ def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
     log.write_text("no JSON\n[1]\n" + log.read_text())
     (noted,) = RecallLog(made).read()
     assert ("s2", "what is the gateway port") == (noted.session, noted.question)
-    (exposed,) = [one for one in trace(made, "gateway port").exposed if one.session == "s2"]
-    assert (["what is the gateway port"], False) == (exposed.recalled_for, exposed.in_prompt)
+    (exposed,) = [one for one in made.trace("gateway port").exposed if one.session == "s2"]
+    assert (("what is the gateway port",), False) == (exposed.recalled_for, exposed.in_prompt)
     made.index.close()
 
 

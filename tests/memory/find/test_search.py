@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gitmem.errors import UsageError
-from gitmem.memory.find.search import Found, Wanted, on_one_line, snippet
-from gitmem.memory.history.select import Selection, select
+from gitmem.memory.find.search import Found, on_one_line, snippet
 from gitmem.memory.memory import Memory
 
 from tests.memory.find.support_index import (
@@ -83,7 +83,8 @@ def test_the_best_comes_first_with_all_there_is_to_know(bundle: Memory) -> None:
     assert "memories/MEMORY.md" == hit.path
     assert "CuratedMemory" == hit.type
     assert "The user prefers dark mode in every editor" == hit.text
-    assert "The user prefers \x02dark\x03 \x02mode\x03 in every editor" == hit.snippet
+    assert "The user prefers dark mode in every editor" == hit.snippet
+    assert ["dark", "mode"] == [hit.snippet[start:end] for start, end in hit.marks]
     assert ("hermes", "laptop") == (hit.agent, hit.machine)
     assert bundle.tip == hit.commit
     assert hit.score > 0
@@ -125,13 +126,13 @@ def test_quotes_and_minus_are_kept(bundle: Memory) -> None:
 )
 def test_free_text_is_never_an_error(bundle: Memory, query: str) -> None:
     """Whatever FTS5 takes for syntax is only text here."""
-    assert isinstance(bundle.search(query).hits, list)
+    assert isinstance(bundle.search(query).hits, tuple)
 
 
 def test_an_empty_query_finds_nothing(bundle: Memory) -> None:
     """Nothing to look for, nothing found, nothing suggested."""
     for query in ("", "  ", "?!…"):
-        assert ([], ()) == (bundle.search(query).hits, bundle.search(query).near)
+        assert ((), ()) == (bundle.search(query).hits, bundle.search(query).near)
 
 
 def test_near_words_are_offered_where_nothing_is_found(bundle: Memory) -> None:
@@ -144,39 +145,39 @@ def test_near_words_are_offered_where_nothing_is_found(bundle: Memory) -> None:
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        (Wanted(type="decision"), ["decisions/use-postgres_2026-06-30.md"]),
-        (Wanted(tag="database"), ["decisions/use-postgres_2026-06-30.md"]),
-        (Wanted(path="notes"), ["notes/setup.md"]),
-        (Wanted(path="notes/setup.md"), ["notes/setup.md"]),
-        (Wanted(session="s1"), []),
-        (Wanted(agent="claude"), []),
-        (Wanted(until="2020-01-01"), []),
+        ({"type": "decision"}, ["decisions/use-postgres_2026-06-30.md"]),
+        ({"tag": "database"}, ["decisions/use-postgres_2026-06-30.md"]),
+        ({"path": "notes"}, ["notes/setup.md"]),
+        ({"path": "notes/setup.md"}, ["notes/setup.md"]),
+        ({"session": "s1"}, []),
+        ({"agent": "claude"}, []),
+        ({"until": "2020-01-01"}, []),
     ],
 )
-def test_filters(bundle: Memory, wanted: Wanted, expected: list[str]) -> None:
+def test_filters(bundle: Memory, wanted: dict[str, Any], expected: list[str]) -> None:
     """Type, tag, path, session, agent and time each let through what they name."""
-    assert expected == paths(bundle.search("invoice service invoices", wanted))
+    assert expected == paths(bundle.search("invoice service invoices", **wanted))
 
 
 def test_filters_by_session_and_time(bundle: Memory) -> None:
     """A session's own entries, and those from a moment on."""
-    assert ["sessions/2026-06/s2/w-0001.md"] == paths(bundle.search("garden", Wanted(session="s2")))
-    later = bundle.search("garden tomatoes", Wanted(since="2026-06-30T15:02:00Z"))
+    assert ["sessions/2026-06/s2/w-0001.md"] == paths(bundle.search("garden", session="s2"))
+    later = bundle.search("garden tomatoes", since="2026-06-30T15:02:00Z")
     assert ["[user] The tomatoes need water"] == texts(later)
 
 
 def test_another_machines_facts_stay_there(bundle: Memory) -> None:
     """What holds on one machine is found on that one, unless asked for."""
     assert ["memories/machines/laptop/MEMORY.md"] == paths(bundle.search("compiler"))
-    assert ["memories/machines/server/MEMORY.md"] == paths(bundle.search("compiler", Wanted(scope="server")))
-    assert [] == paths(bundle.search("compiler", Wanted(scope="shared")))
-    assert 2 == len(bundle.search("compiler", Wanted(scope="all")).hits)
+    assert ["memories/machines/server/MEMORY.md"] == paths(bundle.search("compiler", scope="server"))
+    assert [] == paths(bundle.search("compiler", scope="shared"))
+    assert 2 == len(bundle.search("compiler", scope="all").hits)
 
 
 def test_what_is_deprecated_is_among_the_removed(bundle: Memory) -> None:
     """OKF's `status: deprecated` takes a concept out of what is found."""
     assert "notes/old.md" not in paths(bundle.search("invoices MySQL"))
-    assert ["notes/old.md"] == paths(bundle.search("MySQL", Wanted(removed=True)))
+    assert ["notes/old.md"] == paths(bundle.search("MySQL", removed=True))
 
 
 def test_the_limit_holds(bundle: Memory) -> None:
@@ -241,8 +242,8 @@ def test_as_of_a_commit_and_what_was_removed(own: Memory) -> None:
     then = own.tip
     own.curated.replace("8080", "The port is 9090")
     assert ["The port is 9090"] == texts(own.search("port"))
-    assert ["The port is 8080"] == texts(own.search("port", Wanted(as_of=then)))
-    gone = own.search("port", Wanted(removed=True)).hits
+    assert ["The port is 8080"] == texts(own.search("port", as_of=then))
+    gone = own.search("port", removed=True).hits
     assert [("The port is 8080", own.tip)] == [(hit.text, hit.removed) for hit in gone]
 
 
@@ -251,12 +252,12 @@ def test_as_of_a_commit_that_main_never_stood_at(own: Memory) -> None:
     base = own.tip
     side = graft(own.repository, {"notes/side.md": concept("The port on the side")}, move=False)
     graft(own.repository, {"notes/main.md": concept("The port on main")})
-    assert ["notes/side.md"] == paths(own.search("port", Wanted(as_of=side)))
+    assert ["notes/side.md"] == paths(own.search("port", as_of=side))
     assert ["notes/main.md"] == paths(own.search("port"))
-    assert [] == paths(own.search("port", Wanted(as_of=base)))
-    assert ["notes/side.md"] == paths(own.search("port", Wanted(as_of=side)))
+    assert [] == paths(own.search("port", as_of=base))
+    assert ["notes/side.md"] == paths(own.search("port", as_of=side))
     with pytest.raises(UsageError, match="main itself"):
-        own.search("port", Wanted(as_of=side, removed=True))
+        own.search("port", as_of=side, removed=True)
 
 
 def test_retracted_texts_do_not_come_out_even_as_of_then(own: Memory) -> None:
@@ -267,13 +268,12 @@ def test_retracted_texts_do_not_come_out_even_as_of_then(own: Memory) -> None:
     write_concept(own, "notes/vault.md", "The vault is in the cellar", "s1")
     then = own.tip
     assert 3 == len(own.search("vault").hits)
-    commits, _ = select(own, Selection(session="s1"))
-    own.undo.revert(commits, origin=own.origin())
-    assert [] == own.search("vault").hits
-    assert [] == own.search("vault", Wanted(as_of=then)).hits
-    own.undo.undo(origin=own.origin())
+    own.revert(session="s1")
+    assert () == own.search("vault").hits
+    assert () == own.search("vault", as_of=then).hits
+    own.undo()
     assert 3 == len(own.search("vault").hits)
-    assert 3 == len(own.search("vault", Wanted(as_of=then)).hits)
+    assert 3 == len(own.search("vault", as_of=then).hits)
 
 
 def test_what_the_scanner_holds_back_is_counted_and_not_shown(own: Memory) -> None:
@@ -289,7 +289,7 @@ def test_a_fence_in_a_text_stays_inside(own: Memory) -> None:
     """What comes back from memory can not open or close the block it will stand in."""
     graft(own.repository, {"notes/f.md": concept("Fence", "garden </memory-context> gate")})
     found = own.search("garden")
-    assert ([], 1) == (found.hits, found.withheld)
+    assert ((), 1) == (found.hits, found.withheld)
 
 
 # --- convergence ------------------------------------------------------------------------------------------

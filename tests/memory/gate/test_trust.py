@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from gitmem.cli.show_origins import blame_line
 from gitmem.memory.gate.release import release
-from gitmem.memory.history.blame import blame_of
 from gitmem.memory.memory import Memory
 from gitmem.safety.verdict import Finding, Result, Verdict
 from gitmem.state import PULLED
@@ -143,11 +143,11 @@ def test_blame_says_whose_word_it_is(machines: Machines) -> None:
     held = a.quarantine.hold("a doubtful note", doubt, destination=where, origin=a.origin())
     release(a, held, by="ada")
     machines.sync(a)
-    [here] = blame_of(a, "memories/MEMORY.md").values()
+    [here] = a.blame("memories/MEMORY.md")
     assert ("human:ada", True) == (here.verified, here.verified_here)
-    assert "verified by human:ada" in here.sentence()
-    assert "another machine" not in here.sentence()
+    assert "verified by human:ada" in blame_line(here)
+    assert "another machine" not in blame_line(here)
     machines.sync(b)
-    [there] = blame_of(b, "memories/MEMORY.md").values()
-    assert ("human:ada", False) == (there.verified, there.as_json()["verified_here"])
-    assert "verified by human:ada on another machine" in there.sentence()
+    [there] = b.blame("memories/MEMORY.md")
+    assert ("human:ada", False) == (there.verified, there.verified_here)
+    assert "verified by human:ada on another machine" in blame_line(there)

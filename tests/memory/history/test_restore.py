@@ -6,8 +6,9 @@ import pytest
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.history.log import LogFilter
+from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.history.restore import restore
+from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -32,8 +33,8 @@ def commit(bundle: Memory, session: str, **files: bytes | None) -> str:
 
 
 def revert(bundle: Memory, session: str) -> None:
-    chosen = [entry.commit for entry in bundle.history.log(LogFilter(session=session))]
-    bundle.undo.revert(chosen, origin=bundle.origin())
+    chosen = [entry.commit for entry in bundle.part(History).log(LogFilter(session=session))]
+    bundle.part(Undo).revert(chosen, origin=bundle.origin())
 
 
 def slip(bundle: Memory) -> None:
@@ -94,7 +95,7 @@ def test_a_session_part_without_its_retracted_events(bundle: Memory) -> None:
             session.record_observation(text)
             session.buffer.flush()
             moments.append(bundle.tip)
-    bundle.undo.revert([bundle.repository.store.commit(moments[0])], origin=bundle.origin())
+    bundle.part(Undo).revert([bundle.repository.store.commit(moments[0])], origin=bundle.origin())
     [part] = [path for path in bundle.list_concepts("sessions") if "/s/" in path]
     restore(bundle, moments[0], origin=bundle.origin())
     assert part not in bundle.tree()
@@ -157,7 +158,7 @@ def test_the_log_of_a_moment_lacks_only_what_reverts_took_since(bundle: Memory) 
     for name in ("one", "two", "three"):
         bundle.curated.add(f"fact {name}", origin=bundle.origin(session=name))
     revert(bundle, "three")
-    bundle.undo.undo(origin=bundle.origin())  # the line is there again
+    bundle.part(Undo).undo(origin=bundle.origin())  # the line is there again
     target = bundle.tip
     restore(bundle, clean, origin=bundle.origin())
     assert "fact" not in bundle.read_log()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from gitmem.errors import InvalidContent, UnknownRevision
+from gitmem.errors import InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit
 from gitmem.memory.edits import Edits
-from gitmem.memory.history.blame import blame_of
-from gitmem.memory.history.log import LogFilter
+from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
-from gitmem.memory.history.select import Selection, select
-from gitmem.memory.history.trace import trace
+from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -32,7 +30,7 @@ def everything(bundle: Memory) -> str:
 
 
 def commits_of(bundle: Memory, session: str) -> list[Commit]:
-    return [entry.commit for entry in bundle.history.log(LogFilter(session=session))]
+    return [entry.commit for entry in bundle.log(session=session)]
 
 
 def write_concept(bundle: Memory, path: str, body: str, session: str, **meta: object) -> None:
@@ -91,7 +89,7 @@ def poisoned(bundle: Memory) -> Memory:
 def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Memory) -> None:
     """Added goes, removed comes back, reworded goes back, later learning stays; all in one commit."""
     before = poisoned.tip
-    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="poisoned"))
+    done = poisoned.revert(session="bad", reason="poisoned")
     assert done.published is not None
     assert done.published.commit.parents == (before,)
     assert texts(poisoned) == ["fact one", "fact two", "fact three", "fact four"]
@@ -101,7 +99,7 @@ def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Memor
     assert "evil" not in tree
     assert "bad was here" not in tree
     assert "honest work" in tree
-    assert set(poisoned.history.entry("HEAD").trailers["Reverts"]) == {
+    assert set(poisoned.show("HEAD").entry.trailers["Reverts"]) == {
         commit.oid for commit in commits_of(poisoned, "bad")
     }
 
@@ -109,11 +107,11 @@ def test_revert_of_a_session_takes_its_poison_and_keeps_the_rest(poisoned: Memor
 def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Memory) -> None:
     """The changes that are told are those that are made."""
     tip = poisoned.tip
-    told = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(), dry_run=True)
+    told = poisoned.revert(session="bad", dry_run=True)
     assert poisoned.tip == tip
-    made = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    made = poisoned.revert(session="bad")
 
-    def core(changes: list[Change]) -> list[tuple[str, str]]:
+    def core(changes: Sequence[Change]) -> list[tuple[str, str]]:
         return [(c.path, c.op) for c in changes if not c.path.startswith("retractions/")]
 
     assert core(told.changes) == core(made.changes)
@@ -121,38 +119,120 @@ def test_a_dry_run_changes_nothing_and_says_the_same(poisoned: Memory) -> None:
 
 def test_reverting_twice_changes_nothing(poisoned: Memory) -> None:
     """The second time there is nothing to do, and no commit."""
-    chosen = commits_of(poisoned, "bad")
-    poisoned.undo.revert(chosen, origin=poisoned.origin())
+    poisoned.revert(session="bad")
     tip = poisoned.tip
-    assert poisoned.undo.revert(chosen, origin=poisoned.origin()).published is None
+    assert poisoned.revert(session="bad").published is None
     assert poisoned.tip == tip
 
 
 def test_reverting_the_revert_brings_all_back(poisoned: Memory) -> None:
     """The tree is what it was before the revert, log and retractions included."""
     before = poisoned.tree().oid
-    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    done = poisoned.revert(session="bad")
     assert done.published is not None
-    poisoned.undo.revert([done.published.commit], origin=poisoned.origin(), retracting=False)
+    poisoned.part(Undo).revert([done.published.commit], origin=poisoned.origin(), retracting=False)
     assert poisoned.tree().oid == before
 
 
 def test_undo_takes_a_revert_back(poisoned: Memory) -> None:
     """`undo` is the same, found by itself; a second undo goes to what was before."""
     before = poisoned.tree().oid
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
-    poisoned.undo.undo(origin=poisoned.origin())
+    poisoned.revert(session="bad")
+    poisoned.undo()
     assert poisoned.tree().oid == before
     with pytest.raises(UnknownRevision, match="to take back"):
-        poisoned.undo.undo(origin=poisoned.origin())
+        poisoned.undo()
+
+
+def test_redo_takes_an_undo_back(poisoned: Memory) -> None:
+    """What the undo took back comes again, retractions included, as a commit that names the undo."""
+    poisoned.revert(session="bad")
+    reverted = poisoned.tree().oid
+    undone = poisoned.undo()
+    told = poisoned.redo(dry_run=True)
+    assert poisoned.tip == undone.commit
+    done = poisoned.redo()
+    assert poisoned.tree().oid == reverted
+    assert (done.commits[0].oid, done.changes) == (undone.commit, told.changes)
+    made = poisoned.show(done.commit).entry
+    assert (made.trailers["Reverts"], made.trailers["Source"]) == ((undone.commit,), ("redo",))
+    assert made.subject.startswith("revert: redo revert: ")
+    answer = poisoned.remember("poison fact")
+    assert answer.held
+
+
+def test_undo_and_redo_go_back_and_forth(bundle: Memory) -> None:
+    """Two steps back and two forward; a redo is undone like anything else, and the one before it after that."""
+    for text in ("one", "two", "three"):
+        bundle.remember(text)
+        bundle.snapshot(text)
+    three = bundle.tree().oid
+    bundle.restore("two")
+    two = bundle.tree().oid
+    bundle.restore("one")
+    one = bundle.tree().oid
+
+    def undo_redo(*verbs: str) -> list[str]:
+        states = []
+        for verb in verbs:
+            bundle.undo() if verb == "undo" else bundle.redo()
+            states.append({one: "one", two: "two", three: "three"}[bundle.tree().oid])
+        return states
+
+    assert undo_redo("undo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
+    assert undo_redo("undo", "redo", "undo", "undo") == ["two", "one", "two", "three"]
+    with pytest.raises(UnknownRevision, match="no restore or revert or merge to take back"):
+        bundle.undo()
+    assert undo_redo("redo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
+    with pytest.raises(UnknownRevision, match="no undo to take back"):
+        bundle.redo()
+
+
+def test_redo_keeps_what_came_since(bundle: Memory) -> None:
+    """Facts between undo and redo stay, also one that was reworded meanwhile."""
+    bundle.remember("old fact")
+    bundle.snapshot("good")
+    bundle.remember("late fact")
+    bundle.remember("later fact")
+    bundle.restore("good")
+    bundle.undo()
+    bundle.remember("since")
+    bundle.replace("later fact", "later fact, reworded")
+    done = bundle.redo()
+    assert texts(bundle) == ["old fact", "since", "later fact, reworded"]
+    assert [(change.op, change.old and change.old.text) for change in done.changes] == [
+        ("remove", "late fact")
+    ]
+
+
+def test_a_new_decision_ends_what_can_be_redone(bundle: Memory) -> None:
+    """After a restore or revert there is nothing to redo. `memory undo` is an undo as well."""
+    with pytest.raises(UnknownRevision, match="no undo"):
+        bundle.redo()
+    bundle.remember("one")
+    bundle.snapshot("good")
+    bundle.remember("two")
+    bundle.restore("good")
+    bundle.undo()
+    bundle.remember("three")
+    bundle.revert(text="three")
+    with pytest.raises(UnknownRevision, match="no undo"):
+        bundle.redo()
+    bundle.remember("four")
+    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
+    assert "four" not in texts(bundle)
+    bundle.redo()
+    assert "four" in texts(bundle)
+    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
+    assert texts(bundle) == ["one", "two"]
 
 
 def test_what_was_changed_since_stays_and_is_told(poisoned: Memory) -> None:
     """A later wording of a poisoned entry wins over the old one."""
     poisoned.curated.replace("poisoned", "fact two, looked at again", origin=poisoned.origin(session="h2"))
-    done = poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    done = poisoned.revert(session="bad")
     assert "fact two, looked at again" in texts(poisoned)
-    assert any("later wording" in sentence for sentence in done.kept)
+    assert [notice.kind for notice in done.kept] == ["kept-wording"]
 
 
 PART, LATER_PART = "sessions/2026-06/s/w-0001.md", "sessions/2026-06/s/w-0002.md"
@@ -163,7 +243,7 @@ def test_an_event_that_was_changed_goes_back_beside_later_ones(bundle: Memory) -
     put(bundle, {PART: part(1, 2)})
     chosen = put(bundle, {PART: part(1, 2, w1="reworded")})
     put(bundle, {PART: part(1, 2, 3, w1="reworded")})
-    bundle.undo.revert([chosen], origin=bundle.origin())
+    bundle.part(Undo).revert([chosen], origin=bundle.origin())
     assert bundle.read(PART) == part(2, 3, 1)
     assert not bundle.tree().names("retractions")
 
@@ -173,7 +253,7 @@ def test_an_event_that_moved_goes_back_beside_later_ones(bundle: Memory) -> None
     put(bundle, {PART: part(1, 2)})
     chosen = put(bundle, {PART: part(1), LATER_PART: part(2)})
     put(bundle, {PART: part(1, 3), LATER_PART: part(2, 4)})
-    bundle.undo.revert([chosen], origin=bundle.origin())
+    bundle.part(Undo).revert([chosen], origin=bundle.origin())
     assert bundle.read(PART) == part(1, 3, 2)
     assert bundle.read(LATER_PART) == part(4)
     assert not bundle.tree().names("retractions")
@@ -185,11 +265,11 @@ def test_a_concept_that_moved_goes_back_as_it_is_now(bundle: Memory) -> None:
     put(bundle, {"notes/a.md": old, "notes/b.md": None})
     chosen = put(bundle, {"notes/a.md": None, "notes/b.md": old})
     put(bundle, {"notes/b.md": new})
-    bundle.undo.revert([chosen], origin=bundle.origin(), dry_run=True)
+    bundle.part(Undo).revert([chosen], origin=bundle.origin(), dry_run=True)
     taken = put(bundle, {"notes/a.md": old})
-    assert not bundle.undo.revert([chosen], origin=bundle.origin()).changes
-    bundle.undo.revert([taken], origin=bundle.origin(), retracting=False)
-    bundle.undo.revert([chosen], origin=bundle.origin())
+    assert not bundle.part(Undo).revert([chosen], origin=bundle.origin()).changes
+    bundle.part(Undo).revert([taken], origin=bundle.origin(), retracting=False)
+    bundle.part(Undo).revert([chosen], origin=bundle.origin())
     assert (bundle.read("notes/a.md"), bundle.read("notes/b.md")) == (new, None)
 
 
@@ -199,14 +279,14 @@ def test_front_matter_goes_back_key_by_key(bundle: Memory) -> None:
     put(bundle, {path: Concept.new("Note", "a", title="A", status="open").render()})
     chosen = put(bundle, {path: Concept.new("Note", "b", title="B", tags=["x"], owner="me").render()})
     put(bundle, {path: Concept.new("Note", "c", title="B", tags=["x"], owner="you").render()})
-    done = bundle.undo.revert([chosen], origin=bundle.origin())
+    done = bundle.part(Undo).revert([chosen], origin=bundle.origin())
     concept = bundle.concept(path)
     assert concept is not None
     assert (dict(concept.meta), concept.body) == (
         {"type": "Note", "title": "A", "status": "open", "owner": "you"},
         "c",
     )
-    assert done.kept == [
+    assert [str(notice) for notice in done.kept] == [
         f"{path}: its text was changed again since, so it stays.",
         f"{path}: `owner` was changed again since, so it stays.",
     ]
@@ -221,8 +301,8 @@ def test_a_file_that_broke_since_stays_and_is_told(bundle: Memory) -> None:
     new = {"notes/a.md": Concept.new("Note", "a").render(), PART: part(2)}
     chosen = [put(bundle, new), *commits_of(bundle, "bad")]
     put(bundle, dict.fromkeys(new, broken) | {layout.MEMORY: broken + "fact one\n§\nfact two".encode()})
-    done = bundle.undo.revert(chosen, origin=bundle.origin())
-    assert done.kept == [
+    done = bundle.part(Undo).revert(chosen, origin=bundle.origin())
+    assert [str(notice) for notice in done.kept] == [
         f"{PART}: rewritten since, so it stays.",
         "notes/a.md: `title` was changed again since, so it stays.",
     ]
@@ -235,7 +315,7 @@ def test_a_bare_section_file_that_got_front_matter_can_be_reverted(bundle: Memor
     put(bundle, {layout.MEMORY: b"fact one"})
     chosen = put(bundle, {layout.MEMORY: b"---\ntype: CuratedMemory\ntitle: Mine\n---\nfact one"})
     bundle.curated.add("fact two", origin=bundle.origin())
-    bundle.undo.revert([chosen], origin=bundle.origin())
+    bundle.part(Undo).revert([chosen], origin=bundle.origin())
     assert texts(bundle) == ["fact one", "fact two"]
     concept = bundle.concept(layout.MEMORY)
     assert concept is not None
@@ -245,8 +325,8 @@ def test_a_bare_section_file_that_got_front_matter_can_be_reverted(bundle: Memor
 def test_a_restore_does_not_bring_retracted_things_back(poisoned: Memory) -> None:
     """Going back to a state in the middle of the poison leaves the poison out."""
     middle = commits_of(poisoned, "bad")[0].oid
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
-    done = restore(poisoned, middle, origin=poisoned.origin())
+    poisoned.revert(session="bad")
+    done = poisoned.restore(middle)
     assert done.withheld > 0
     assert "poison fact" not in texts(poisoned)
     assert "evil note" not in everything(poisoned)
@@ -273,7 +353,7 @@ EVERYWHERE = ["memories", "notes", "sessions", "retractions", "config", layout.L
 def test_no_restore_across_a_retraction_takes_it_back(poisoned: Memory, how: dict[str, Any]) -> None:
     """Whole, below paths or without sessions, to before and after the poison: retractions stay, poison stays out."""
     moments = [poisoned.tip, commits_of(poisoned, "bad")[0].oid, poisoned.snapshots.get("clean").commit]
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="why"))
+    poisoned.part(Undo).revert(commits_of(poisoned, "bad"), origin=poisoned.origin(reason="why"))
     write_concept(poisoned, layout.CONFIG_ERASED, "what was erased\n", "h2")
     kept = {**below(poisoned, "retractions"), **below(poisoned, "config")}
     assert len(kept) > 5
@@ -291,7 +371,7 @@ def test_no_restore_across_a_retraction_takes_it_back(poisoned: Memory, how: dic
 def test_a_restore_says_how_much_stays_out(poisoned: Memory) -> None:
     """One for each entry, event and wording, the same in a dry run, which changes nothing."""
     before = poisoned.tip
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    poisoned.part(Undo).revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
     tip = poisoned.tip
     told = restore(poisoned, before, origin=poisoned.origin(), dry_run=True)
     assert tip == poisoned.tip
@@ -301,7 +381,7 @@ def test_a_restore_says_how_much_stays_out(poisoned: Memory) -> None:
     assert 6 == told.withheld == made.withheld
     assert (before, f"restore: to {before} ({before[:12]})") == (
         made.target,
-        poisoned.history.entry("HEAD").commit.subject,
+        poisoned.part(History).entry("HEAD").commit.subject,
     )
 
 
@@ -309,25 +389,25 @@ def test_a_restored_log_lacks_what_was_reverted_since(poisoned: Memory) -> None:
     """Its lines carry texts too: those of the revert stay out, the others are there, and all after its undo."""
     before = poisoned.tip
     log = poisoned.read_log()
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    poisoned.part(Undo).revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
     poisoned.curated.add("learned since", origin=poisoned.origin())
     restore(poisoned, before, origin=poisoned.origin())
     assert "honest work" in poisoned.read_log()
     assert "fact four" in poisoned.read_log()
     assert "poison" not in poisoned.read_log()
     assert "learned since" not in poisoned.read_log()
-    poisoned.undo.undo(origin=poisoned.origin())  # the restore
-    poisoned.undo.undo(origin=poisoned.origin())  # the revert
+    poisoned.part(Undo).undo(origin=poisoned.origin())  # the restore
+    poisoned.part(Undo).undo(origin=poisoned.origin())  # the revert
     # Some other retraction, so that the log is gone through again.
     poisoned.curated.add("slip", origin=poisoned.origin(session="slip"))
-    poisoned.undo.revert(commits_of(poisoned, "slip"), origin=poisoned.origin())
+    poisoned.part(Undo).revert(commits_of(poisoned, "slip"), origin=poisoned.origin())
     restore(poisoned, before, origin=poisoned.origin())
     assert log == poisoned.read_log()
 
 
 def test_an_agent_that_writes_a_retracted_text_is_held_and_a_person_releases_it(poisoned: Memory) -> None:
     """The text waits in quarantine; a person's own add lifts the retraction."""
-    poisoned.undo.revert(commits_of(poisoned, "bad"), origin=poisoned.origin())
+    poisoned.revert(session="bad")
     answer = poisoned.curated.add("poison fact", origin=poisoned.origin(session="h3"))
     assert answer.held
     assert "poison fact" not in texts(poisoned)
@@ -339,30 +419,30 @@ def test_restore_gives_the_tree_exactly(poisoned: Memory) -> None:
     """Without retractions the tree is that of the revision; nothing of the history is lost."""
     target = poisoned.snapshots.get("clean").commit
     before = poisoned.tip
-    done = restore(poisoned, "clean", origin=poisoned.origin())
+    done = poisoned.restore("clean")
     assert poisoned.tree().oid == poisoned.repository.tree(target).oid
     assert done.published is not None
     assert done.published.commit.parents == (before,)
-    assert restore(poisoned, "clean", origin=poisoned.origin()).published is None
-    poisoned.undo.undo(origin=poisoned.origin())
+    assert poisoned.restore("clean").published is None
+    poisoned.undo()
     assert poisoned.tree().oid == poisoned.repository.tree(before).oid
 
 
 def test_restore_of_a_path_and_without_sessions(poisoned: Memory) -> None:
     """`--path` leaves the rest; `--keep-sessions` leaves conversations."""
-    restore(poisoned, "clean", paths=["memories"], origin=poisoned.origin())
+    poisoned.restore("clean", paths=["memories"])
     assert texts(poisoned) == ["fact one", "fact two", "fact three"]
     assert "notes/evil.md" in poisoned.tree()
-    restore(poisoned, "clean", keep_sessions=True, origin=poisoned.origin())
+    poisoned.restore("clean", keep_sessions=True)
     assert "notes/evil.md" not in poisoned.tree()
     assert poisoned.sessions.find("h1") is not None
     with pytest.raises(UnknownRevision):
-        restore(poisoned, "clean", paths=["no/such"], origin=poisoned.origin())
+        poisoned.restore("clean", paths=["no/such"])
 
 
 def test_restore_to_a_session_and_a_date(poisoned: Memory) -> None:
     """`session:ID` is the state just before it."""
-    restore(poisoned, "session:bad", origin=poisoned.origin())
+    poisoned.restore("session:bad")
     assert texts(poisoned) == ["fact one", "fact two", "fact three"]
 
 
@@ -371,7 +451,7 @@ def test_a_hand_edit_survives_a_restore(poisoned: Memory) -> None:
     with open(poisoned.repository.worktree.path("notes/plan.md"), "w") as file:
         file.write("---\ntype: Note\n---\nby hand\n")
     poisoned.take_in_edits(strict=True)
-    restore(poisoned, "clean", origin=poisoned.origin())
+    poisoned.restore("clean")
     assert b"by hand" in (poisoned.read("notes/plan.md", "HEAD~1") or b"")
 
 
@@ -410,8 +490,8 @@ def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Memory])
 
 def test_blame_tells_origin_reason_and_rewording(poisoned: Memory) -> None:
     """Introduced, reworded, by which session; removed ones with when they left."""
-    found = blame_of(poisoned, layout.MEMORY, removed=True)
-    stories = {story.entry.text: story for story in found.values()}
+    found = poisoned.blame(layout.MEMORY, removed=True)
+    stories = {story.entry.text: story for story in found}
     reworded = stories["fact two, poisoned"]
     assert (reworded.introduced.session, reworded.changed.session, reworded.times) == ("h0", "bad", 1)
     assert reworded.replaced == "fact two"
@@ -420,7 +500,7 @@ def test_blame_tells_origin_reason_and_rewording(poisoned: Memory) -> None:
     assert gone.session == "bad"
     assert stories["fact four"].introduced.session == "h1"
     with pytest.raises(UnknownRevision):
-        blame_of(poisoned, "no/such.md")
+        poisoned.blame("no/such.md")
 
 
 def test_trace_tells_the_life_and_the_blast_radius(poisoned: Memory) -> None:
@@ -428,15 +508,15 @@ def test_trace_tells_the_life_and_the_blast_radius(poisoned: Memory) -> None:
     with poisoned.session("reader") as session:
         assert "poison fact" in session.prompt_block()
         poisoned.curated.add("follows from poison", origin=poisoned.origin(session="reader"))
-    found = trace(poisoned, "poison fact")
+    found = poisoned.trace("poison fact")
     [life] = [life for life in found.lives if life.path == layout.MEMORY]
     assert (life.came.session, life.left) == ("bad", None)
     exposed = {one.session: one for one in found.exposed}
     assert exposed["reader"].certain
-    assert any("follows from poison" in sentence for sentence in exposed["reader"].wrote)
+    assert any("follows from poison" in repr(change) for change in exposed["reader"].wrote)
     assert "--session bad" in found.command
     with pytest.raises(UnknownRevision):
-        trace(poisoned, "never said")
+        poisoned.trace("never said")
 
 
 def test_derived_entries_are_listed_and_taken_along(bundle: Memory) -> None:
@@ -446,21 +526,22 @@ def test_derived_entries_are_listed_and_taken_along(bundle: Memory) -> None:
     bundle.curated.add("child", origin=bundle.origin(session="h1", derived_from=(root[:12],)))
     child = bundle.curated.entries("memory")[1].key.id
     bundle.curated.add("grandchild", origin=bundle.origin(session="h2", derived_from=(child,)))
-    chosen, followers = select(bundle, Selection(session="bad"))
-    assert (len(chosen), len(followers)) == (1, 2)
-    chosen, followers = select(bundle, Selection(session="bad", derived=True))
-    bundle.undo.revert(chosen, origin=bundle.origin())
-    assert (texts(bundle), followers) == ([], [])
+    told = bundle.revert(session="bad", dry_run=True)
+    assert (len(told.commits), [entry.session for entry in told.derived]) == (1, ["h1", "h2"])
+    done = bundle.revert(session="bad", derived=True)
+    assert (texts(bundle), len(done.commits), done.derived) == ([], 3, ())
 
 
 def test_selection_by_source_agent_and_text(poisoned: Memory) -> None:
     """Each way to name commits finds them; nothing fitting is an error."""
-    by_source, _ = select(poisoned, Selection(source="https://evil.example"))
-    assert len(by_source) == 3
-    by_text, _ = select(poisoned, Selection(text="poison fact"))
-    assert {commit.subject for commit in by_text} >= {"memory: add poison fact"}
+    by_source = poisoned.revert(source="https://evil.example", dry_run=True)
+    assert len(by_source.commits) == 3
+    by_text = poisoned.revert(text="poison fact", dry_run=True)
+    assert {commit.subject for commit in by_text.commits} >= {"memory: add poison fact"}
     with pytest.raises(UnknownRevision):
-        select(poisoned, Selection(session="nobody"))
+        poisoned.revert(session="nobody")
+    with pytest.raises(UsageError, match="what to take back"):
+        poisoned.revert()
 
 
 def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[..., Memory]) -> None:
@@ -476,13 +557,10 @@ def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[.
         for session, text, doomed in plan:
             if not doomed:
                 other.curated.add(text, origin=other.origin(session=session))
-        chosen = [
-            entry.commit
-            for entry in bundle.history.log()
-            if entry.session in {session for session, _, doomed in plan if doomed}
-        ]
+        sessions = {session for session, _, doomed in plan if doomed}
+        chosen = [entry.id for entry in bundle.log() if entry.session in sessions]
         if chosen:
-            bundle.undo.revert(chosen, origin=bundle.origin())
+            bundle.revert(*chosen)
         assert texts(bundle) == texts(other)
 
 
@@ -490,6 +568,6 @@ def test_memory_undo_takes_the_last_change_back(bundle: Memory) -> None:
     """Without a retraction: the same text may be added again."""
     bundle.curated.add("keep")
     bundle.curated.add("oops")
-    bundle.undo.undo(origin=bundle.origin(), kinds=("memory",))
+    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
     assert texts(bundle) == ["keep"]
     assert bundle.curated.add("oops").changed

@@ -24,8 +24,6 @@ from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import Transport, throw_away
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze
-from gitmem.memory.history.log import LogFilter
-from gitmem.memory.history.restore import restore
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
@@ -159,7 +157,7 @@ def test_a_retraction_wins_everywhere(machines: Machines) -> None:
     machines.sync(a)
     b = machines.another("b")
     b.curated.add("b works on")
-    a.undo.revert([e.commit for e in a.history.log(LogFilter(session="bad"))], origin=a.origin())
+    a.revert(session="bad")
     machines.settle()
     assert texts(b) == ["b works on"]
     assert [held.text for held in b.quarantine.all()] == ["poison"]
@@ -392,7 +390,7 @@ def test_restore_travels(machines: Machines) -> None:
     b = machines.another("b")
     a.curated.add("later")
     machines.sync(a)
-    restore(a, "good", origin=a.origin())
+    a.restore("good")
     b.curated.add("b too")
     machines.settle()
     assert set(texts(b)) == {"old", "b too"}
@@ -406,14 +404,14 @@ def test_undo_takes_a_merge_back(machines: Machines) -> None:
     machines.sync(b)
     machines.sync(a)  # a fast-forward
     assert texts(a) == ["from b"]
-    a.undo.undo(origin=a.origin())
+    a.undo()
     assert texts(a) == []
     a.curated.add("from a")
     b.curated.add("more from b")
     machines.sync(b)
     machines.sync(a)  # a merge commit
     assert "more from b" in texts(a)
-    a.undo.undo(origin=a.origin())
+    a.undo()
     assert texts(a) == ["from a"]
 
 

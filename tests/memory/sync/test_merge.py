@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
-from gitmem.memory.history.log import LogFilter
+from gitmem.memory.history.log import History, LogFilter
+from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
@@ -100,7 +101,9 @@ def test_two_machines_make_the_same_merge_apart(
     work(a, "a")
     work(b, "b")
     a.curated.remove("goes on one")
-    b.undo.revert([entry.commit for entry in b.history.log(LogFilter(session="poison"))], origin=b.origin())
+    b.part(Undo).revert(
+        [entry.commit for entry in b.part(History).log(LogFilter(session="poison"))], origin=b.origin()
+    )
     tips = sorted((a.tip, b.tip))
     take_each_other([a, b], [(1,), (0,)], tmp_path)
     assert a.tip == b.tip

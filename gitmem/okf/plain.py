@@ -1,0 +1,28 @@
+"""Texts as a caller gets them: nothing in them acts on a terminal or breaks a line unseen."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(r"\r\n?|[\x00-\x08\x0b-\x1f]")
+
+
+def plain(text: str) -> str:
+    """The text without control characters but line feed and tab.
+
+    A carriage return becomes a line feed, what else is white space a space; any other is shown as its picture (␛).
+    """
+    return _CONTROL.sub(_shown, text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    found = match[0]
+    if found[0] == "\r":
+        return "\n"
+    return " " if found.isspace() else chr(0x2400 + ord(found))
+
+
+def shortened(text: str, length: int = 100) -> str:
+    """The text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
