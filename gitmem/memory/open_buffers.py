@@ -56,20 +56,21 @@ class OpenBuffers:
 
         All are tried before a failure is raised.
         """
-        return self._each(lambda buffer: buffer.flush(trigger))
+        return self._each(lambda buffer: buffer.flush(trigger), stays_open=True)
 
     def close(self) -> None:
         """Flush every buffer and give its journal back; what cannot be committed waits there for the next start."""
-        self._each(lambda buffer: buffer.close())
+        self._each(lambda buffer: buffer.close(), stays_open=False)
 
-    def _each(self, work: Callable[[Buffer], Flush]) -> list[Flush]:
+    def _each(self, work: Callable[[Buffer], Flush], *, stays_open: bool) -> list[Flush]:
         done: list[Flush] = []
         failed: list[GitMemError] = []
         for buffer in self.all():
             try:
                 flushed = work(buffer)
             except GitMemError as error:
-                if buffer.is_open:  # else its own thread closed it meanwhile, and flushed it then
+                # One that another thread closed meanwhile was flushed by it.
+                if buffer.is_open or not stays_open:
                     failed.append(error)
             else:
                 done += [flushed] if flushed.events else []
