@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from gitmem import background
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
-from gitmem.hosts.hermes import background
 from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.hosts.hermes.install import install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider

@@ -1,4 +1,4 @@
-"""Files on disk: durable writes, atomic replacement, directories that survive a power cut."""
+"""Files on disk: whole writes, atomic replacement, and what survives a power cut."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
 
 from gitmem.errors import BundleUnusable, ConfigError
+
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+READ = os.O_RDONLY | _BINARY | _NO_LINK
+WRITE = os.O_RDWR | _BINARY | _NO_LINK
+"""How files that only we write are opened: as bytes, and never through a link."""
 
 # Files that a crash may leave in the work tree have this name, which the bundle's exclude file covers.
 TEMPORARY = ".gitmem-tmp-"
@@ -19,9 +25,9 @@ TEMPORARY = ".gitmem-tmp-"
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte: one call may take fewer than it was given."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    done = os.write(descriptor, data)
+    while done < len(data):  # a disk that is nearly full takes a part
+        done += os.write(descriptor, memoryview(data)[done:])
 
 
 class DiskGroup:
@@ -231,6 +237,36 @@ def replace_file(
         raise
 
 
+@contextlib.contextmanager
+def replacement(
+    path: str, data: bytes, *, mode: int = 0o644, durable: bool = True
+) -> Iterator[Callable[[], None]]:
+    """A file written beside another program's, to be put in its place by calling what is given.
+
+    It has the mode of the file that it replaces, or `mode` where there is none. Whoever follows links gives
+    the path behind them.
+    """
+    import tempfile
+
+    directory = os.path.dirname(path)
+    os.makedirs(directory, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
+    try:
+        try:
+            write_all(descriptor, data)
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        with contextlib.suppress(OSError):
+            mode = os.stat(path).st_mode & 0o777
+        with contextlib.suppress(OSError):  # a file system without modes
+            os.chmod(temporary, mode)
+        yield partial(os.replace, temporary, path)
+    finally:
+        remove_file(temporary)
+
+
 def write_new(path: str, data: bytes, *, mode: int, durable: bool = False) -> os.stat_result:
     """Write a file that nobody else knows of; gives its stat."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
@@ -292,7 +328,40 @@ def read_file(path: str) -> bytes | None:
         os.close(descriptor)
 
 
-_BINARY: int = getattr(os, "O_BINARY", 0)
+def begin_file(path: str, head: bytes) -> int:
+    """A new file with its first bytes, opened to append to; its descriptor."""
+    descriptor = os.open(path, WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        write_all(descriptor, head)
+    except OSError:
+        os.close(descriptor)
+        remove_file(path)
+        raise
+    return descriptor
+
+
+def remove_file(path: str) -> None:
+    """Remove a file that may be gone already."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+if hasattr(os, "pread"):
+
+    def read_part(descriptor: int, path: str, start: int, end: int) -> bytes:  # noqa: ARG001 - the other one's
+        """A part of an open file, while others append to it and also when somebody has removed it."""
+        parts: list[bytes] = []
+        while start < end and (part := os.pread(descriptor, min(end - start, 1 << 24), start)):
+            parts.append(part)
+            start += len(part)
+        return b"".join(parts)
+
+else:  # Windows, where nobody can remove a file that is open
+
+    def read_part(descriptor: int, path: str, start: int, end: int) -> bytes:  # noqa: ARG001 - the same
+        with open(path, "rb") as file:  # of its own: an append may move the other one's position
+            file.seek(start)
+            return file.read(end - start)
 
 
 def read_settings(path: str, name: str) -> str:

@@ -94,7 +94,7 @@ INDEX_SEEN = Name(
     "index-seen",
     "text",
     "git's index as gitmem last wrote it, to know what a person staged",
-    "git.worktree",
+    "git.index_file",
     lost="the next command compares the whole index",
 )
 TMP = Name("tmp/", "directory", "files on their way to their place", "files")
@@ -118,7 +118,7 @@ JOURNAL = Name(
     deletable=False,
 )
 _JOURNAL_LOCK = Name(
-    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "memory.capture.writerlock"
+    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "memory.capture.journal_lock"
 )
 _JOURNAL_NEW = Name(
     "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
@@ -311,7 +311,7 @@ HOST_NOTICES = Name(
 )
 
 _HOST_NOTICES_LOCK = Name(
-    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "memory.capture.writerlock"
+    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "memory.capture.journal_lock"
 )
 _HOST_NOTICES_NEW = Name(
     "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"

@@ -99,7 +99,7 @@ def _bundle(app: App) -> Memory:
 
 def _index_path(app: App, bundle: Memory) -> str:
     given = app.world.env.get("GIT_INDEX_FILE")
-    return os.path.join(app.world.cwd, given) if given else bundle.repository.worktree.index_path
+    return os.path.join(app.world.cwd, given) if given else bundle.repository.index_file.path
 
 
 def _refuse(app: App, problems: list[str], what: str) -> None:

@@ -26,7 +26,7 @@ def merge_driver(app: App, base: str, ours: str, theirs: str, path: str) -> None
     gitmem merge-driver %O %A %B %P
     """
     from gitmem.git.setup import open_repository
-    from gitmem.memory.sync.driver import merge_versions
+    from gitmem.memory.sync.merge import merge_versions
 
     files = [app.world.path(name) for name in (base, ours, theirs)]
     try:

@@ -14,7 +14,7 @@ from gitmem.json_shapes import commit_json
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:
-    from gitmem.git.worktree import HandEdit
+    from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.memory import Memory
 
 

@@ -67,9 +67,9 @@ def run(
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
     if background:
-        from gitmem.memory.sync.schedule import run_in_background
+        from gitmem.memory.sync.schedule import start_due
 
-        started = run_in_background(app.bundle)
+        started = start_due(app.bundle)
         app.out.json({"started": started}) if as_json else app.out.line(
             f"started: {', '.join(started)}" if started else "No remote is due."
         )

@@ -94,7 +94,7 @@ def _ignore(_: int) -> None:
 
 def check_index(repository: Repository) -> Iterator[Damage]:
     """Damage in git's index, whose last bytes are a checksum of all that comes before them."""
-    raw = read_file(repository.worktree.index_path)
+    raw = read_file(repository.index_file.path)
     if raw is None:
         yield Damage("index", "git's index is missing; the next write makes it again")
     elif len(raw) < 32 or raw[:4] != b"DIRC":

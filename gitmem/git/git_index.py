@@ -118,6 +118,11 @@ class GitIndex:
         start = self._starts[place]
         return self.raw[start + 40 : start + 60].hex()
 
+    def oid_of(self, name: bytes) -> Oid | None:
+        """The blob of a file's record; None where it has none."""
+        place = self.place(name)
+        return self.oid(place) if place >= 0 else None
+
     def mode(self, place: int) -> int:
         return int.from_bytes(self.raw[self._starts[place] + 24 : self._starts[place] + 28])
 
@@ -132,6 +137,11 @@ class GitIndex:
             and (mode == FILE) == (not stat.st_mode & 0o100)
             and seconds < self.mtime
         )
+
+    def vouches(self, name: bytes, stat: os.stat_result, oid: Oid | None) -> bool:
+        """The file still is this blob for certain, without a look into it."""
+        place = self.place(name)
+        return place >= 0 and self.oid(place) == oid and self.untouched(place, stat)
 
     def splice(
         self, changes: Mapping[bytes, Record | None], moment: int, holds: Callable[[bytes, Oid], bool]

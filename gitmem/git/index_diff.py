@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gitmem.errors import BundleUnusable
 from gitmem.git import git_index
-from gitmem.git.objects import Oid
+from gitmem.git.objects import Oid, path_text
 from gitmem.git.repository import Repository
 
 
@@ -47,7 +47,7 @@ def _records(repository: Repository, index_path: str) -> Iterator[StagedFile]:
         yield from _told_by_git(repository)
         return
     for place, name in enumerate(index.names):
-        yield StagedFile(name.decode("utf-8", "surrogateescape"), index.mode(place), index.oid(place))
+        yield StagedFile(path_text(name), index.mode(place), index.oid(place))
 
 
 def _told_by_git(repository: Repository) -> Iterator[StagedFile]:
@@ -64,4 +64,4 @@ def _told_by_git(repository: Repository) -> Iterator[StagedFile]:
         about, _, name = line.partition(b"\t")
         if name:
             mode, oid, _ = about.split(b" ")
-            yield StagedFile(name.decode("utf-8", "surrogateescape"), int(mode, 8), oid.decode())
+            yield StagedFile(path_text(name), int(mode, 8), oid.decode())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import BundleBusy
-from gitmem.files import DiskGroup, close_later, hold_replaced, move, write_all
+from gitmem.files import DiskGroup, close_later, hold_replaced, move, remove_file, write_all
 
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
@@ -135,8 +135,7 @@ class PreparedLock:
         """Give the lock back without a change."""
         self._close()
         if self._held:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.lock_path)
+            remove_file(self.lock_path)
         self._held = False
 
     def forget(self) -> None:

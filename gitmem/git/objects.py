@@ -54,6 +54,21 @@ class TreeEntry:
         return self.mode == DIRECTORY
 
 
+def file_id(entry: TreeEntry | None) -> Oid | None:
+    """The blob of a file; None for a directory, and where there is nothing."""
+    return None if entry is None or entry.is_directory else entry.oid
+
+
+def path_bytes(path: str) -> bytes:
+    """A path, or a name in it, as trees and git's index have it."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def path_text(name: bytes) -> str:
+    """A path of a tree or of git's index as text, whatever its bytes are."""
+    return name.decode("utf-8", "surrogateescape")
+
+
 def parse_tree(raw: bytes) -> dict[bytes, TreeEntry]:
     """The entries of a raw tree by name, in stored order."""
     entries: dict[bytes, TreeEntry] = {}

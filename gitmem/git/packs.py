@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gitmem.files import DiskGroup, durable_directory, ensure_directory
+from gitmem.files import DiskGroup, durable_directory, ensure_directory, remove_file
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
@@ -122,8 +122,7 @@ class StagedPack:
 
     def discard(self) -> None:
         for suffix in (".pack", ".idx"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._stem + suffix)
+            remove_file(self._stem + suffix)
 
 
 def pack_bytes(objects: Iterable[tuple[tuple[bytes, bytes], Oid]]) -> bytes:
@@ -200,8 +199,7 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, 
         if name != pack.name:
             # The index goes first: git takes a pack without one for unfinished.
             for suffix in (".idx", ".pack", ".rev"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(directory, name + suffix))
+                remove_file(os.path.join(directory, name + suffix))
     return len(done)
 
 

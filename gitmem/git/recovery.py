@@ -1,4 +1,7 @@
-"""After a crash: finish what a dead writer began, and tell its stale files from a person's edits."""
+"""After a crash: finish what a dead writer began, and tell its stale files from a person's edits.
+
+A lost or damaged index of git is made again from the tip here too.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,17 @@ from dataclasses import replace
 from gitmem.errors import BundleUnusable
 from gitmem.files import TEMPORARY
 from gitmem.git.lock_files import PreparedLock, break_stale
-from gitmem.git.objects import Oid, TreeEntry, blob_id
+from gitmem.git.objects import Oid, blob_id, file_id
 from gitmem.git.pending import Pending, PendingFile
 from gitmem.git.repository import Repository
 from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import HandEdit
+from gitmem.git.worktree_status import HandEdit
 from gitmem.state import PENDING_REF
 
 _FAR = 10_000
 _LOCK_WAIT = 5.0
+_LOCK_WAIT_TO_RENEW = 2.0
 _LOOKS = 3
 
 
@@ -56,11 +60,11 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
     Should we die or fail too, the lock stays: the note names it, and plain git must not commit
     from an index that lags behind.
     """
-    worktree = repository.worktree
+    worktree, index_file = repository.worktree, repository.index_file
     aside = os.path.join(repository.scratch, "mend-index")
-    lock = PreparedLock.adopt(worktree.index_path, aside, note.locks.get("index.lock", 0))
+    lock = PreparedLock.adopt(index_file.path, aside, note.locks.get("index.lock", 0))
     if lock is None:
-        lock = PreparedLock(worktree.index_path, aside)
+        lock = PreparedLock(index_file.path, aside)
         try:
             noted = replace(note, locks={**note.locks, "index.lock": lock.inode})
             repository.pending.rewrite(noted)
@@ -75,7 +79,7 @@ def _finish(repository: Repository, note: Pending, target: Tree) -> list[str]:
             worktree.bring(path, target.entry(path))
         for directory in {os.path.dirname(worktree.path(path)) for path in note.paths}:
             _remove_temporary(directory)
-        index = worktree.mended_index(note.paths, old, target, lock.moment)
+        index = index_file.repaired(note.paths, old, target, lock.moment)
         begun = time.monotonic()
         lock.put(index.raw, index.mtime)
         lock.linger(begun, len(index.names))
@@ -93,6 +97,28 @@ def _remove_temporary(directory: str) -> None:
         for name in os.listdir(directory):
             if name.startswith(TEMPORARY):
                 os.unlink(os.path.join(directory, name))
+
+
+def renew_index(repository: Repository) -> None:
+    """Write an index for the tip; the caller holds the bundle lock. What was staged is forgotten."""
+    tip = repository.tip()
+    tree = repository.tree(tip)
+    index_file = repository.index_file
+    lock = PreparedLock(index_file.path, os.path.join(repository.scratch, f"{os.getpid()}-renew-index"))
+    try:
+        if tip is not None:  # should we die, the next writer finds the lock and does the same
+            note = Pending(tip, tip, (), {"index.lock": lock.inode})
+            repository.pending.rewrite(note)
+        lock.take(time.monotonic() + _LOCK_WAIT_TO_RENEW)
+        index = index_file.repaired((), tree, tree, lock.moment)
+        begun = time.monotonic()
+        lock.put(index.raw, index.mtime)
+        lock.linger(begun, len(index.names))
+    finally:
+        lock.release()
+        if tip is not None:
+            repository.pending.settle()
+        lock.forget()
 
 
 def hand_edits(repository: Repository) -> list[HandEdit]:
@@ -114,10 +140,10 @@ def _look(repository: Repository) -> tuple[list[HandEdit], bool]:
     tip, note = repository.tip(), repository.pending.read()
     target = repository.tree(tip)
     try:
-        edits = repository.worktree.hand_edits(target, tip or "")
+        edits = repository.status.hand_edits(target, tip or "")
     except OSError as error:
         where = f" at {error.filename}" if error.filename else ""
-        raise BundleUnusable(f"The work tree can not be read ({error.strerror}{where}).") from error
+        raise BundleUnusable(f"The work tree cannot be read ({error.strerror}{where}).") from error
     behind = note if note is not None and tip is not None and _follows(repository, tip, note) else None
     if edits and note is None:
         behind = taken_back(repository)
@@ -132,9 +158,9 @@ def _left_behind(edit: HandEdit, note: Pending, old: Tree, target: Tree) -> bool
     if edit.problem or edit.path not in note.paths:
         return False
     here = None if edit.data is None else blob_id(edit.data)
-    if here == _file_id(target.entry(edit.path)):
+    if here == file_id(target.entry(edit.path)):
         return True
-    return here == _file_id(old.entry(edit.path)) and (edit.staged or edit.path not in note.leaves)
+    return here == file_id(old.entry(edit.path)) and (edit.staged or edit.path not in note.leaves)
 
 
 def _stale(repository: Repository, note: Pending) -> set[str]:
@@ -148,10 +174,6 @@ def _stale(repository: Repository, note: Pending) -> set[str]:
         and not repository.worktree.is_below_link(path)
         and repository.worktree.holds(path, old.entry(path))
     }
-
-
-def _file_id(entry: TreeEntry | None) -> Oid | None:
-    return None if entry is None or entry.is_directory else entry.oid
 
 
 def _follows(repository: Repository, tip: Oid, note: Pending) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, InvalidContent
-from gitmem.files import durable_directory, write_all
+from gitmem.files import durable_directory, remove_file, write_all
 from gitmem.git.objects import Oid, Person
 from gitmem.state import PENDING_REF, LocalState
 
@@ -94,8 +94,7 @@ class Refs:
                 return False
             if self._in_packed(name):
                 self._drop_packed(name)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path(name))
+            remove_file(self.path(name))
         return True
 
     @contextlib.contextmanager

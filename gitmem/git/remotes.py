@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import InvalidContent, UnknownRevision
-from gitmem.files import disk_error
+from gitmem.files import disk_error, read_file
 from gitmem.git.repository import Repository
 from gitmem.git.transport import check_url
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["both", "pull-only", "push-only"]
 MODES: tuple[Mode, ...] = ("both", "pull-only", "push-only")
+_MAY_NAME_REMOTES = re.compile(rb"\[(remote|include)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 
 
@@ -45,6 +46,9 @@ class Remotes:
         self._path = os.path.join(repository.git_dir, "config")
 
     def all(self) -> list[Remote]:
+        # It buys Hermes' `initialize`: most bundles have no remote, and only dulwich reads git's configuration.
+        if not _MAY_NAME_REMOTES.search(read_file(self._path) or b""):
+            return []
         config = self._read()
         return [self._of(config, section[1].decode()) for section in config.sections() if _is_remote(section)]
 
@@ -117,4 +121,4 @@ class Remotes:
 
 
 def _is_remote(section: tuple[bytes, ...]) -> bool:
-    return len(section) == 2 and section[0] == b"remote"
+    return len(section) == 2 and section[0].lower() == b"remote"

@@ -15,9 +15,11 @@ from gitmem.git.tree import Tree
 from gitmem.state import LocalState
 
 if TYPE_CHECKING:
+    from gitmem.git.index_file import IndexFile
     from gitmem.git.lock import BundleLock
     from gitmem.git.pending import PendingFile
     from gitmem.git.worktree import WorkTree
+    from gitmem.git.worktree_status import WorkTreeStatus
 
 _UNDER_WAY = {
     "MERGE_HEAD": "A merge",
@@ -52,6 +54,18 @@ class Repository:
         from gitmem.git.worktree import WorkTree
 
         return WorkTree(self.root, self.git_dir, self.store, self.state)
+
+    @cached_property
+    def index_file(self) -> IndexFile:
+        from gitmem.git.index_file import IndexFile
+
+        return IndexFile(self.git_dir, self.worktree, self.state)
+
+    @cached_property
+    def status(self) -> WorkTreeStatus:
+        from gitmem.git.worktree_status import WorkTreeStatus
+
+        return WorkTreeStatus(self.worktree, self.index_file, self.store)
 
     @cached_property
     def lock(self) -> BundleLock:

@@ -10,9 +10,10 @@ has the present tip's files.
 from __future__ import annotations
 
 from gitmem.errors import BundleUnusable
-from gitmem.git.objects import TreeEntry
+from gitmem.git.objects import file_id
 from gitmem.git.pending import Pending
 from gitmem.git.repository import Repository
+from gitmem.git.tree_diff import TreeDiff
 
 _COMMITS = 50
 
@@ -20,36 +21,33 @@ _COMMITS = 50
 def taken_back(repository: Repository) -> Pending | None:
     """A note of what the index lags behind with; None where it does not."""
     tip, last = repository.tip(), repository.pending.last()
-    worktree = repository.worktree
-    if tip is None or last is None or last.new != tip or worktree.index_is_ours(tip):
+    index = repository.index_file
+    if tip is None or last is None or last.new != tip or index.is_ours(tip):
         return None
     try:
         repository.refuse_if_busy()
-        worktree.tracked()
+        index.read()
     except BundleUnusable:  # in the middle of a merge an index has every right to differ
         return None
     target = repository.tree(tip)
+    diff = TreeDiff(repository.store)
     paths: set[str] = set()
     current = tip
     for _ in range(_COMMITS):
-        parents = repository.store.commit(current).parents
-        if not parents or parents[0] not in repository.store:  # a shallow clone ends before the beginning
+        commit = repository.store.commit(current)
+        if not commit.parents or commit.parents[0] not in repository.store:  # a shallow clone ends here
             break
-        older = repository.tree(parents[0])
-        paths |= {change.path for change in older.changes(repository.tree(current))}
-        current = parents[0]
+        paths |= {change.path for change in diff.of_commit(commit)}
+        current = commit.parents[0]
+        older = repository.tree(current)
         for path in paths:
-            listed = worktree.listed(path)
+            listed = index.oid(path)
             # The usual case first: somebody wrote the index, and it has what we last committed.
-            if listed == _id(target.entry(path)) != _id(older.entry(path)):
+            if listed == file_id(target.entry(path)) != file_id(older.entry(path)):
                 return None
-            if listed != _id(older.entry(path)):
+            if listed != file_id(older.entry(path)):
                 break
         else:
-            held = all(worktree.holds(path, target.entry(path)) for path in paths)
+            held = all(repository.worktree.holds(path, target.entry(path)) for path in paths)
             return Pending(current, tip, tuple(sorted(paths))) if paths and held else None
     return None
-
-
-def _id(entry: TreeEntry | None) -> str | None:
-    return None if entry is None or entry.is_directory else entry.oid

@@ -132,6 +132,11 @@ class ObjectStore:
                 self._trees.move_to_end(oid)
         return cached
 
+    def raw_tree(self, oid: Oid) -> bytes:
+        """The bytes of a tree. They are not kept: whoever compares trees in a row keeps more of them."""
+        known = self._trees.get(oid)
+        return self._typed(oid, b"tree") if known is None else known.raw
+
     def remember_tree(self, oid: Oid, directory: Directory) -> None:
         self._trees[oid] = directory
         if len(self._trees) > _CACHED_TREES:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.files import DiskGroup, disk_error, durable_directory, ensure_directory
-from gitmem.git.asides import FilesAside
 from gitmem.git.lock_files import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
@@ -21,8 +20,9 @@ from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.stale_index import taken_back
-from gitmem.git.tree import Edit, Tree, is_same
-from gitmem.git.worktree import HandEdit, check_size
+from gitmem.git.tree import Edit, Tree, check_size, is_same
+from gitmem.git.worktree import FilesAside
+from gitmem.git.worktree_status import HandEdit, Look
 
 _TRIES = 50
 _LOCK_WAIT = 2.0
@@ -115,7 +115,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     if tree.oid == base.oid and not draft.merges and not draft.adopts:
         return None
     paths = tuple(edits)
-    _refuse_hand_edits(repository, tip, base, tree, paths, draft)
+    look = _refuse_hand_edits(repository, tip, base, tree, paths, draft)
     message = draft.message.render()
     if draft.adopts is not None:
         commit, objects = GitObject(*repository.store.read(draft.adopts), draft.adopts), []
@@ -123,7 +123,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
         parents = sorted(oid for oid in (tip, draft.merges) if oid)
         commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
         objects.append(commit)
-    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves) as steps:
+    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, look) as steps:
         steps.move_ref()
         warning = steps.bring_along()
     if steps.doubt:
@@ -147,12 +147,14 @@ def _refuse_hand_edits(
     tree: Tree,
     paths: tuple[str, ...],
     draft: Draft,
-) -> None:
+) -> Look:
+    """What the files and git's index are before the change; raises where a person's work is in its way."""
     repository.worktree.refuse_links(paths)
     repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
+    look = repository.status.look(base, paths, tip or "")
     in_the_way = [
         edit
-        for edit in repository.worktree.differing(base, paths, tip or "")
+        for edit in look.edits
         if not (edit.path in draft.takes_in and draft.takes_in[edit.path] == edit.data)
         and not (edit.path in draft.leaves and not edit.staged)
         and not _is_already(edit, tree.entry(edit.path))
@@ -161,6 +163,7 @@ def _refuse_hand_edits(
         if repository.tip() != tip or taken_back(repository) is not None:
             raise _TipMoved  # the files, or the index, are those of another commit
         raise HandEditsInTheWay(in_the_way)
+    return look
 
 
 class _Steps:
@@ -180,6 +183,7 @@ class _Steps:
         edits: Mapping[str, Edit],
         objects: list[GitObject],
         leaves: frozenset[str],
+        look: Look,
     ) -> None:
         self._repository = repository
         self._tip = tip
@@ -187,10 +191,11 @@ class _Steps:
         self._tree = tree
         self._edits = edits
         self._leaves = leaves
+        self._look = look
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
         ensure_directory(os.path.dirname(branch))
-        self._index_lock = PreparedLock(repository.worktree.index_path, aside + "-index")
+        self._index_lock = PreparedLock(repository.index_file.path, aside + "-index")
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")
         except OSError:
@@ -253,7 +258,7 @@ class _Steps:
         for lock in locks:
             lock.take(time.monotonic() + _LOCK_WAIT)
         repository.refuse_if_busy()
-        if repository.tip() != self._tip or repository.worktree.index_changed(self._tip or ""):
+        if repository.tip() != self._tip or self._look.index_changed():
             raise _TipMoved
         self._pack.publish()
         repository.on_stage("objects")
@@ -275,14 +280,14 @@ class _Steps:
     def bring_along(self) -> str:
         """Write the work tree and git's index. A failure is told, and mended by the next writer."""
         repository = self._repository
-        worktree = repository.worktree
+        worktree, index_file = repository.worktree, repository.index_file
         try:
             entries = {path: self._tree.entry(path) for path in self._edits}
-            nothing_staged = worktree.index_is_ours(self._tip or "")
+            nothing_staged = index_file.is_ours(self._tip or "")
             written: dict[str, os.stat_result | None] = {}
             for path, entry in entries.items():
                 content = self._edits[path]
-                if path in self._leaves or worktree.changed(path):
+                if path in self._leaves or self._look.file_changed(path):
                     continue  # a person's file: it shows as their edit
                 if entry is not None and isinstance(content, bytes):
                     written[path] = worktree.write(path, content, entry.mode, self._files)
@@ -294,13 +299,13 @@ class _Steps:
                 # Such a change takes seconds. A look at files of a past second spares every later
                 # search for hand edits from reading all of them.
                 lock.renew()
-                written = worktree.still_held(entries, written, lock.moment)
-            index = worktree.spliced_index(entries, self._tree, written, lock.moment)
+                written = index_file.still_held(entries, written, lock.moment)
+            index = index_file.spliced(entries, self._tree, written, lock.moment)
             begun = time.monotonic()
             index_stat = lock.put(index.raw, index.mtime)
-            worktree.index_written(index, index_stat)
+            index_file.remember(index, index_stat)
             if nothing_staged:
-                worktree.note_index(self._commit.oid, index_stat)
+                index_file.note_written(self._commit.oid, index_stat)
             lock.linger(begun, len(index.names))
             lock.release()
             repository.pending.settle()

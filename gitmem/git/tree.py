@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from gitmem.errors import InvalidContent, UnsafePath
+from gitmem.errors import InvalidContent, TooLarge, UnsafePath
 from gitmem.git.objects import (
     DIRECTORY,
     EMPTY_TREE,
@@ -16,26 +15,22 @@ from gitmem.git.objects import (
     Oid,
     TreeEntry,
     blob_id,
+    path_bytes,
+    path_text,
 )
 from gitmem.git.store import ObjectStore
+from gitmem.git.tree_diff import TreeChange, TreeDiff
 from gitmem.git.tree_object import Directory
 
 Edit = bytes | TreeEntry | None
 """What a file becomes: new content, an object that the store has already, or nothing."""
 
+MAX_FILE_BYTES = 8 * 1024 * 1024
+
 _EMPTY = Directory({}, b"")
 
 # The last wall: whatever the rooms above let through, no path leaves the work tree or enters `.git`.
 _OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class TreeChange:
-    """One file that differs between two trees."""
-
-    path: str
-    old: TreeEntry | None
-    new: TreeEntry | None
 
 
 class Tree:
@@ -60,7 +55,7 @@ class Tree:
         for part in path.split("/"):
             if not current.is_directory:
                 return None
-            found = self._store.tree(current.oid).get(part.encode("utf-8", "surrogateescape"))
+            found = self._store.tree(current.oid).get(path_bytes(part))
             if found is None:
                 return None
             current = found
@@ -85,7 +80,7 @@ class Tree:
         found = self.entry(directory)
         if found is None or not found.is_directory:
             return {}
-        return {_text(name): entry for name, entry in self._store.tree(found.oid).items()}
+        return {path_text(name): entry for name, entry in self._store.tree(found.oid).items()}
 
     def files(self, directory: str = "") -> Iterator[tuple[str, TreeEntry]]:
         """Every file below a directory with its path, in git's order."""
@@ -99,7 +94,7 @@ class Tree:
         while stack:  # no recursion: depth is somebody else's choice
             prefix, entries = stack[-1]
             for name, entry in entries:
-                path = prefix + _text(name)
+                path = prefix + path_text(name)
                 if entry.is_directory:
                     stack.append((path + "/", iter(self._store.tree(entry.oid).items())))
                     break
@@ -108,29 +103,8 @@ class Tree:
                 stack.pop()
 
     def changes(self, newer: Tree, path: str = "") -> Iterator[TreeChange]:
-        """The files below `path` that differ in `newer`, without looking into equal directories."""
-        stack = [(path, self.entry(path), newer.entry(path))]
-        while stack:
-            where, old, new = stack.pop()
-            if old == new:
-                continue
-            if (old and old.is_directory) or (new and new.is_directory):
-                stack.extend(reversed(list(self._below(newer, where, old, new))))
-                old = None if old and old.is_directory else old
-                new = None if new and new.is_directory else new
-            if (old or new) and old != new:
-                yield TreeChange(where, old, new)
-
-    def _below(
-        self, newer: Tree, where: str, old: TreeEntry | None, new: TreeEntry | None
-    ) -> Iterator[tuple[str, TreeEntry | None, TreeEntry | None]]:
-        left = self._store.tree(old.oid) if old and old.is_directory else {}
-        right = newer._store.tree(new.oid) if new and new.is_directory else {}
-        prefix = where + "/" if where else ""
-        for name in sorted(left.keys() | right.keys()):
-            before, after = left.get(name), right.get(name)
-            if before != after:
-                yield prefix + _text(name), before, after
+        """The files at or below `path` that differ in `newer`, without looking into equal directories."""
+        return TreeDiff(self._store).below(path, self.entry(path), newer.entry(path))
 
     def apply(self, edits: Mapping[str, Edit]) -> tuple[Tree, list[GitObject]]:
         """This tree with files written or removed, and the objects that are new.
@@ -173,7 +147,7 @@ class Tree:
         entries = before.entries
         changes: dict[bytes, TreeEntry | None] = {}
         for part, wanted in plan.items():
-            name = part.encode("utf-8", "surrogateescape")
+            name = path_bytes(part)
             path = f"{where}{part}"
             if isinstance(wanted, dict):
                 below = entries.get(name)
@@ -240,5 +214,6 @@ def _writes(plan: dict[str, object]) -> Iterator[bool]:
             yield True
 
 
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
+def check_size(path: str, data: bytes) -> None:
+    if len(data) > MAX_FILE_BYTES:
+        raise TooLarge(f"{path} is too large for a bundle: at most {MAX_FILE_BYTES >> 20} MB a file.")

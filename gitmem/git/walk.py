@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.repository import Repository
-from gitmem.git.tree import Tree, TreeChange
+from gitmem.git.tree import Tree
+from gitmem.git.tree_diff import TreeChange, TreeDiff
 
 
 def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
@@ -43,11 +44,9 @@ def first_parents(repository: Repository, tip: Oid) -> Iterator[Commit]:
 
 def tree_changes(repository: Repository, tip: Oid) -> Iterator[tuple[Commit, list[TreeChange]]]:
     """Every commit on the line of `main` with the files it changed, oldest first."""
-    old = repository.tree(None)
+    diff = TreeDiff(repository.store)
     for commit in reversed(list(first_parents(repository, tip))):
-        new = Tree(repository.store, commit.tree)
-        yield commit, list(old.changes(new))
-        old = new
+        yield commit, list(diff.of_commit(commit))
 
 
 def touches(repository: Repository, commit: Commit, path: str) -> bool:

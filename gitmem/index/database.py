@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitmem.errors import IndexTrouble, Trouble
+from gitmem.files import remove_file
 from gitmem.index import schema
 
 PRIVATE = ""
@@ -184,8 +185,7 @@ def publish(made: str, path: str) -> None:
             os.fsync(file.fileno())
         # SQLite sees that the file it opened has moved and neither writes to it nor deletes what is beside it.
         for name in files_of(path):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
+            remove_file(name)
         os.replace(made, path)
     except OSError as error:
         raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error

@@ -24,7 +24,7 @@ from gitmem.world import World
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
-    from gitmem.git.worktree import HandEdit
+    from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
     from gitmem.okf.concept import Concept
@@ -137,11 +137,9 @@ class Bundle(ABC):
     def file_paths(self) -> list[str]:
         """Paths of all files of the newest commit."""
         # Git's index has them in one place; trees are as many reads as there are directories.
-        worktree = self.repository.worktree
-        names = worktree.tracked() if worktree.index_is_ours(self.tip) else None
-        if names is not None:
-            return [name.decode("utf-8", "surrogateescape") for name in names]
-        return [path for path, _ in self.tree().files()]
+        index = self.repository.index_file
+        listed = index.paths() if index.is_ours(self.tip) else None
+        return [path for path, _ in self.tree().files()] if listed is None else listed
 
     def now(self) -> str:
         """The present moment as bundles write it."""

@@ -10,7 +10,7 @@ from gitmem.errors import BundleUnusable, InvalidContent
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, HandEditsInTheWay, Published, publish
 from gitmem.git.tree import Tree
-from gitmem.git.worktree import HandEdit
+from gitmem.git.worktree_status import HandEdit
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
 from gitmem.memory.provenance import Origin

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
-    from gitmem.git.worktree import HandEdit
+    from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
     from gitmem.memory.find.context import Context
@@ -56,13 +56,13 @@ class Memory(Bundle):
 
     def __repr__(self) -> str:
         from gitmem.files import read_file
-        from gitmem.okf.curated import raw_texts
+        from gitmem.okf.files import open_file
 
         try:
             # By the files alone: a debugger or asyncio may ask at any moment, also for a memory that is closed.
             paths = (*self.curated.paths("memory"), *self.curated.paths("user"))
-            files = [read_file(os.path.join(self.root, path)) or b"" for path in paths]
-            entries = sum(len(raw_texts(data) or ()) for data in files)
+            files = [open_file(path, read_file(os.path.join(self.root, path))) for path in paths]
+            entries = sum(len(file.entries) for file in files)
             return f"<Memory {self.root}: {entries} entries, tip {self.tip[:8]}>"
         except Exception as error:  # noqa: BLE001 (whoever debugs a broken memory needs a repr most)
             return f"<Memory {self.root}: {type(error).__name__}>"

@@ -58,7 +58,7 @@ class CuratedFile:
     @classmethod
     def of(cls, concept: Concept) -> CuratedFile:
         """The § file that the concept is."""
-        return cls(concept, tuple(_entries(concept.body, _listed(concept.meta.get("entries")))))
+        return cls(concept, tuple(_entries(concept.body, listed_items(concept.meta.get("entries")))))
 
     @classmethod
     def salvage(cls, data: bytes | None, path: str = "") -> CuratedFile:
@@ -208,40 +208,6 @@ def split_texts(body: str) -> Iterator[str]:
             yield text
 
 
-def raw_texts(data: bytes) -> tuple[bytes, ...] | None:
-    """The texts of a § file as gitmem writes it, without reading its front matter; None for any other form.
-
-    Following a file through a thousand revisions needs little else, and reading YAML each time is slow.
-    """
-    if not data.startswith(b"---\n") or b"\r" in data:
-        return None
-    end = data.find(b"\n---\n")
-    if end < 0:
-        return None
-    body = data[end + 5 :]
-    texts = tuple(body.split("\n§\n".encode())) if body else ()
-    return texts if all(text.strip() == text and text for text in texts) else None
-
-
-_OWN_ENTRY = re.compile(rb'- \{h: "?([0-9a-f]{32})"?, at: "([^"\n]*)"(?:, replaces: "?([0-9a-f]{32})"?)?\}')
-
-
-def listed_entry(data: bytes, text: bytes) -> Entry | None:
-    """One entry of a § file as gitmem writes it, from its own line of the list; None for any other form."""
-    try:
-        known = text.decode()
-    except UnicodeDecodeError:
-        return None
-    name = entry_hash(known)
-    place = data.find(name.encode())
-    start = data.rfind(b"\n", 0, place) + 1
-    line = _OWN_ENTRY.fullmatch(data, start, data.find(b"\n", place)) if place > 0 else None
-    if line is None or line[1] != name.encode():
-        return None
-    replaces = line[3].decode() if line[3] else ""
-    return Entry(EntryKey(_MARK, name), known, line[2].decode("utf-8", "replace"), replaces)
-
-
 def check_text(text: str) -> str:
     """The text as an entry stores it, stripped; InvalidContent when it can not be one entry."""
     stored = text.strip()
@@ -273,18 +239,22 @@ def _entries(body: str, listed: Mapping[str, Mapping[str, object]]) -> Iterator[
         if name in seen:
             continue
         seen.add(name)
-        item = listed.get(name, {})
-        replaces = item.get("replaces")
-        yield Entry(
-            EntryKey(_MARK, name),
-            text,
-            timestamps.canonical(item.get("at")),
-            replaces if isinstance(replaces, str) and is_hash(replaces) else "",
-            extra={key: value for key, value in item.items() if key not in _OWN_KEYS},
-        )
+        yield entry_of(name, text, listed.get(name, {}))
 
 
-def _listed(value: object) -> dict[str, Mapping[str, object]]:
+def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
+    """The entry with that hash and text, and what its item in the front matter's list says of it."""
+    replaces = item.get("replaces")
+    return Entry(
+        EntryKey(_MARK, name),
+        text,
+        timestamps.canonical(item.get("at")),
+        replaces if isinstance(replaces, str) and is_hash(replaces) else "",
+        extra={key: value for key, value in item.items() if key not in _OWN_KEYS},
+    )
+
+
+def listed_items(value: object) -> dict[str, Mapping[str, object]]:
     """What the front matter's list says, by hash; anything in it of another form says nothing."""
     found: dict[str, Mapping[str, object]] = {}
     for item in value if isinstance(value, list) else ():

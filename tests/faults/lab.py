@@ -25,7 +25,7 @@ from pathlib import Path
 # Imported here so that not every forked child does it again.
 import filelock  # noqa: F401
 import gitmem.git.packs
-import gitmem.git.worktree  # noqa: F401
+import gitmem.git.worktree_status  # noqa: F401
 from gitmem.errors import GitMemError
 from gitmem.git.objects import render_tag
 from gitmem.git.recovery import hand_edits
@@ -33,7 +33,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository
 from gitmem.git.transaction import HandEditsInTheWay, Published, writing
 from gitmem.git.tree import Edit
-from gitmem.git.worktree import HandEdit
+from gitmem.git.worktree_status import HandEdit
 
 from tests.faults.trap import Trap
 from tests.git.support import (

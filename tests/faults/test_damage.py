@@ -197,7 +197,7 @@ def test_leftovers_in_scratch_are_swept(repository: Repository) -> None:
         left = Path(repository.scratch, name)
         left.write_bytes(b"x")
         left.chmod(0o400)
-    os.link(repository.worktree.index_path, Path(repository.scratch, f"{os.getpid()}-linked"))
+    os.link(repository.index_file.path, Path(repository.scratch, f"{os.getpid()}-linked"))
 
     saved(repository, {"a.md": b"2\n"})
 

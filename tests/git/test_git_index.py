@@ -137,7 +137,7 @@ class Story:
         self.git("reset", "--quiet", "--hard")
 
     def lose_index(self) -> None:
-        os.unlink(self.repository.worktree.index_path)
+        os.unlink(self.repository.index_file.path)
         for left in Path(self.repository.git_dir).glob("sharedindex.*"):
             left.unlink()
         self.flush()
@@ -201,7 +201,7 @@ def test_foreign_index_formats(repository: Repository, git: Git, change: tuple[s
 
     assert " M d/c.md" == git("status", "--porcelain")
     assert [("d/c.md", b"2\n")] == [(edit.path, edit.data) for edit in hand_edits(repository)]
-    assert Path(repository.worktree.index_path).read_bytes().startswith(b"DIRC\0\0\0\2")
+    assert Path(repository.index_file.path).read_bytes().startswith(b"DIRC\0\0\0\2")
 
 
 @pytest.mark.parametrize("change", [("--index-version", "4"), ("--split-index",), ("--index-version", "2")])
@@ -292,19 +292,19 @@ def test_unmerged_entries_are_left_to_git(repository: Repository, git: Git) -> N
     work_file(repository, "a.md").write_bytes(b"3\n")
     git("commit", "-q", "-a", "-m", "3")
     assert try_git(repository.root, "stash", "pop").returncode == 1
-    before = (repository.tip(), Path(repository.worktree.index_path).read_bytes())
+    before = (repository.tip(), Path(repository.index_file.path).read_bytes())
 
     with pytest.raises(BundleBusy, match="merge"):
         save(repository, {"b.md": b"1\n"})
 
-    assert before == (repository.tip(), Path(repository.worktree.index_path).read_bytes())
+    assert before == (repository.tip(), Path(repository.index_file.path).read_bytes())
     assert not work_file(repository, "b.md").exists()
 
 
 def test_damaged_index_is_made_again(repository: Repository) -> None:
     """An index with a flipped byte is not spliced: a new one is made from the tip."""
     saved(repository, {"a.md": b"1\n", "d/b.md": b"1\n"})
-    path = Path(repository.worktree.index_path)
+    path = Path(repository.index_file.path)
     whole = path.read_bytes()
     for position in range(0, len(whole), 7):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x41]) + whole[position + 1 :])
@@ -337,7 +337,7 @@ def test_thousands_of_files(repository: Repository, git: Git) -> None:
 def test_index_put_back_by_a_late_git(repository: Repository, git: Git, lag: int) -> None:
     """An old index that a git command wrote over ours is no person's doing: it is brought along again."""
     saved(repository, {"a.md": b"0\n", "gone.md": b"x\n", "d/b.md": b"x\n"})
-    index = Path(repository.worktree.index_path)
+    index = Path(repository.index_file.path)
     work_file(repository, "staged.md").write_bytes(b"by hand\n")
     git("add", "staged.md")
     old = index.read_bytes()

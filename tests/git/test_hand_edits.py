@@ -148,7 +148,7 @@ def test_edits_in_the_way_stop_a_commit(
         work_file(filled, path).write_bytes(leaving)
     if staged:
         git("add", "--all")
-    index = Path(filled.worktree.index_path)
+    index = Path(filled.index_file.path)
     before = (tip_of(filled), files_in_work_tree(filled), index.read_bytes(), found(filled))
 
     with pytest.raises(HandEditsInTheWay) as raised:
@@ -368,7 +368,7 @@ def test_edit_while_the_commit_is_under_way(filled: Repository) -> None:
 
 def test_staging_while_the_commit_is_under_way(filled: Repository, git: Git) -> None:
     """A version that a person stages between our look at the index and our lock on it is not dropped."""
-    index, lock = Path(filled.worktree.index_path), Path(filled.worktree.index_path + ".lock")
+    index, lock = Path(filled.index_file.path), Path(filled.index_file.path + ".lock")
     before = index.read_bytes()
     work_file(filled, "a.md").write_bytes(b"staged\n")
     git("add", "a.md")

@@ -13,8 +13,7 @@ from gitmem.git.objects import EXECUTABLE, FILE, GitObject, Oid, Person, TreeEnt
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository
 from gitmem.git.transaction import Draft, publish, writing
-from gitmem.git.tree import Edit, Tree
-from gitmem.git.worktree import MAX_FILE_BYTES
+from gitmem.git.tree import MAX_FILE_BYTES, Edit, Tree
 
 from tests.git.support import (
     WHO,
@@ -82,7 +81,7 @@ def test_no_change_makes_no_commit(repository: Repository) -> None:
     before = (
         tip_of(repository),
         work_file(repository, "a.md").stat(),
-        os.stat(repository.worktree.index_path),
+        os.stat(repository.index_file.path),
     )
 
     assert save(repository, {"a.md": b"1\n", "d/b.md": b"1\n", "gone.md": None, "no/such.md": None}) is None
@@ -92,7 +91,7 @@ def test_no_change_makes_no_commit(repository: Repository) -> None:
     after = (
         tip_of(repository),
         work_file(repository, "a.md").stat(),
-        os.stat(repository.worktree.index_path),
+        os.stat(repository.index_file.path),
     )
     assert before == after
 

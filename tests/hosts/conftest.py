@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitmem.hosts.hermes import background
+from gitmem import background
 from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.hosts.hermes.install import Report, install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider

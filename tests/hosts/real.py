@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitmem.hosts.hermes import background
+from gitmem import background
 
 from tests.git.support import fsck_clean
 from tests.hosts.conftest import HermesHome

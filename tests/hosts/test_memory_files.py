@@ -332,7 +332,7 @@ def test_a_file_that_the_host_changes_under_our_hands_is_not_overwritten(
         )
         comparing.start()
         # The new file lies ready beside the old one, which was read before.
-        while comparing.is_alive() and not list(home.file().parent.glob(".mem_*.tmp")):
+        while comparing.is_alive() and not list(home.file().parent.glob(".gitmem_*.tmp")):
             time.sleep(0.005)
         home.write("agreed", "written meanwhile")
     comparing.join()
@@ -340,7 +340,7 @@ def test_a_file_that_the_host_changes_under_our_hands_is_not_overwritten(
     everything = {"agreed", "written meanwhile", "from the bundle"}
     assert everything == set(home.entries()) == set(home.curated())
     assert "host: add written meanwhile" in home.subjects("host")
-    assert [] == list(home.file().parent.glob(".mem_*.tmp"))
+    assert [] == list(home.file().parent.glob(".gitmem_*.tmp"))
 
 
 def test_host_writes_are_committed_before_a_restore(home: HermesHome, begin: Begin) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gitmem import background
 from gitmem.git.lock import BundleLock
 from gitmem.git.remotes import Remote, Remotes
-from gitmem.hosts.hermes import background
 from gitmem.hosts.hermes.provider import GitMemProvider
 from gitmem.memory.capture.abandoned import pending_count
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleBusy, GitMemError
-from gitmem.hosts.hermes import background
+from gitmem.hosts.hermes import maintenance
 from gitmem.hosts.hermes import tool_schemas as tools
 from gitmem.hosts.hermes.bundle_worker import BundleWorker, messages_copy, write_origin
 from gitmem.hosts.hermes.home import Home
@@ -64,9 +64,9 @@ class AgentRun:
         self.bundle_worker.start()
         with contextlib.suppress(OSError):
             os.unlink(self._home.trouble)
-        for failure in background.failures(self.bundle_worker.bundle):
+        for failure in maintenance.failures(self.bundle_worker.bundle):
             self._messages.tell(failure)
-        background.sync(self.bundle_worker.bundle, self._home, fresh_is_enough=True)
+        maintenance.sync(self.bundle_worker.bundle, self._home, fresh_is_enough=True)
 
     def shutdown(self) -> None:
         """The last commit, within two seconds; what is not done by then waits in the journal."""
@@ -91,8 +91,8 @@ class AgentRun:
             self.bundle_worker.finish()
         finally:
             self._prefetcher.close()
-        background.sync(bundle, self._home, fresh_is_enough=tip == bundle.tip)
-        background.clean(bundle, self._home)
+        maintenance.sync(bundle, self._home, fresh_is_enough=tip == bundle.tip)
+        maintenance.clean(bundle, self._home)
         self.bundle_worker.rest()
 
     # Turns

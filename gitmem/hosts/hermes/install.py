@@ -7,13 +7,12 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import GitMemError
-from gitmem.files import read_file, read_settings
+from gitmem.files import read_file, read_settings, replacement
 from gitmem.hosts.hermes.config_edit import provider_of, set_provider, take_out
 from gitmem.hosts.hermes.home import PROVIDER, Home
 from gitmem.memory.opening import config_for
@@ -188,25 +187,10 @@ def replace_text(path: str, text: str) -> None:
 def replace_bytes(path: str, data: bytes) -> None:
     """Put a file in its place at once, with the mode and behind the link that it had."""
     path = os.path.realpath(path)
-    directory = os.path.dirname(path)
     try:
-        os.makedirs(directory, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                mode = os.stat(path).st_mode & 0o777
-            except OSError:
-                mode = 0o644
-            os.chmod(temporary, mode)
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+        with replacement(path, data) as put:
+            put()
     except OSError as error:
         raise GitMemError(
-            f"{path} can not be written ({error.strerror}): mend that and try again."
+            f"{path} cannot be written ({error.strerror}): repair that and try again."
         ) from error

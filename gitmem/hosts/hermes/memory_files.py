@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, InvalidContent
-from gitmem.files import read_file
+from gitmem.files import read_file, replacement
 from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
 from gitmem.memory.curated.host_files import NAMES, HostChange, HostWrite, Taken
@@ -264,25 +263,12 @@ class HostFiles:
         """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
         # The host follows links too, so that a linked file stays linked.
         path = os.path.realpath(self._path(target))
-        directory = os.path.dirname(path)
         try:
-            os.makedirs(directory, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".mem_", suffix=".tmp")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(new)
-                    file.flush()
-                    os.fsync(file.fileno())
-                with contextlib.suppress(OSError):
-                    os.chmod(temporary, os.stat(path).st_mode & 0o777)
-                with host_lock(self._path(target)):
-                    if read_file(path) != old:
-                        return False
-                    os.replace(temporary, path)
-                    return True
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(temporary)
+            with replacement(path, new, mode=0o600) as put, host_lock(self._path(target)):
+                if read_file(path) != old:
+                    return False
+                put()
+                return True
         except OSError as error:
             raise InvalidContent(
                 f"{NAMES[target]} can not be written ({error.strerror}), so the agent sees no change."

@@ -9,13 +9,12 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
-from gitmem.files import read_file
+from gitmem.files import read_file, remove_file, replacement
 from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
@@ -306,11 +305,13 @@ class SkillFiles:
             return False
         try:
             if data is None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+                remove_file(path)
                 _remove_empty(os.path.dirname(path), self._home.skills)
             else:
-                _replace(path, data)
+                # It gets a fresh time, by which the host's prompt index goes.
+                mode = 0o755 if "/scripts/" in f"/{name}" else 0o644
+                with replacement(path, data, mode=mode, durable=False) as put:
+                    put()
         except OSError as error:
             self._bundle.report(Notice("skill-file-unwritable", path, str(error.strerror)))
             return False
@@ -356,25 +357,6 @@ def _by_skill(wanted: Mapping[str, bytes | None]) -> dict[str, dict[str, bytes |
 def _some(names: Mapping[str, object]) -> str:
     listed = [name.rpartition("/")[2] for name in names]
     return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Put a file in its place with a fresh time: the host's prompt index goes by it."""
-    directory = os.path.dirname(path)
-    os.makedirs(directory, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        try:
-            mode = os.stat(path).st_mode & 0o777
-        except OSError:
-            mode = 0o755 if "/scripts/" in path.replace(os.sep, "/") else 0o644
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
 
 
 def _remove_empty(directory: str, top: str) -> None:

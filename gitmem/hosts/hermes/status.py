@@ -215,7 +215,7 @@ def _journal(home: Home, world: World) -> Iterator[Check]:
 
 
 def _sync(home: Home, world: World) -> Iterator[Check]:
-    from gitmem.hosts.hermes.background import failures
+    from gitmem.hosts.hermes.maintenance import failures
 
     bundle = open_home(home, world)
     told = failures(bundle)

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleUnusable
+from gitmem.files import READ
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.journal_format import Record
-from gitmem.memory.capture.writerlock import READ, WriterLock
+from gitmem.memory.capture.journal_lock import WriterLock
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"

@@ -14,8 +14,8 @@ from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.journal import Journal, Record
+from gitmem.memory.capture.journal_lock import ThreadLock
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
-from gitmem.memory.capture.threadlock import ThreadLock
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import EVENT, Admission, redacted, retracted_in
 from gitmem.memory.open_buffers import OpenBuffers

@@ -23,14 +23,19 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, NoReturn
 
 from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, UsageError
-from gitmem.files import durable_directory
+from gitmem.files import WRITE, begin_file, durable_directory, read_part, remove_file, write_all
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, pending_count
-from gitmem.memory.capture.cleaning import MAX_DEPTH, MAX_EVENT_BYTES, cleaned, plain, texts, too_large
-from gitmem.memory.capture.descriptors import begin, read_part, write_all
-from gitmem.memory.capture.journal_format import Record
-from gitmem.memory.capture.threadlock import ThreadLock
-from gitmem.memory.capture.writerlock import WRITE, WriterLock, remove
+from gitmem.memory.capture.journal_format import (
+    MAX_DEPTH,
+    MAX_EVENT_BYTES,
+    Record,
+    cleaned,
+    plain,
+    texts,
+    too_large,
+)
+from gitmem.memory.capture.journal_lock import ThreadLock, WriterLock
 from gitmem.okf.timestamps import canonical, stamp
 
 __all__ = [
@@ -114,7 +119,7 @@ class Journal:
             else:
                 raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
             try:
-                descriptor = begin(os.path.join(directory, f"{uuid}.jsonl"), journal_format.header(uuid))
+                descriptor = begin_file(os.path.join(directory, f"{uuid}.jsonl"), journal_format.header(uuid))
             except OSError:
                 lock.remove()
                 raise
@@ -398,7 +403,7 @@ class Journal:
         finally:
             if new >= 0:
                 os.close(new)
-            remove(aside)
+            remove_file(aside)
 
     def _replace_closed(self, aside: str) -> None:
         """The journal's file exchanged while nobody has it open; its lock keeps others from it meanwhile."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from heapq import nlargest
 
+from gitmem import resources
 from gitmem.errors import InvalidContent
-from gitmem.memory.capture.templates import fill
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
@@ -26,6 +28,7 @@ SUMMARY_LIMIT = 200
 # A longer text goes into a file of its own beside the part, whole: parts stay small, nothing is cut.
 INLINE_LIMIT = 64 * 1024
 _EXCERPT = 2000
+_PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,3 +358,37 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     if kind == "tool_call" and not texts.get("tool_name", "").strip():
         raise InvalidContent("A tool call needs the name of the tool.")
     return texts
+
+
+# Templates of concepts (`templates/concepts/`)
+
+
+def fill(template: str, **values: object) -> Concept:
+    """The concept that a template and these values make.
+
+    In the front matter a value `"{name}"` is replaced by what was given under that name, whatever its type; a
+    key for which nothing was given is left out, and so is a section of the body. Text that was given is never
+    read as a template.
+    """
+    made = _template(template)
+    meta: dict[str, object] = {}
+    for key, value in made.meta.items():
+        place = _PLACE.fullmatch(value) if isinstance(value, str) else None
+        filled = values.get(place.group(1)) if place else value
+        if filled not in (None, "", [], ()):
+            meta[key] = filled
+    sections = (_filled(section, values) for section in re.split(r"(?m)^(?=## )", made.body))
+    body = "".join(sections).strip("\n")
+    return Concept.new(str(meta.pop("type")), f"{body}\n" if body else "", **meta)
+
+
+def _filled(section: str, values: dict[str, object]) -> str:
+    names = _PLACE.findall(section)
+    if names and not any(values.get(name) for name in names):
+        return ""
+    return _PLACE.sub(lambda place: str(values.get(place.group(1)) or ""), section)
+
+
+@lru_cache(maxsize=8)
+def _template(name: str) -> Concept:
+    return Concept.parse(resources.read(f"templates/concepts/{name}.md"), f"templates/concepts/{name}.md")

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitmem.memory.distill import phrases
-from gitmem.memory.distill.conversation import said_in
+from gitmem.memory.distill.conversation import said_in, sentences_of
 from gitmem.memory.distill.facts import MAX_FACTS, MAX_LENGTH, MIN_LENGTH, Fact, Target
 from gitmem.memory.distill.phrases import Phrase
-from gitmem.memory.distill.sentences import sentences_of
 
 
 @dataclass(frozen=True)

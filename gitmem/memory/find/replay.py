@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
-from gitmem.git.rawdiff import RawDiff
 from gitmem.git.repository import Repository
-from gitmem.git.tree import TreeChange
+from gitmem.git.tree_diff import TreeChange, TreeDiff
 from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.records import Document, SessionFacts
@@ -47,7 +46,7 @@ class Replay:
         self._repository = repository
         self._vouching = vouching
         self._writer = writer
-        self._diff = RawDiff(repository.store)
+        self._diff = TreeDiff(repository.store)
         self._files: OrderedDict[tuple[str, Oid], _File] = OrderedDict()
 
     def run(self, commits: Sequence[Commit], *, base: Commit | None, seq: int, progress: Progress) -> None:
@@ -55,12 +54,9 @@ class Replay:
         old = base.tree if base else EMPTY_TREE
         for number, commit in enumerate(commits, start=1):
             progress(number, len(commits))
-            self._add(commit, self._changes(old, commit.tree), seq + number)
+            self._add(commit, list(self._diff.changes(old, commit.tree)), seq + number)
             old = commit.tree
         self._writer.flush()
-
-    def _changes(self, old: Oid, new: Oid) -> list[TreeChange]:
-        return sorted(self._diff.changes(old, new), key=lambda change: change.path)
 
     def _add(self, commit: Commit, changes: list[TreeChange], seq: int) -> None:
         brought = self._side(commit, seq) if len(commit.parents) > 1 else {}
@@ -115,7 +111,7 @@ class Replay:
 
     def list_tree(self, commit: Commit, base: Commit | None, base_seq: int) -> int:
         """Take in the tree of a commit off the line, as what differs from one on it; gives its number."""
-        changes = self._changes(base.tree if base else EMPTY_TREE, commit.tree)
+        changes = list(self._diff.changes(base.tree if base else EMPTY_TREE, commit.tree))
         seq = self._writer.listing(commit.tree, base_seq, [change.path for change in changes])
         facts = facts_of(commit)
         number = self._writer.row_of(commit.oid)
@@ -133,8 +129,7 @@ class Replay:
         """Take in the commits that a merge brought; gives the origin of what each of them added."""
         origins: dict[tuple[str, EntryKey], Origin] = {}
         for commit in reversed(self._brought_by(merge)):
-            old = self._repository.store.commit(commit.parents[0]).tree if commit.parents else EMPTY_TREE
-            changes = self._changes(old, commit.tree)
+            changes = list(self._diff.of_commit(commit))
             own = changes if len(commit.parents) < 2 else self._own_changes(commit, changes)
             facts = facts_of(commit)
             number = self._writer.commit(facts, [change.path for change in own], seq=seq, main=False)

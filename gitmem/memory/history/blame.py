@@ -11,9 +11,8 @@ from gitmem.git.objects import Oid
 from gitmem.memory.gate.trust import Vouching
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.results import brief
-from gitmem.okf.curated import listed_entry, raw_texts
+from gitmem.okf.curated_versions import CuratedVersions
 from gitmem.okf.entries import Entry, EntryKey
-from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -85,7 +84,7 @@ class _Versions:
         self._bundle = bundle
         self._path = path
         self._read: dict[Oid, Mapping[EntryKey, Entry]] = {}
-        self._entries: dict[bytes, Entry] = {}
+        self._versions = CuratedVersions(path)
 
     def at(self, commit: Oid | None) -> Mapping[EntryKey, Entry]:
         entry = self._bundle.repository.tree(commit).entry(self._path)
@@ -93,22 +92,9 @@ class _Versions:
             return {}
         found = self._read.get(entry.oid)
         if found is None:
-            data = self._bundle.repository.store.blob(entry.oid)
-            found = self._sections(data) or open_file(self._path, data).entries
+            found = self._versions.entries(self._bundle.repository.store.blob(entry.oid))
             self._read[entry.oid] = found
         return found
-
-    def _sections(self, data: bytes) -> Mapping[EntryKey, Entry]:
-        """The entries of a § file as gitmem writes it, without reading its YAML: a file may have
-        thousands of versions, and each brings an entry or two."""
-        found = []
-        for text in raw_texts(data) or ():
-            entry = self._entries.get(text) or listed_entry(data, text)
-            if entry is None:
-                return {}
-            self._entries[text] = entry
-            found.append(entry)
-        return {entry.key: entry for entry in found}
 
 
 def _step(

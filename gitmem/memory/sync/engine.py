@@ -211,8 +211,7 @@ class Sync:
         from gitmem.memory.gate.holding import hold_back
         from gitmem.memory.history.log import History
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
-        from gitmem.memory.sync.joining import join
-        from gitmem.memory.sync.merge import merge_commits
+        from gitmem.memory.sync.merge import join, merge_commits
 
         main = fetched.main
         assert main is not None

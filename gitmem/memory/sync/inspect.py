@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from gitmem.errors import GitMemError, RefusedFetch
 from gitmem.git.ancestry import is_ancestor
-from gitmem.git.incoming_trees import MAX_BLOB, IncomingTrees
-from gitmem.git.objects import Oid, TreeEntry
+from gitmem.git.objects import EMPTY_TREE, Oid, TreeEntry
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
+from gitmem.git.tree import MAX_FILE_BYTES
+from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
 from gitmem.okf import layout, validate
@@ -41,21 +42,19 @@ def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | 
         raise RefusedFetch(
             f"The remote sends {len(commits):,} commits at once: at most {MAX_COMMITS:,} are taken."
         )
-    trees = IncomingTrees(room)
+    trees = UntrustedTrees(room.store)
     seen: set[Oid] = set()
     for oid in reversed(commits):
-        commit = room.store.commit(oid)
         done.commits += 1
-        parent = _tree_of(room, commit.parents[0]) if commit.parents else None
-        for path, _, new in trees.differences(parent, commit.tree):
-            if new is not None and new.oid not in seen:
-                seen.add(new.oid)
-                _check_blob(room, path, new)
+        for change in trees.of_commit(room.store.commit(oid)):
+            if change.new is not None and change.new.oid not in seen:
+                seen.add(change.new.oid)
+                _check_blob(room, change.path, change.new)
     done.files, trees.files = trees.files, 0
-    before = _tree_of(room, known) if known else None
-    for path, old, new in trees.differences(before, _tree_of(room, tip)):
-        if new is not None:
-            _check_content(room, path, old, new, done)
+    before = room.store.commit(known).tree if known else EMPTY_TREE
+    for change in trees.changes(before, room.store.commit(tip).tree):
+        if change.new is not None:
+            _check_content(room, change.path, change.old, change.new, done)
     return done
 
 
@@ -72,17 +71,13 @@ def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -
             raise RefusedFetch(f"The remote's snapshot {name!r} names a commit that is not in its memory.")
 
 
-def _tree_of(room: Repository, commit: Oid) -> Oid:
-    return room.store.commit(commit).tree
-
-
 def _check_blob(room: Repository, path: str, entry: TreeEntry) -> None:
     kind, size = room.store.measure(entry.oid)
     if kind != b"blob":
         raise RefusedFetch(f"The remote sends a {kind.decode()} as the file {path!r}.")
-    if size > MAX_BLOB:
+    if size > MAX_FILE_BYTES:
         raise RefusedFetch(
-            f"The remote sends {path!r} with {size >> 20} MB: at most {MAX_BLOB >> 20} are taken."
+            f"The remote sends {path!r} with {size >> 20} MB: at most {MAX_FILE_BYTES >> 20} are taken."
         )
 
 

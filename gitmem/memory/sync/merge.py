@@ -4,24 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UnrelatedHistories
+from gitmem.errors import InvalidContent, UnrelatedHistories
 from gitmem.git.ancestry import merge_bases
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.okf import layout, paths
-from gitmem.okf.merge import Retracted, beside, merge_file
+from gitmem.okf.merge import Merged, Retracted, beside, merge_file
 
 if TYPE_CHECKING:
-    from gitmem.git.tree import TreeChange
+    from gitmem.git.tree_diff import TreeChange
+    from gitmem.memory.bundle import Bundle
 
 MERGE_EMAIL = "merge@gitmem"
 """Of the author of every merge that gitmem makes, on whatever machine."""
 _RETRACTIONS = "retractions/"
 _DEEPEST = 8
+
+
+def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
+    """Bring a commit that is in our store into `main`. The checks are the caller's, and come before."""
+    repository = bundle.repository
+
+    def plan(ours_tree: Tree) -> Draft | None:
+        ours = bundle.tip
+        bases = merge_bases(repository, ours, theirs)
+        if bases == [theirs]:
+            return None
+        who = merge_author(repository, ours, theirs)
+        if bases == [ours]:
+            wanted = repository.tree(theirs)
+            forward = {change.path: change.new for change in ours_tree.changes(wanted)}
+            return Draft(forward, merge_message(ours, theirs), who, who, adopts=theirs)
+        edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
+        return Draft(edits.finished(), merge_message(ours, theirs), who, who, merges=theirs)
+
+    for _ in range(20):
+        try:
+            publish(repository, plan, purpose="sync")
+        except HandEditsInTheWay as stop:
+            bundle.take_in(stop.edits)
+        else:
+            return
+    raise InvalidContent("A file keeps changing under our hands: close the program that edits it.")
 
 
 def merge_commits(
@@ -124,6 +154,15 @@ def _rival(edits: Edits, path: str) -> str | None:
 
 def _is_index_page(path: str) -> bool:
     return path.rpartition("/")[2] == layout.INDEX
+
+
+def merge_versions(
+    repository: Repository, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> Merged:
+    """One file for a merge that plain git makes; what either side retracted stays out."""
+    heads = [repository.refs.read(BRANCH), repository.refs.read("MERGE_HEAD")]
+    trees = [repository.tree(head) for head in heads if head]
+    return merge_file(path, base, ours, theirs, retracted_in(*trees))
 
 
 def merge_message(ours: Oid, theirs: Oid) -> Message:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.repository import Repository
+from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
@@ -13,11 +14,11 @@ from gitmem.okf.files import open_file
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:
     """Commit, path and kind of every secret in what these commits brought and none of their parents had."""
+    diff = TreeDiff(repository.store)
     for oid in commits:
         commit = repository.store.commit(oid)
-        tree = repository.tree(oid)
-        parents = [repository.tree(parent) for parent in commit.parents] or [repository.tree(None)]
-        for change in parents[0].changes(tree):
+        parents = [repository.tree(parent) for parent in commit.parents]
+        for change in diff.of_commit(commit):
             before = [parent.entry(change.path) for parent in parents]
             if change.new is not None and change.new not in before:
                 for kind in _fresh_secrets(repository, change.path, before, change.new):

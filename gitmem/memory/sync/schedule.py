@@ -1,10 +1,7 @@
-"""Sync without a person: when a remote is tried again, and a process of its own that nobody waits for."""
+"""Sync without a person: when a remote is tried, and when it is tried again."""
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,8 +15,6 @@ if TYPE_CHECKING:
 LONGEST = 60
 """Minutes between two tries with a remote that keeps failing: the circuit is open meanwhile."""
 FRESH = timedelta(minutes=10)
-# Kept, because a process object that goes away while its process runs is a warning.
-_started: list[subprocess.Popen[bytes]] = []
 
 
 def pause(failures: int) -> timedelta:
@@ -48,34 +43,21 @@ def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool =
     return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
 
 
-def run_in_background(bundle: Bundle) -> list[str]:
+def start_due(
+    bundle: Bundle, *, env: Mapping[str, str] | None = None, fresh_is_enough: bool = False
+) -> list[str]:
     """Start a sync with every remote that is due, each as a process of its own; gives their names."""
+    from gitmem import background
     from gitmem.git.remotes import Remotes
 
-    names = [remote.name for remote in Remotes(bundle.repository).all() if due(bundle, remote)]
-    _started[:] = [process for process in _started if process.poll() is None]
+    names = [
+        remote.name
+        for remote in Remotes(bundle.repository).all()
+        if due(bundle, remote, fresh_is_enough=fresh_is_enough)
+    ]
     for name in names:
-        with contextlib.suppress(OSError):  # nothing depends on it
-            _started.append(
-                subprocess.Popen(
-                    # -P: it runs in the bundle, from where Python must not import.
-                    [sys.executable, "-P", "-m", "gitmem", "-C", bundle.root, "sync", name],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                    cwd=bundle.root,
-                    env=dict(bundle.world.env),
-                )
-            )
+        background.start(bundle.root, "sync", name, env=env or bundle.world.env)
     return names
-
-
-def wait() -> None:
-    """For tests: let what was started come to an end."""
-    for process in _started:
-        process.wait()
-    _started.clear()
 
 
 def _state(bundle: Bundle, name: str) -> dict[str, Any]:

@@ -185,7 +185,7 @@ class Diagnosis:
     # The work tree
 
     def _index(self) -> Iterator[Problem]:
-        path = self._repository.worktree.index_path
+        path = self._repository.index_file.path
         raw = read_file(path)
         if raw is None or self._repository.tip() is None:
             if self._repository.tip() is not None:
@@ -205,14 +205,14 @@ class Diagnosis:
             )
 
     def _renew_index(self) -> str:
-        from gitmem.git.indexrepair import renew_index
+        from gitmem.git.recovery import renew_index
 
         with transaction.writing(self._repository, "doctor"):
             renew_index(self._repository)
         return "Git's index is made again."
 
     def _hand_edits(self) -> Iterator[Problem]:
-        from gitmem.git.worktree import MAX_FILE_BYTES
+        from gitmem.git.tree import MAX_FILE_BYTES
         from gitmem.okf import admission
 
         if self._repository.refs.head() != BRANCH or self._repository.tip() is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.git.message import trailers_of
 
 if TYPE_CHECKING:
-    from gitmem.git.objects import Commit, Oid
+    from gitmem.git.objects import Oid
     from gitmem.memory.bundle import Bundle
 
 NAMES = ("pre-commit", "commit-msg", "post-commit", "post-merge", "post-checkout", "pre-push")
@@ -84,33 +84,26 @@ def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
 
 
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]:
+    from gitmem.git.tree_diff import TreeDiff
     from gitmem.git.walk import not_in
 
     repository = bundle.repository
+    diff = TreeDiff(repository.store)
     tip, _ = repository.store.peel(local)
     known = {repository.store.peel(oid)[0] for oid in repository.refs.under("refs/remotes/").values()}
     checked: set[tuple[str, Oid]] = set()
     for commit in not_in(repository, tip, known | {remote} if remote != _NOTHING else known):
-        for path, mode, oid in _introduced(bundle, commit):
-            if (path, oid) not in checked:
-                checked.add((path, oid))
+        for change in diff.of_commit(commit):
+            if change.new is not None and (change.path, change.new.oid) not in checked:
+                checked.add((change.path, change.new.oid))
                 yield from (
                     f"{sentence} (commit {commit.oid[:12]})"
-                    for sentence in _problems(bundle, path, mode, oid)
+                    for sentence in _problems(bundle, change.path, change.new.mode, change.new.oid)
                 )
 
 
-def _introduced(bundle: Bundle, commit: Commit) -> Iterator[tuple[str, int, Oid]]:
-    """Files that a commit has and its first parent had not, or otherwise."""
-    repository = bundle.repository
-    old = repository.tree(commit.parents[0] if commit.parents else None)
-    for change in old.changes(repository.tree(commit.oid)):
-        if change.new is not None:
-            yield change.path, change.new.mode, change.new.oid
-
-
 def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
-    from gitmem.git.worktree import MAX_FILE_BYTES
+    from gitmem.git.tree import MAX_FILE_BYTES
     from gitmem.okf import admission
 
     data = b"" if mode == 0o160000 else bundle.repository.store.blob(oid)  # a submodule's commit is elsewhere

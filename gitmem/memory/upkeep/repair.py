@@ -16,8 +16,7 @@ from gitmem.git.walk import walk
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.sync.inspect import check_incoming
-from gitmem.memory.sync.joining import join
-from gitmem.memory.sync.merge import MERGE_EMAIL, base_of
+from gitmem.memory.sync.merge import MERGE_EMAIL, base_of, join
 from gitmem.okf import validate
 from gitmem.okf.merge import merge_file
 

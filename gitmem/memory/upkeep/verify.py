@@ -10,6 +10,7 @@ from gitmem.errors import GitMemError
 from gitmem.git import fsck
 from gitmem.git import walk as graph
 from gitmem.git.message import KINDS, trailers_of
+from gitmem.git.tree_diff import TreeDiff
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Verification:
     def __init__(self, bundle: Bundle, *, history: bool = False) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
+        self._diff = TreeDiff(bundle.repository.store)
         self._whole_history = history
         self.commits = 0
         self.files = 0
@@ -93,7 +95,7 @@ class Verification:
                 yield Finding("files", path, "It is missing, and every bundle has one.")
 
     def _file(self, path: str, mode: int, oid: Oid, where: str) -> Iterator[Finding]:
-        from gitmem.git.worktree import MAX_FILE_BYTES
+        from gitmem.git.tree import MAX_FILE_BYTES
         from gitmem.okf import admission
 
         try:
@@ -115,8 +117,7 @@ class Verification:
 
     def _introduced(self, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[Finding]:
         """What a commit brought in, checked as at the tip."""
-        old = self._repository.tree(commit.parents[0] if commit.parents else None)
-        for change in old.changes(self._repository.tree(commit.oid)):
+        for change in self._diff.of_commit(commit):
             if change.new is not None and (change.path, change.new.oid) not in seen:
                 seen.add((change.path, change.new.oid))
                 where = f" (commit {commit.oid[:12]})"

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gitmem import background
 from gitmem.errors import RemoteError
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.memory import Memory
@@ -56,5 +57,5 @@ def test_a_background_sync_reaches_the_remote(
     Remotes(bundle.repository).save(Remote("origin", str(hub), consent=True))
     assert main(["-C", bundle.root, "sync", "--background"]) == 0
     assert "started: origin" in capsys.readouterr().out
-    schedule.wait()
+    background.wait(60)
     assert run_git(hub, "rev-parse", "main") == bundle.tip

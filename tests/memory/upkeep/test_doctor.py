@@ -125,14 +125,14 @@ def test_a_newer_format(healthy: Memory) -> None:
 
 def test_an_index_that_is_lost(healthy: Memory) -> None:
     """Git's index is made again."""
-    os.unlink(healthy.repository.worktree.index_path)
+    os.unlink(healthy.repository.index_file.path)
     _mended(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
 def test_an_index_that_is_damaged(healthy: Memory) -> None:
     """The same for one with a flipped byte."""
-    index = Path(healthy.repository.worktree.index_path)
+    index = Path(healthy.repository.index_file.path)
     data = index.read_bytes()
     index.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
     _mended(healthy, "index")

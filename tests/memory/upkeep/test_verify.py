@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.git.message import Message
-from gitmem.git.objects import DIRECTORY, FILE, GitObject, Person, TreeEntry, render_commit
+from gitmem.git.objects import FILE, GitObject, Person, TreeEntry, render_commit
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.memory.upkeep.verify import Finding, Verification
@@ -48,10 +48,7 @@ def _checks(bundle: Memory, *, history: bool = False) -> set[str]:
 def _commit(bundle: Memory, files: dict[bytes, TreeEntry], message: str, committer: str = "gitmem") -> None:
     """A commit as a stranger could make it: no rule is kept."""
     store = bundle.repository.store
-    old = dict(store.tree(bundle.tree().oid))
-    entries = sorted({**old, **files}.items(), key=lambda item: item[0] + b"/" * (item[1].mode == DIRECTORY))
-    raw = b"".join(b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in entries)
-    tree = GitObject.of(b"tree", raw)
+    tree = GitObject.of(b"tree", store.tree_object(bundle.tree().oid).changed(files).raw)
     who = Person(committer, "x@y", 1_782_828_000)
     commit = render_commit(tree.oid, (bundle.tip,), who, who, message)
     store.write([tree, commit])
@@ -168,7 +165,7 @@ def test_refs_and_head(bundle: Memory) -> None:
 
 def test_gits_index(bundle: Memory) -> None:
     """A flipped byte in git's index, and no index at all."""
-    index = Path(bundle.repository.worktree.index_path)
+    index = Path(bundle.repository.index_file.path)
     good = index.read_bytes()
     index.write_bytes(good[:40] + bytes([good[40] ^ 1]) + good[41:])
     assert "index" in _checks(bundle)

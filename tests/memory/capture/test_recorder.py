@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.memory.capture.templates import fill
+from gitmem.memory.capture.recorder import fill
 
 
 def test_what_is_not_given_is_left_out() -> None:

@@ -1,11 +1,15 @@
-"""The lock that a writer holds on its journal for life: the system drops it when the process dies."""
+"""The locks of a journal: one between processes, held for life, and one between the threads of a writer."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import weakref
 from typing import ClassVar
+
+from gitmem.errors import BundleBusy
+from gitmem.files import WRITE, remove_file
 
 HAS_FLOCK: bool
 try:
@@ -17,16 +21,9 @@ except ImportError:  # Windows
 
     HAS_FLOCK = False
 
-# What one system has and another has not; Python itself keeps files from programs that we start.
-_BINARY: int = getattr(os, "O_BINARY", 0)
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-READ = os.O_RDONLY | _BINARY | _NO_LINK
-WRITE = os.O_RDWR | _BINARY | _NO_LINK
-"""How files of a journal are opened: as bytes, and never through a link."""
-
 
 class WriterLock:
-    """The lock file of one journal, held from `take` to `release` or to the end of the process.
+    """The lock file of one journal, held from `take` to `release` or until the system drops it with the process.
 
     It is unlinked only by its holder and after the journal's file: while a journal is there, everybody sees
     the same lock.
@@ -61,15 +58,15 @@ class WriterLock:
         """Remove those files and then the lock's own, and release it."""
         try:
             for path in files:
-                remove(path)
+                remove_file(path)
             if HAS_FLOCK:
-                remove(self._path)
+                remove_file(self._path)
         finally:
             self.release()
         if not HAS_FLOCK:
             # An open file can not be removed there. Whoever opens it in between keeps it, and clears it away.
             with contextlib.suppress(PermissionError):
-                remove(self._path)
+                remove_file(self._path)
 
     def release(self) -> None:
         descriptor, self._fd = self._fd, -1
@@ -93,12 +90,6 @@ class WriterLock:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WriterLock.forked)
-
-
-def remove(path: str) -> None:
-    """Remove a file that may be gone already."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
 
 
 # Both kinds of lock belong to whoever opened the file, and end with that.
@@ -127,3 +118,31 @@ else:
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+
+class ThreadLock:
+    """A lock that refuses the thread that has it, where a plain one would wait for itself for ever.
+
+    A signal handler may come in the middle of a push, and push.
+    """
+
+    def __init__(self, purpose: str = "push") -> None:
+        self.purpose = purpose
+        self.lock = threading.RLock()
+        self.taken = False
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if self.taken:
+            self.lock.release()
+            raise self.busy()
+        self.taken = True
+
+    def __exit__(self, *_: object) -> None:
+        self.taken = False
+        self.lock.release()
+
+    def busy(self) -> BundleBusy:
+        return BundleBusy(
+            f"This thread is already in the middle of a {self.purpose}: retry when it has finished."
+        )
