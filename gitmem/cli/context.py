@@ -14,7 +14,8 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.git.repository import Repository
-    from gitmem.memory.memory import Memory, Purpose
+    from gitmem.memory.lifetime import Purpose
+    from gitmem.memory.memory import Memory
 
 
 class App:

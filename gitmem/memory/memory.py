@@ -6,19 +6,13 @@ first asked for, because start-up is a feature.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from gitmem.memory.bundle import Bundle
+from gitmem.memory.lifetime import OpenBundle
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from gitmem.git.objects import Oid
-    from gitmem.git.transaction import Published
-    from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
     from gitmem.memory.find.context import Context
@@ -31,28 +25,15 @@ if TYPE_CHECKING:
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
     from gitmem.memory.history.trace import Traced
-    from gitmem.memory.open_buffers import Flush
     from gitmem.memory.plans import Plans
-    from gitmem.memory.provenance import Origin, Trigger
+    from gitmem.memory.provenance import Origin
     from gitmem.memory.session import Session
     from gitmem.memory.snapshots import Snapshot, Snapshots
     from gitmem.memory.sync.engine import Synced
-    from gitmem.notices import Notice
-
-Purpose = Literal["as is", "look", "read", "write", "whole"]
-"""What a memory is made ready for.
-
-`as is`: nothing is done to it, damaged or not. `look`: it has a history, and nothing is changed. `read`: what a crash
-left undone is finished first. `write`: and events of dead writers and hand edits are committed; a hand edit that
-cannot be is left alone with a warning, because it must not stop an agent. `whole`: and the host's files are taken in,
-and every hand edit is committed, or nothing happens.
-"""
 
 
-class Memory(Bundle):
+class Memory(OpenBundle):
     """One agent's memory. Threads may share it."""
-
-    _opened_at: Oid | None = None
 
     def __repr__(self) -> str:
         from gitmem.files import read_file
@@ -66,56 +47,6 @@ class Memory(Bundle):
             return f"<Memory {self.root}: {entries} entries, tip {self.tip[:8]}>"
         except Exception as error:  # noqa: BLE001 (whoever debugs a broken memory needs a repr most)
             return f"<Memory {self.root}: {type(error).__name__}>"
-
-    # Opening and closing
-
-    def prepare(self, purpose: Purpose) -> None:
-        """Make the memory ready for a purpose."""
-        if purpose in ("as is", "look"):
-            return
-        self.finish_pending()
-        if self._opened_at is None:
-            self._opened_at = self.repository.tip()
-        if purpose == "read":
-            return
-        self.recover_journals()
-        if purpose == "whole":
-            from gitmem.memory.linked_host import take_host_along
-
-            take_host_along(self)
-        self.take_in_edits(strict=purpose == "whole")
-
-    def close(self) -> list[Notice]:
-        """Commit what waits, bring a linked host's files along, and give back what is held open.
-
-        Gives what there is to say to the user of the host. Whatever fails, all of it is tried. A memory that is used again
-        opens what it needs.
-        """
-        found: list[Notice] = []
-        with contextlib.ExitStack() as steps:  # the last one first
-            steps.callback(self.repository.store.close)
-            steps.callback(lambda: found.extend(self._bring_host_along()))
-            for close in tuple(self._closing):
-                steps.callback(close)
-        return found
-
-    def _bring_host_along(self) -> list[Notice]:
-        """An agent that keeps files of its own must see what changed; its next session does."""
-        if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
-            return []
-        from gitmem.memory.linked_host import bring_host_along
-
-        self._opened_at = tip
-        return bring_host_along(self)
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        for notice in self.close():
-            self.report(notice)
 
     # Nouns: what has a state of its own
 
@@ -268,22 +199,6 @@ class Memory(Bundle):
         from gitmem.memory.capture.recording import Recording
 
         return self.part(Recording).register_tool(name, description, schema)
-
-    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flush]:
-        """Commit what waits in the open buffers of this process, as every snapshot and restore does first."""
-        from gitmem.memory.open_buffers import OpenBuffers
-
-        return self.part(OpenBuffers).flush(trigger)
-
-    def recover_journals(self) -> list[Notice]:
-        """Commit what processes that died left in their journals; gives what there is to say about it."""
-        from gitmem.memory.capture.recovery import has_journals
-
-        if not has_journals(self):
-            return []
-        from gitmem.memory.capture.recovery import recover
-
-        return recover(self)
 
     def nudge(self, turn: int) -> str:
         """The memory nudge for the turn of that number (from 1), where one is due; else nothing."""
@@ -571,20 +486,3 @@ class Memory(Bundle):
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
-
-    # What a commit asks of the gate
-
-    def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import redacted
-
-        return origin.redacted(redacted)
-
-    def take_in(self, edits: Iterable[HandEdit]) -> None:
-        from gitmem.memory.hand_edits import take_in
-
-        take_in(self, edits, strict=True)
-
-    def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
-        from gitmem.memory.hand_edits import take_in_all
-
-        return take_in_all(self, strict=strict, reason=reason)

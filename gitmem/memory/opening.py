@@ -17,7 +17,8 @@ from gitmem.files import read_settings
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
-from gitmem.memory.memory import Memory, Purpose
+from gitmem.memory.lifetime import Purpose
+from gitmem.memory.memory import Memory
 from gitmem.state import CONFIG, LocalState
 from gitmem.world import World
 

@@ -12,7 +12,8 @@ from gitmem.files import read_file
 from gitmem.world import World
 
 if TYPE_CHECKING:
-    from gitmem.memory.memory import Memory, Purpose
+    from gitmem.memory.lifetime import Purpose
+    from gitmem.memory.memory import Memory
 
 # Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is opened.
 

@@ -1,0 +1,117 @@
+"""A bundle from opening to closing: made ready for what is to be done with it, and at the end all of it given back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, Self
+
+from gitmem.memory.bundle import Bundle
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from gitmem.git.objects import Oid
+    from gitmem.git.transaction import Published
+    from gitmem.git.worktree_status import HandEdit
+    from gitmem.memory.open_buffers import Flush
+    from gitmem.memory.provenance import Origin, Trigger
+    from gitmem.notices import Notice
+
+Purpose = Literal["as is", "look", "read", "write", "whole"]
+"""What a memory is made ready for.
+
+`as is`: nothing is done to it, damaged or not. `look`: it has a history, and nothing is changed. `read`: what a crash
+left undone is finished first. `write`: and events of dead writers and hand edits are committed; a hand edit that
+cannot be is left alone with a warning, because it must not stop an agent. `whole`: and the host's files are taken in,
+and every hand edit is committed, or nothing happens.
+"""
+
+
+class OpenBundle(Bundle):
+    """A bundle that is made ready, committed to through the gate, and closed."""
+
+    _opened_at: Oid | None = None
+
+    def prepare(self, purpose: Purpose) -> None:
+        """Make the bundle ready for a purpose."""
+        if purpose in ("as is", "look"):
+            return
+        self.finish_pending()
+        if self._opened_at is None:
+            self._opened_at = self.repository.tip()
+        if purpose == "read":
+            return
+        self.recover_journals()
+        if purpose == "whole":
+            from gitmem.memory.linked_host import take_host_along
+
+            take_host_along(self)
+        self.take_in_edits(strict=purpose == "whole")
+
+    def close(self) -> list[Notice]:
+        """Commit what waits, bring a linked host's files along, and give back what is held open.
+
+        Gives what there is to say to the host's user. Whatever fails, all of it is tried. A bundle that is used again
+        opens what it needs.
+        """
+        found: list[Notice] = []
+        with contextlib.ExitStack() as steps:  # the last one first
+            steps.callback(self.repository.store.close)
+            steps.callback(lambda: found.extend(self._bring_host_along()))
+            for close in tuple(self._closing):
+                steps.callback(close)
+        return found
+
+    def _bring_host_along(self) -> list[Notice]:
+        """An agent that keeps files of its own must see what changed; its next session does."""
+        if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
+            return []
+        from gitmem.memory.linked_host import bring_host_along
+
+        self._opened_at = tip
+        return bring_host_along(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        for notice in self.close():
+            self.report(notice)
+
+    # What waits
+
+    def flush_buffers(self, trigger: Trigger = "explicit") -> list[Flush]:
+        """Commit what waits in the open buffers of this process, as every snapshot and restore does first."""
+        from gitmem.memory.open_buffers import OpenBuffers
+
+        return self.part(OpenBuffers).flush(trigger)
+
+    def recover_journals(self) -> list[Notice]:
+        """Commit what processes that died left in their journals; gives what there is to say about it."""
+        from gitmem.memory.capture.recovery import has_journals
+
+        if not has_journals(self):
+            return []
+        from gitmem.memory.capture.recovery import recover
+
+        return recover(self)
+
+    # What a commit asks of the gate
+
+    def admit_origin(self, origin: Origin) -> Origin:
+        from gitmem.memory.gate.admission import redacted
+
+        return origin.redacted(redacted)
+
+    def take_in(self, edits: Iterable[HandEdit]) -> None:
+        from gitmem.memory.hand_edits import take_in
+
+        take_in(self, edits, strict=True)
+
+    def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
+        from gitmem.memory.hand_edits import take_in_all
+
+        return take_in_all(self, strict=strict, reason=reason)
