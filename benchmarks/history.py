@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 
 from gitmem.config import Config
 from gitmem.memory.history.blame import blame_of
+from gitmem.memory.history.restore import restore
 from gitmem.memory.history.trace import trace
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -99,7 +100,7 @@ def reading(report: Report, bundle: Memory, rounds: int, index_seconds: float) -
     fact = bundle.curated.entries("memory")[0].text
 
     def session_diff(_: int) -> float:
-        return timed(lambda: bundle.diff(session=session))
+        return timed(lambda: bundle.diff(session=session).changes)
 
     taken = interleaved(
         {
@@ -154,7 +155,7 @@ def restoring(report: Report, bundle: Memory, place: str, rounds: int) -> None:
         states = [before, after]
 
         def put_back(turn: int, copy: Memory = copy, states: list[str] = states) -> float:
-            return timed(lambda: copy.restore(states[turn % 2]))
+            return timed(lambda: restore(copy, states[turn % 2], origin=copy.origin()))
 
         def check_out(turn: int, theirs: str = theirs, states: list[str] = states) -> float:
             return timed(lambda: git(theirs, "checkout", "--quiet", "--detach", states[turn % 2]))

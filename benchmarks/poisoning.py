@@ -23,8 +23,6 @@ from pathlib import Path
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
-from gitmem.memory.history.revert import Undo
-from gitmem.memory.history.select import Selection, select
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create
@@ -185,8 +183,7 @@ def main() -> None:
 
         reverted = copied(bundle, place / "revert")
         for number in range(poisoned):
-            chosen, _ = select(reverted, Selection(session=f"poison-{number}"))
-            reverted.part(Undo).revert(chosen, origin=reverted.origin(reason="poisoned"))
+            reverted.revert(session=f"poison-{number}", reason="poisoned")
         rows.append((f"gitmem revert --session ({poisoned} sessions)", judge(Path(reverted.root), world)))
 
         restored = copied(bundle, place / "restore")
