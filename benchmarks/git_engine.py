@@ -3,7 +3,7 @@
     python -m benchmarks.git_engine [--quick] [--json] [--only SECTION] [--dir DIRECTORY]
 
 Contenders take turns within one run, because machines are shared and milliseconds of different
-runs can not be compared. docs/performance.md says what each row means and what was seen.
+runs cannot be compared. docs/performance.md says what each row means and what was seen.
 """
 
 from __future__ import annotations

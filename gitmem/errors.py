@@ -76,7 +76,7 @@ class MissingObject(BundleUnusable):
 
 class IndexTrouble(BundleUnusable):
     def __init__(self, kind: Trouble, why: str) -> None:
-        super().__init__(f"The search index can not be used: {why}.", hint="Try `gitmem index rebuild`.")
+        super().__init__(f"The search index cannot be used: {why}.", hint="Try `gitmem index rebuild`.")
         self.kind = kind
         self.why = why
 
@@ -103,7 +103,7 @@ class Refused(InvalidContent):
 
 class BlockedContent(Refused):
     def __init__(self, result: Result) -> None:
-        super().__init__(f"This can not be stored: {result.explain()}.")
+        super().__init__(f"This cannot be stored: {result.explain()}.")
         self.result = result
 
 

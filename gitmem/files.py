@@ -175,7 +175,7 @@ def disk_error(error: OSError) -> BundleUnusable:
     reason = error.strerror or str(error)
     where = f" at {error.filename}" if error.filename else ""
     return BundleUnusable(
-        f"The bundle can not be written ({reason}{where}); nothing was changed, so mend that and try again."
+        f"The bundle cannot be written ({reason}{where}); nothing was changed, so repair that and try again."
     )
 
 
@@ -374,4 +374,4 @@ def read_settings(path: str, name: str) -> str:
     except UnicodeDecodeError:
         raise ConfigError(f"{name} is not UTF-8.", hint="Correct the file, or move it away.") from None
     except OSError as error:
-        raise ConfigError(f"{name} can not be read ({error.strerror}).") from error
+        raise ConfigError(f"{name} cannot be read ({error.strerror}).") from error

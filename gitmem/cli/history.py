@@ -321,7 +321,7 @@ def diff(
     if session and (old or unified):
         raise UsageError("--session goes with --path and --stat, not with revisions or --unified.")
     if stat and unified:
-        raise UsageError("--stat and --unified can not go together.")
+        raise UsageError("--stat and --unified cannot go together.")
     if old and new is None and ".." in old:
         old, _, new = old.partition("..")
         old, new = old or "HEAD", new or "HEAD"

@@ -90,7 +90,7 @@ def _install(app: App, args: tuple[str, ...]) -> None:
 
 
 def _bundle(app: App) -> Memory:
-    """The bundle that git stands in, whatever -C or $GITMEM_BUNDLE say: git sets the directory."""
+    """The bundle that git is in, whatever -C or $GITMEM_BUNDLE say: git sets the directory."""
     from gitmem.memory.opening import open_bundle
 
     app.bundle = open_bundle(app.world, app.world.cwd, "as is")
@@ -107,7 +107,7 @@ def _refuse(app: App, problems: list[str], what: str) -> None:
         complain(problem, env=app.world.env)
     if problems:
         raise GitMemError(
-            f"The {what} was stopped: mend that and try again, or skip the check: `git {what} --no-verify`."
+            f"The {what} was stopped: repair that and try again, or skip the check: `git {what} --no-verify`."
         )
 
 

@@ -78,7 +78,9 @@ SECTIONS: dict[str, dict[str, Row]] = {
         ),
     },
     "Hosts": {
-        "hermes": Row("gitmem.cli.hermes", "hermes", "Install into Hermes Agent; take out; check."),
+        "hermes": Row(
+            "gitmem.cli.hermes", "hermes", "Install, uninstall or check the Hermes Agent integration."
+        ),
     },
     "Safety": {
         "scan": Row("gitmem.cli.safety", "scan", "Scan text for attacks on a memory."),
@@ -88,7 +90,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
     },
     "Upkeep": {
         "verify": Row("gitmem.cli.upkeep", "verify", "Prove that the bundle is whole."),
-        "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to mend each."),
+        "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to repair each."),
         "index": Row("gitmem.cli.index", "index", "The search index: rebuild, verify."),
         "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
         "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
@@ -225,7 +227,7 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         if env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            _complain(f"{_plain(error)} Mend that and try again.", env=env)
+            _complain(f"{_plain(error)} Repair that and try again.", env=env)
         else:
             _complain(
                 f"{type(error).__name__}: {error}. This is a bug in gitmem; "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def memory() -> None:
-    """The curated store: a few facts that stand in every prompt.
+    """The curated store: a few facts that are in every prompt.
 
     \b
     gitmem memory add "The server runs Debian 12" --reason "seen in /etc/os-release"

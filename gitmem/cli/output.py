@@ -96,7 +96,7 @@ def _shown(code: int) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as Python carries it
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x100:
         return f"\\x{code:02x}"

@@ -88,7 +88,7 @@ def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
             with open(app.world.path(name), "rb") as file:
                 yield name, file.read().decode("utf-8", "replace")
         except OSError as error:
-            raise GitMemError(f"{name} can not be read ({error.strerror}).") from error
+            raise GitMemError(f"{name} cannot be read ({error.strerror}).") from error
 
 
 def _stream(scope: Scope) -> None:
@@ -103,7 +103,7 @@ def _stream(scope: Scope) -> None:
                 raise TypeError
             answer = _result_json(scan_text(text, scope))
         except (ValueError, KeyError, TypeError):
-            answer = {"error": f"line {number} is no JSON object with a text"}
+            answer = {"error": f"line {number} is not a JSON object with a text"}
         except GitMemError as error:
             answer = {"error": str(error)}
         flagged += answer.get("verdict", "allow") != "allow"
@@ -206,7 +206,7 @@ def show(app: App, item: str, as_json: bool) -> None:
 def release(app: App, item: str, reason: str, as_json: bool) -> None:
     """Let an item in: it goes where it belonged, and is recorded as looked at by you.
 
-    An entry that stands in the tree and is hidden is shown again, on this machine.
+    An entry that is in the tree and is hidden is shown again, on this machine.
     """
     from gitmem.memory.gate.audit import find_flagged
     from gitmem.memory.gate.release import release as let_in

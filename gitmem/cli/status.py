@@ -248,7 +248,7 @@ def _local(app: App, at: str) -> str:
 def commit(app: App, reason: str, as_json: bool) -> None:
     """Commit what was edited by hand, as kind `edit`.
 
-    All of it or nothing: a file that can not be part of a bundle stops it, and nothing is changed. The
+    All of it or nothing: a file that cannot be part of a bundle stops it, and nothing is changed. The
     next write of gitmem would take hand edits in anyway; this does it now, and with a reason.
 
     \b

@@ -67,11 +67,11 @@ def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what can be mended safely.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely.")
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
-    """Find the usual problems and say how to mend each.
+    """Find the usual problems and say how to repair each.
 
     Exits with 3 when a problem is left that keeps gitmem from working; notes alone leave 0.
 
@@ -116,7 +116,7 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--auto", is_flag=True, help="Only when it is due, at low priority, and without a word.")
+@click.option("--auto", is_flag=True, help="Only when it is due, at low priority, quietly.")
 @json_option
 @pass_app
 def gc(app: App, auto: bool, as_json: bool) -> None:

@@ -161,10 +161,10 @@ class DulwichTransport:
                 )
             for kind, told in _KNOWN:
                 if isinstance(cause, kind):
-                    return RemoteError(f"{shown_url(url)} can not be used: {told}.")
+                    return RemoteError(f"{shown_url(url)} cannot be used: {told}.")
         line = " ".join(str(error).split()) or type(error).__name__
         told = _printable(without_credentials(line, url))
-        return RemoteError(f"{shown_url(url)} can not be used: {told}")
+        return RemoteError(f"{shown_url(url)} cannot be used: {told}")
 
 
 _SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"

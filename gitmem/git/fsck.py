@@ -46,7 +46,7 @@ def _check_packs(repository: Repository) -> Iterator[Damage]:
         except FileNotFoundError:
             continue  # joined into another pack meanwhile
         except OSError as error:
-            yield Damage(f"objects/pack/{name}", f"can not be read ({error.strerror})")
+            yield Damage(f"objects/pack/{name}", f"cannot be read ({error.strerror})")
 
 
 def _check_reachable(repository: Repository, progress: Callable[[int], None]) -> Iterator[Damage]:
@@ -98,7 +98,7 @@ def check_index(repository: Repository) -> Iterator[Damage]:
     if raw is None:
         yield Damage("index", "git's index is missing; the next write makes it again")
     elif len(raw) < 32 or raw[:4] != b"DIRC":
-        yield Damage("index", "git's index is no index; the next write makes it again")
+        yield Damage("index", "git's index cannot be read; the next write rebuilds it")
     # Twenty zeros stand there when git was told not to compute one (index.skipHash).
     elif raw[-20:] not in (b"\0" * 20, hashlib.sha1(raw[:-20], usedforsecurity=False).digest()):
         yield Damage("index", "the checksum of git's index does not match; the next write makes it again")

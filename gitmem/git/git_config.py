@@ -107,7 +107,7 @@ def _read(repository: Repository) -> dict[str, str]:
         with open(path, "rb") as file:
             config = ConfigFile.from_file(file)
     except (ValueError, OSError) as error:
-        raise BundleUnusable(f"{path} can not be read ({error}): correct it.") from error
+        raise BundleUnusable(f"{path} cannot be read ({error}): correct it.") from error
     found: dict[str, str] = {}
     for section in config.sections():
         if len(section) == 1:

@@ -191,7 +191,7 @@ class GitIndex:
     ) -> dict[bytes, int]:
         """Look at racy files, a few at a time; gives those that stay in doubt.
 
-        A file that still is what its record says can not change unseen any more when its second
+        A file that still is what its record says cannot change unseen any more when its second
         is over. One that is not gets a record of size 0, as git does it, so that it is seen.
         """
         doubtful: dict[bytes, int] = {}
@@ -212,7 +212,7 @@ def _shifted(starts: list[int], by: int) -> list[int]:
 
 
 def load(path: str) -> GitIndex | None:
-    """The index at `path` ready to be spliced; None where there is none or it must be made anew."""
+    """The index at `path` ready to be spliced; None where there is none or it must be rebuilt."""
     try:
         with open(path, "rb") as file:
             raw = file.read()

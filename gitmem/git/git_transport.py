@@ -92,12 +92,12 @@ class GitTransport:
 
     def _run(self, git_dir: str, *arguments: str, url: str, limited: bool = False) -> str:
         command = git_command.command(*(("--git-dir", git_dir) if git_dir else ()), *arguments)
-        if limited and os.path.exists(_SHELL):  # a file can not grow larger than that, whoever sends it
+        if limited and os.path.exists(_SHELL):  # a file cannot grow larger than that, whoever sends it
             command = [_SHELL, "-c", 'ulimit -f "$0" && exec "$@"', str(self._max_fetch // 512), *command]
         environment = git_command.environment(self._environment)
         returncode, out, complaint = self._started(command, environment, url)
         if returncode:
-            raise RemoteError(f"{shown_url(url)} can not be used: {_reason(complaint, url)}")
+            raise RemoteError(f"{shown_url(url)} cannot be used: {_reason(complaint, url)}")
         return out.decode("utf-8", "replace")
 
     def _started(

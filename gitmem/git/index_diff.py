@@ -59,7 +59,7 @@ def _told_by_git(repository: Repository) -> Iterator[StagedFile]:
     try:
         done = subprocess.run(command, capture_output=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise BundleUnusable(f"Git's index can not be read ({error}); run `gitmem doctor`.") from error
+        raise BundleUnusable(f"Git's index cannot be read ({error}); run `gitmem doctor`.") from error
     for line in done.stdout.split(b"\0"):
         about, _, name = line.partition(b"\t")
         if name:

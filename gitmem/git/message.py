@@ -101,7 +101,7 @@ def kind_of(message: str) -> str:
 
 
 def _prose(body: str) -> str:
-    """A body whose last paragraph git can not take for trailers: the trailers come after it."""
+    """A body whose last paragraph git cannot take for trailers: the trailers come after it."""
     return "\n".join(_CONTROL.sub(" ", line).rstrip() for line in body.strip().split("\n"))
 
 

@@ -124,7 +124,7 @@ def _identity(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit as it stands in the store."""
+    """A commit as it is in the store."""
 
     oid: Oid
     tree: Oid

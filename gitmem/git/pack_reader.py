@@ -152,7 +152,7 @@ class _Pack:
         except FileNotFoundError:  # joined into another pack meanwhile
             return None
         except (OSError, ValueError, struct.error) as error:
-            raise UnreadablePack(f"{self._stem}.idx can not be read ({error})") from error
+            raise UnreadablePack(f"{self._stem}.idx cannot be read ({error})") from error
         self._index = index
         return index
 
@@ -175,7 +175,7 @@ class _Pack:
             number, content = self._resolve(self._view, offset)
             return TYPE_NAMES[number], content
         except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
-            raise UnreadablePack(f"{self._stem}.pack can not be read ({error})") from error
+            raise UnreadablePack(f"{self._stem}.pack cannot be read ({error})") from error
 
     def measure(self, offset: int) -> tuple[bytes, int]:
         """Type and size of the object that begins there: what it and those it stands on say of themselves."""
@@ -199,7 +199,7 @@ class _Pack:
                 return TYPE_NAMES[number], size
             raise ValueError("a delta stands on nothing")
         except (OSError, ValueError, IndexError, KeyError, zlib.error) as error:
-            raise UnreadablePack(f"{self._stem}.pack can not be read ({error})") from error
+            raise UnreadablePack(f"{self._stem}.pack cannot be read ({error})") from error
 
     def _resolve(self, view: mmap.mmap, offset: int) -> tuple[int, bytes]:
         """Follow deltas down to a whole object, then build up from there."""

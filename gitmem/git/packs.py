@@ -27,7 +27,7 @@ _DELTA_TYPES = (6, 7)
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """One object's bytes as they stand in a pack."""
+    """One object's bytes as they are in a pack."""
 
     oid: Oid
     crc: int
@@ -164,7 +164,7 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, 
 
     Packs are taken from the smallest up while the next one is less than twice what was taken so
     far: each object is copied a logarithmic number of times, and few packs remain. `unfit` keeps
-    the names of packs that can not be joined, so that they are looked at only once.
+    the names of packs that cannot be joined, so that they are looked at only once.
     """
     names = set(os.listdir(directory))
     packs = {name[: -len(".pack")] for name in names if name.endswith(".pack")} - unfit
@@ -233,7 +233,7 @@ def _read_whole(stem: str) -> list[Packed] | None:
             pack = file.read()
     except (FileNotFoundError, ValueError, IndexError, struct.error):
         return None
-    # The originals are removed afterwards, so a damaged one is left as it is: git may still mend it.
+    # The originals are removed afterwards, so a damaged one is left as it is: git may still repair it.
     if index[-40:-20] != pack[-20:] or not (_is_sealed(index) and _is_sealed(pack)):
         return None
     entries = list(_entries(index, pack))

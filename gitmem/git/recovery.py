@@ -1,6 +1,6 @@
 """After a crash: finish what a dead writer began, and tell its stale files from a person's edits.
 
-A lost or damaged index of git is made again from the tip here too.
+A lost or damaged index of git is rebuilt from the tip here too.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def renew_index(repository: Repository) -> None:
 def hand_edits(repository: Repository) -> list[HandEdit]:
     """What a person changed in the work tree or staged since the tip.
 
-    What a commit under way, or cut short by a crash, has not brought along yet is no edit.
+    What a commit under way, or cut short by a crash, has not brought along yet is not an edit.
     """
     for _ in range(_LOOKS):
         edits, certain = _look(repository)

@@ -133,14 +133,14 @@ class Refs:
         durable_directory(os.path.dirname(lock.target))
 
     def _refuse_in_the_way(self, name: str) -> None:
-        """Git can not have a ref below another one."""
+        """Git cannot have a ref below another one."""
         parts = name.split("/")
         above = {"/".join(parts[:depth]) for depth in range(3, len(parts))}
         other = next((ref for ref in above if self.read(ref) is not None), "") or next(
             iter(self.under(name + "/")), ""
         )
         if other:
-            raise InvalidContent(f"{name} can not be made beside {other}: choose another name.")
+            raise InvalidContent(f"{name} cannot be made beside {other}: choose another name.")
         for directory, _, _ in os.walk(self.path(name), topdown=False):
             os.rmdir(directory)  # of refs that are gone
 
@@ -210,7 +210,7 @@ def check_ref_name(name: str) -> None:
     """Refuse a name that git would not take as a ref."""
     if not name or _BAD_REF.search(name) or name == "@" or len(name.encode("utf-8", "replace")) > 200:
         raise InvalidContent(
-            f"{name.rpartition('snapshot/')[2]!r} can not be a name in git: "
+            f"{name.rpartition('snapshot/')[2]!r} cannot be a name in git: "
             "use letters, digits, '-', '_' and '.'."
         )
 

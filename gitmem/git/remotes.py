@@ -67,7 +67,7 @@ class Remotes:
         check_url(remote.url)
         if not _NAME.fullmatch(remote.name):
             raise InvalidContent(
-                f"{remote.name!r} can not be the name of a remote: use letters, digits, '-' and '_'."
+                f"{remote.name!r} cannot be the name of a remote: use letters, digits, '-' and '_'."
             )
         config = self._read()
         section = (b"remote", remote.name.encode())
@@ -110,7 +110,7 @@ class Remotes:
             return ConfigFile()
         except (ValueError, OSError) as error:
             raise InvalidContent(
-                f"{self._path} can not be read as git configuration ({error}): mend it."
+                f"{self._path} cannot be read as git configuration ({error}): repair it."
             ) from error
 
     def _write(self, config: ConfigFile) -> None:

@@ -108,7 +108,7 @@ class ObjectStore:
         except KeyError:
             raise
         except Exception as error:
-            raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
+            raise BundleUnusable(f"Object {oid} cannot be read ({error}); run `gitmem verify`.") from error
         return _checked(oid, TYPE_NAMES.get(number, b""), content)
 
     def blob(self, oid: Oid) -> bytes:
@@ -172,7 +172,7 @@ class ObjectStore:
             inner = parse_tag(oid, content)
             tag = tag or inner
             oid = inner.target
-        raise BundleUnusable(f"Tag {oid} names another tag, and so on, too deep.")
+        raise BundleUnusable(f"Tag {oid} is nested more than 10 levels deep.")
 
     def __contains__(self, oid: Oid) -> bool:
         with contextlib.suppress(UnreadablePack):
@@ -235,7 +235,7 @@ class ObjectStore:
         except FileNotFoundError:
             return None
         except (zlib.error, OSError) as error:
-            raise BundleUnusable(f"Object {oid} can not be read ({error}); run `gitmem verify`.") from error
+            raise BundleUnusable(f"Object {oid} cannot be read ({error}); run `gitmem verify`.") from error
         header, _, content = raw.partition(b"\0")
         return _checked(oid, header.partition(b" ")[0], content)
 
@@ -252,5 +252,7 @@ class ObjectStore:
 def _checked(oid: Oid, kind: bytes, content: bytes) -> tuple[bytes, bytes]:
     """A flipped bit is never taken for memory."""
     if object_id(kind, content) != oid:
-        raise BundleUnusable(f"Object {oid} is damaged: its content is not its own; run `gitmem verify`.")
+        raise BundleUnusable(
+            f"Object {oid} is corrupt: its content does not match its hash; run `gitmem verify`."
+        )
     return kind, content

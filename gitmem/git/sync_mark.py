@@ -1,4 +1,4 @@
-"""The mark of a sync: how all stood here and there when both agreed, so that the next sees if anything moved.
+"""Fingerprint of both sides after a successful sync; lets the next sync exit early when nothing changed.
 
 Nothing heavy is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
 """
@@ -94,9 +94,9 @@ def listed(output: bytes) -> list[str]:
 
 
 def state(root: str, git_dir: str, *, now: int | None = None) -> str:
-    """Everything that a sync would send or take in, as one digest; empty where it can not be told.
+    """Everything that a sync would send or take in, as one digest; empty where it cannot be told.
 
-    It can not where an event or an unfinished commit waits, where a host keeps files of its own, or, to
+    It cannot where an event or an unfinished commit waits, where a host keeps files of its own, or, to
     make a mark at `now` (in nanoseconds), where something is so young that a later change could go unseen.
     """
     ours = LocalState(git_dir)

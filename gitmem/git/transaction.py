@@ -42,7 +42,7 @@ class Draft:
     adopts: Oid | None = None
     """A commit that stands on the tip already: `main` moves to it, and no commit is made."""
     takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
-    """What stands in the work tree at some paths and is part of this change: it may be written over."""
+    """What is in the work tree at some paths and is part of this change: it may be written over."""
     leaves: frozenset[str] = frozenset()
     """Paths whose work tree file is newer than this change, and stays as it is."""
 
@@ -71,11 +71,11 @@ class _TipMoved(Exception):
 
 @contextlib.contextmanager
 def writing(repository: Repository, purpose: str, *, wait: float = 30.0) -> Iterator[None]:
-    """Hold the bundle lock; what a dead writer left is mended before anything else."""
+    """Hold the bundle lock; what a dead writer left is repaired before anything else."""
     try:
         ensure_directory(repository.scratch)
         with repository.lock.hold(purpose, wait=wait):
-            # Also within a longer hold: our own last commit may have left something to mend.
+            # Also within a longer hold: our own last commit may have left something to repair.
             recover(repository)
             yield
     except OSError as error:
@@ -278,7 +278,7 @@ class _Steps:
                 self._files.make(path, content, entry.mode)
 
     def bring_along(self) -> str:
-        """Write the work tree and git's index. A failure is told, and mended by the next writer."""
+        """Write the work tree and git's index. A failure is told, and repaired by the next writer."""
         repository = self._repository
         worktree, index_file = repository.worktree, repository.index_file
         try:
@@ -312,7 +312,7 @@ class _Steps:
             self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:
-            return f"The commit is safe, but the work tree lags behind ({error}); the next write mends it."
+            return f"The commit is safe, but the work tree lags behind ({error}); the next write repairs it."
         return ""
 
 

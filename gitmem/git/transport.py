@@ -93,7 +93,7 @@ def check_url(url: str) -> None:
     """Refuse addresses that would run a program or could be taken for an option."""
     scheme = _WITH_SCHEME.match(url)
     if not url.strip() or url.startswith("-") or "\n" in url or "\0" in url:
-        raise RemoteError(f"{shown_url(url)!r} is no address of a git repository.")
+        raise RemoteError(f"{shown_url(url)!r} is not the address of a git repository.")
     if "::" in url.partition("/")[0]:
         raise RemoteError(f"{shown_url(url)!r} asks for a helper program: use ssh, https or a path.")
     if scheme and scheme[1].lower() not in _SCHEMES:

@@ -76,7 +76,7 @@ class Tree:
         return self.entry(path) is not None
 
     def names(self, directory: str = "") -> dict[str, TreeEntry]:
-        """What stands in a directory, by name; empty where there is no such directory."""
+        """What is in a directory, by name; empty where there is no such directory."""
         found = self.entry(directory)
         if found is None or not found.is_directory:
             return {}
@@ -128,10 +128,10 @@ class Tree:
             for part in directories:
                 child = node.setdefault(part, {})
                 if not isinstance(child, dict):
-                    raise InvalidContent(f"{path} can not be written: {part} is a file in the same change.")
+                    raise InvalidContent(f"{path} cannot be written: {part} is a file in the same change.")
                 node = child
             if isinstance(node.get(name), dict):
-                raise InvalidContent(f"{path} can not be a file: it is a directory in the same change.")
+                raise InvalidContent(f"{path} cannot be a file: it is a directory in the same change.")
             node[name] = entries[path]
         root = self._lay(plan, TreeEntry(DIRECTORY, self.oid), "", objects)
         if root is None and self.oid != EMPTY_TREE:
@@ -165,7 +165,7 @@ class Tree:
                 assert isinstance(wanted, TreeEntry)
                 found = entries.get(name)
                 if found and found.is_directory and not wanted.is_directory:
-                    raise InvalidContent(f"{path} is a directory: a file can not take its place.")
+                    raise InvalidContent(f"{path} is a directory: a file cannot take its place.")
                 entry = wanted
             changes[name] = entry
         after = before.changed(changes)
@@ -203,7 +203,7 @@ def _refuse_unsafe(path: str, edit: Edit) -> None:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise UnsafePath(f"The path {path[:80]!a} can not be written as UTF-8.") from None
+        raise UnsafePath(f"The path {path[:80]!a} cannot be written as UTF-8.") from None
 
 
 def _writes(plan: dict[str, object]) -> Iterator[bool]:

@@ -64,7 +64,7 @@ class Directory:
 
 
 def _find(raw: bytes, name: bytes, entry: TreeEntry) -> int:
-    """Where an entry stands in the bytes; -1 where that is not certain."""
+    """Where an entry is in the bytes; -1 where that is not certain."""
     piece = _render(name, entry)
     place = raw.find(piece)
     return place if raw.find(piece, place + 1) < 0 else -1

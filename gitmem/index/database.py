@@ -23,8 +23,8 @@ _BULK_CACHE_KB = 64 * 1024
 _TROUBLES: dict[int, tuple[Trouble, str]] = {
     sqlite3.SQLITE_BUSY: ("busy", "another process holds it"),
     sqlite3.SQLITE_LOCKED: ("busy", "another process holds it"),
-    sqlite3.SQLITE_READONLY: ("unwritable", "it can not be written to"),
-    sqlite3.SQLITE_CANTOPEN: ("unwritable", "it can not be opened"),
+    sqlite3.SQLITE_READONLY: ("unwritable", "it cannot be written to"),
+    sqlite3.SQLITE_CANTOPEN: ("unwritable", "it cannot be opened"),
     sqlite3.SQLITE_IOERR: ("unwritable", "the disk refuses"),
     sqlite3.SQLITE_FULL: ("unwritable", "the disk is full"),
     sqlite3.SQLITE_PERM: ("unwritable", "the system refuses access to it"),
@@ -53,7 +53,7 @@ class Database:
 
     @classmethod
     def open(cls, path: str) -> Database:
-        """The database at `path`; read only where it can not be written."""
+        """The database at `path`; read only where it cannot be written."""
         if not os.path.exists(path):
             raise IndexTrouble("missing", "there is none yet")
         with translated():
@@ -63,7 +63,7 @@ class Database:
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 if code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                     raise
-            # A directory that can not be written has no room for the files beside the database.
+            # A directory that cannot be written has no room for the files beside the database.
             return cls._checked(_connect(path, "immutable=1"), path, writable=False)
 
     @classmethod

@@ -4,7 +4,7 @@
 - session part: each event, its fields as people would read them
 - other concept: title, description and body as one text, with its tags
 
-Generated pages, retractions, snapshots, configuration and events that are held back are no documents.
+Generated pages, retractions, snapshots, configuration and events that are held back are not documents.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DEFAULT_CATEGORY = "observation"
 
 
 def documents_of(path: str, data: bytes) -> list[Document]:
-    """The documents of a file, in its order; none for bytes that are no readable concept."""
+    """The documents of a file, in its order; none for bytes that are not a readable concept."""
     if not path.endswith(".md") or layout.is_generated(path):
         return []
     expected = layout.default_type(path)

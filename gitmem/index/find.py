@@ -1,6 +1,6 @@
 """Finding candidates: the texts that may answer a query, with all that ranking wants to know of them.
 
-The cost of a full text query is its frequent words: they stand in half of all texts and say little. So in a
+The cost of a full text query is its frequent words: they are in half of all texts and say little. So in a
 large index the texts are chosen by the rare words of a query, and the frequent ones are looked for in those.
 """
 
@@ -27,7 +27,7 @@ _MOST_PLACES = 5_000
 
 @dataclass(slots=True)
 class Candidate:
-    """A text that may answer: how often each term of the query stands in it, and where it stands."""
+    """A text that may answer: how often each term of the query is in it, and where it stands."""
 
     id: int
     text: str
@@ -235,7 +235,7 @@ class _Finder:
         return Candidate(entry, text, length, tuple(counts), marked if self._known <= asked else "")
 
     def _counter(self, number: int) -> Callable[[str], int]:
-        """How often a term stands in a text: for those that the full text table was not asked for."""
+        """How often a term is in a text: for those that the full text table was not asked for."""
         found = self._counters.get(number)
         if found is None:
             found = self._counters[number] = (

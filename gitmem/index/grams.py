@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-# Thai, Lao, Khmer, Myanmar, Tibetan; CJK with kana and hangul; their supplements; emoji, which are no words.
+# Thai, Lao, Khmer, Myanmar, Tibetan; CJK with kana and hangul; their supplements; emoji, which are not words.
 _UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1a20-\u1aaf\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035"
     "\u3040-\u30ff\u3100-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf"

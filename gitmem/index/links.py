@@ -6,7 +6,7 @@ import posixpath
 import re
 from urllib.parse import unquote
 
-# `[text](target)` and `[text](<target> "title")`; an image is no link, and neither is what stands in code.
+# `[text](target)` and `[text](<target> "title")`; an image is not a link, and neither is what is in code.
 _LINK = re.compile(
     r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}\]\(\s*(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})"
 )

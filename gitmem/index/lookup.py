@@ -160,7 +160,7 @@ class Lookup:
         return [_span(row) for row in found]
 
     def stood_in(self, entry: int, path: str) -> bool:
-        """Whether a text ever stood in a file."""
+        """Whether a text ever was in a file."""
         query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
         return self._database.row(query, (entry, path)) is not None
 
@@ -258,7 +258,7 @@ class Lookup:
         return (int(found[0]), int(found[1])) if found else None
 
     def edges(self) -> list[tuple[str, str]]:
-        """Every link, as the file it stands in and the path it names."""
+        """Every link, as the file it is in and the path it names."""
         found = self._database.rows(
             "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
             "WHERE l.to_seq IS NULL ORDER BY 1, 2"

@@ -1,4 +1,4 @@
-"""Words in a text: which of a query's terms stand in it, how often and where. About as the index sees them."""
+"""Words in a text: which of a query's terms are in it, how often and where. About as the index sees them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _parts_marked(query: Query, text: str) -> str:
 
 
 def holds(term: Term, text: str) -> bool:
-    """Whether a term stands in a text."""
+    """Whether a term is in a text."""
     return counter(term)(text) > 0
 
 
 def holds_exactly(term: Term, text: str) -> bool:
-    """Whether one of the term's forms stands in a text letter for letter; for what must not stand there."""
+    """Whether one of the term's forms is in a text letter for letter; for what must not stand there."""
     if term.kind == "run":
         return term.text in text
     words = f" {' '.join(fold(word) for word in WORD.findall(text))}"
@@ -51,7 +51,7 @@ def holds_exactly(term: Term, text: str) -> bool:
 
 
 def counter(term: Term) -> Callable[[str], int]:
-    """A function that tells how often the term stands in a text; made once for a query, asked for many texts."""
+    """A function that tells how often the term is in a text; made once for a query, asked for many texts."""
     if term.kind == "run":
         return lambda text: text.count(term.text)
     if term.kind == "word":

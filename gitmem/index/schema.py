@@ -1,4 +1,4 @@
-"""The tables of the index. All of it can be made again from the history; a change here raises VERSION."""
+"""The tables of the index. All of it can be rebuilt from the history; a change here raises VERSION."""
 
 from __future__ import annotations
 

@@ -305,5 +305,5 @@ def text_hash(text: str) -> bytes:
 
 
 def _storable(name: str) -> str:
-    """A path as SQLite can hold it; bytes that are no UTF-8 are shown."""
+    """A path as SQLite can hold it; bytes that are not UTF-8 are shown."""
     return name.encode("utf-8", "backslashreplace").decode()

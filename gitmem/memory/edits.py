@@ -99,7 +99,7 @@ class Edits:
 
         paths.check_path(path)
         for violation in validate.check_file(path, data):
-            raise InvalidContent(f"{violation.path} can not be stored: {violation.reason}")
+            raise InvalidContent(f"{violation.path} cannot be stored: {violation.reason}")
         self._files[path] = data
 
     def write_concept(self, path: str, concept: Concept) -> None:
@@ -111,7 +111,7 @@ class Edits:
         self._files[path] = None
 
     def put(self, path: str, edit: Edit) -> None:
-        """Set a file to what stands in the history already, as it is."""
+        """Set a file to what is in the history already, as it is."""
         self._files[path] = edit
 
     def began_without(self, path: str) -> bool:
@@ -131,7 +131,7 @@ class Edits:
         return compare(before, after)
 
     def log(self, lines: Iterable[LogLine]) -> None:
-        """Lines for log.md, shown when it is made again."""
+        """Lines for log.md, shown when it is rebuilt."""
         self._log += lines
 
     def keep_pages(self) -> None:

@@ -1,6 +1,6 @@
 """A small client for any OpenAI-compatible `/chat/completions`.
 
-It is asked for facts or for a summary, never for anything that gitmem can not do without: every failure
+It is asked for facts or for a summary, never for anything that gitmem cannot do without: every failure
 is an `EndpointError`, soon, and after a few of them nobody is asked for a while.
 """
 
@@ -156,7 +156,7 @@ class Endpoint:
         try:
             body = json.dumps(request).encode("ascii")
         except (TypeError, ValueError, RecursionError):
-            raise EndpointError("The question for the endpoint can not be written as JSON.") from None
+            raise EndpointError("The question for the endpoint cannot be written as JSON.") from None
 
         with self._breaker.attempt(self.name):
             for attempt in range(self._retries + 1):
@@ -204,7 +204,7 @@ class Endpoint:
             if late.is_set() or isinstance(error, TimeoutError):
                 # Asking a slow model once more would double the wait, not the chance.
                 raise EndpointError(f"{self.name} did not answer within {self._timeout:g} s.") from error
-            raise _Transient(f"{self.name} can not be reached ({type(error).__name__}).") from error
+            raise _Transient(f"{self.name} cannot be reached ({type(error).__name__}).") from error
         finally:
             watchdog.cancel()
             if response is not None:

@@ -14,7 +14,7 @@ _OTHER_MODES = {0o120000: "a symbolic link", 0o160000: "a submodule"}
 
 
 def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
-    """Sentences that say why a file can not be part of a bundle; none for one that can.
+    """Sentences that say why a file cannot be part of a bundle; none for one that can.
 
     `limit` is the largest size in bytes.
     """

@@ -16,11 +16,11 @@ def compare(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> list[Change]:
     """What changed between two sides of the touched files, by path and then in file order.
 
     - A § entry whose `replaces` names one that left the same file is one "change".
-    - A § entry or event that left one file and stands in another is one "move", told at the new path.
+    - A § entry or event that left one file and is in another is one "move", told at the new path.
     - A concept file that came or went is one "add" or "remove" of the entry ("concept", ""); with equal bytes
       at another path it is a "move".
     - In a concept that stays, each front matter key and the body is told by itself; so is the front matter of
-      § files and events, without the list of entries. `at` alone is no change.
+      § files and events, without the list of entries. `at` alone is not a change.
     """
     changes: list[Change] = []
     for path in sorted(old.keys() | new.keys()):
@@ -65,7 +65,7 @@ def _compare_parts(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
     for key, entry in after.items():
         was = before.get(key)
         if was is not None:
-            # The text of a § entry is its identity, so another Unicode form of it is no change.
+            # The text of a § entry is its identity, so another Unicode form of it is not a change.
             if key.space != "§" and _content(was) != _content(entry):
                 changes.append(Change(path, "change", was, entry))
             continue

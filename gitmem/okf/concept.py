@@ -70,9 +70,7 @@ class Concept:
         try:
             data = f"{self.opening}{self.yaml}{self.closing}{self.body}".encode()
         except UnicodeEncodeError as error:
-            raise InvalidContent(
-                "The text can not be written as UTF-8: it holds half a character."
-            ) from error
+            raise InvalidContent("The text cannot be written as UTF-8: it holds half a character.") from error
         # What could not be read back is not written.
         if len(data) > MAX_CONCEPT_BYTES:
             raise TooLarge(f"The file would be larger than {MAX_CONCEPT_BYTES // 1024} KB.")
@@ -90,7 +88,7 @@ class Concept:
     def with_meta(self, /, **changes: object) -> Concept:
         """The same concept with some values changed or added; None takes a key out.
 
-        Every other key keeps its source lines, comments included. Only where the source can not be cut
+        Every other key keeps its source lines, comments included. Only where the source cannot be cut
         between keys (one flow mapping, an alias into a changed value) is the whole block written anew.
         """
         touched = {key for key, value in changes.items() if not _same(self.meta.get(key), value)}
@@ -107,7 +105,7 @@ class Concept:
         return replace(self, meta=wanted, yaml=yaml)
 
     def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> str | None:
-        """The source with only the touched keys' lines changed; None when that can not be done."""
+        """The source with only the touched keys' lines changed; None when that cannot be done."""
         blocks = frontmatter.blocks(self.yaml)
         if blocks is None:
             return None
@@ -138,7 +136,7 @@ class Concept:
         return "\r\n" if self.opening.endswith("\r\n") else "\n"
 
 
-_HINT = "Mend the lines between the two --- marks, or take back the last change of the file."
+_HINT = "Repair the lines between the two --- marks, or take back the last change of the file."
 
 
 def decode(data: bytes, path: str = "") -> str:

@@ -72,7 +72,7 @@ class CuratedFile:
             return cls._default(path)
         with suppress(BrokenConcept):
             return cls.parse(data, path)
-        # Bytes that are no UTF-8 stay readable as \xff.
+        # Bytes that are not UTF-8 stay readable as \xff.
         text = frontmatter.plain_newlines(data.decode("utf-8", "backslashreplace")).removeprefix("\ufeff")
         fallback = cls._default(path)
         try:
@@ -209,19 +209,19 @@ def split_texts(body: str) -> Iterator[str]:
 
 
 def check_text(text: str) -> str:
-    """The text as an entry stores it, stripped; InvalidContent when it can not be one entry."""
+    """The text as an entry stores it, stripped; InvalidContent when it cannot be one entry."""
     stored = text.strip()
     if not stored:
-        raise InvalidContent("An entry can not be empty.")
+        raise InvalidContent("An entry cannot be empty.")
     if any(line.strip() == _MARK for line in _LINE_END.split(stored)):
         raise InvalidContent(
-            "An entry can not hold a line with only §: it separates entries.",
+            "An entry cannot hold a line with only §: it separates entries.",
             hint="Leave the line out, or add the parts as entries of their own.",
         )
     try:
         stored.encode()
     except UnicodeEncodeError as error:
-        raise InvalidContent("The text can not be written as UTF-8: it holds half a character.") from error
+        raise InvalidContent("The text cannot be written as UTF-8: it holds half a character.") from error
     return stored
 
 

@@ -5,8 +5,8 @@ A file's entries, by its kind:
 - curated (§ files): the texts between the § lines; key ("§", hash of the text)
 - events (session parts): the events; key ("event", event id)
 - concept: each front matter key, then the body; keys ("meta", key) and ("body", "")
-- blob (anything that is no readable markdown concept): the whole file; key ("blob", "")
-- generated (index.md, log.md): none; they are made again from the rest
+- blob (anything that is not a readable markdown concept): the whole file; key ("blob", "")
+- generated (index.md, log.md): none; they are rebuilt from the rest
 
 A concept that comes or goes as a whole is one entry, key ("concept", ""), with its title as the text and its
 type as the kind. `okf/files.py` reads and changes entries, `okf/comparison.py` compares them.

@@ -81,7 +81,7 @@ class EventsFile:
 
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> EventsFile:
-        """The events in those bytes; BrokenConcept when they are no concept. Other text stays as it is."""
+        """The events in those bytes; BrokenConcept when they are not a concept. Other text stays as it is."""
         return cls.of(Concept.from_text(frontmatter.plain_newlines(decode(data, path)), path))
 
     @classmethod
@@ -167,7 +167,7 @@ def _written(event: Event) -> str:
     try:
         written.encode()
     except UnicodeEncodeError as error:
-        raise InvalidContent("The event can not be written as UTF-8: it holds half a character.") from error
+        raise InvalidContent("The event cannot be written as UTF-8: it holds half a character.") from error
     return written
 
 

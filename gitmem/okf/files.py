@@ -199,7 +199,7 @@ class BlobFile(EntryFile):
 
 
 class GeneratedFile(EntryFile):
-    """A page that is made again from the rest, and has no entries."""
+    """A page that is rebuilt from the rest, and has no entries."""
 
     __slots__ = ()
     kind: ClassVar[Kind] = "generated"

@@ -109,7 +109,7 @@ def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
 
 
 def blocks(yaml_text: str) -> list[Block] | None:
-    """Where each top-level key stands, in order; None when the text can not be cut between keys.
+    """Where each top-level key stands, in order; None when the text cannot be cut between keys.
 
     Blank lines and comments before a key belong to no block, so they stay when a block is changed.
     """
@@ -197,7 +197,7 @@ def _build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tup
     except yaml.YAMLError as error:
         raise BrokenConcept(_told(error, first_line)) from error
     except UnicodeEncodeError as error:
-        raise BrokenConcept("The front matter can not be written as UTF-8.") from error
+        raise BrokenConcept("The front matter cannot be written as UTF-8.") from error
     return builder.result(), builder.keys
 
 
@@ -307,7 +307,7 @@ class _Builder:
 
     def _broken(self, what: str, event: Any) -> BrokenConcept:
         line = self._first_line + event.start_mark.line
-        return BrokenConcept(f"The front matter can not be read: line {line}: {what}.")
+        return BrokenConcept(f"The front matter cannot be read: line {line}: {what}.")
 
 
 # Untyped in PyYAML's stubs.
@@ -355,7 +355,7 @@ def _told(error: yaml.YAMLError, first_line: int) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is not YAML"
     where = f"line {first_line + mark.line}: " if mark is not None else ""
-    return f"The front matter can not be read: {where}{problem}."
+    return f"The front matter cannot be read: {where}{problem}."
 
 
 def _used(text: str) -> int:
@@ -389,7 +389,7 @@ def _mapping_lines(mapping: Mapping[str, object], depth: int) -> Iterator[str]:
     _check_depth(depth)
     for key, value in mapping.items():
         if not isinstance(key, str):
-            raise InvalidContent(f"The key {key!r} is not text, so it can not stand in front matter.")
+            raise InvalidContent(f"The key {key!r} is not text, so it cannot be in front matter.")
         name = _text(key, flow=True)
         lead = f"{name}:"
         if len(name) > 500:  # longer than what YAML reads as a key without a mark
@@ -439,7 +439,7 @@ def _inline(value: object, *, flow: bool, depth: int) -> str:
         return f"{{{', '.join(pairs)}}}"
     if _is_list(value) and not value:
         return "[]"
-    raise InvalidContent(f"A value of the kind {type(value).__name__} can not stand in front matter.")
+    raise InvalidContent(f"A value of the kind {type(value).__name__} cannot be in front matter.")
 
 
 def _is_flat(mapping: Mapping[str, object]) -> bool:
@@ -455,7 +455,7 @@ def _is_list(value: object) -> bool:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise InvalidContent(f"Front matter can not be nested deeper than {MAX_DEPTH} levels.")
+        raise InvalidContent(f"Front matter cannot be nested deeper than {MAX_DEPTH} levels.")
 
 
 def _text(text: str, *, flow: bool) -> str:
@@ -482,7 +482,7 @@ def _escape(found: re.Match[str]) -> str:
 
 def _number(value: int) -> str:
     if abs(value) >= 10**MAX_NUMBER:
-        raise InvalidContent(f"A number of more than {MAX_NUMBER} digits can not stand in front matter.")
+        raise InvalidContent(f"A number of more than {MAX_NUMBER} digits cannot be in front matter.")
     return str(int(value))
 
 

@@ -26,7 +26,7 @@ BLOB = EntryKey("blob", "")
 def entry_hash(text: str) -> str:
     """The identity of a § entry: 32 hex digits that do not depend on Unicode form or outer white space."""
     normal = unicodedata.normalize("NFC", text.strip())
-    # Half characters can not be stored, but asking for their hash must not fail.
+    # Half characters cannot be stored, but asking for their hash must not fail.
     return hashlib.sha256(normal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

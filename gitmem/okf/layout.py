@@ -1,4 +1,4 @@
-"""Where things stand in a bundle, and which OKF type stands there."""
+"""Where things are in a bundle, and which OKF type stands there."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def parse_log(data: bytes) -> list[LogLine]:
             continue
         category, text = bullet.group(1) or "", bullet.group(2)
         at, name = current, ""
-        # The text can not hold `>` unescaped, so the last comment is ours, if its time is one.
+        # The text cannot hold `>` unescaped, so the last comment is ours, if its time is one.
         start = text.rfind("<!--")
         comment = _COMMENT.fullmatch(text, max(0, start - 1)) if start >= 0 else None
         if comment and _when(comment.group(1)):
@@ -204,7 +204,7 @@ def _cut(text: str, limit: int) -> str:
 
 def _escaped(text: str) -> str:
     marked = _MARKUP.sub(lambda found: "".join(f"\\{mark}" for mark in found.group()), text)
-    # A backslash makes only ASCII plain; & itself is escaped above, so the name can not be mistaken.
+    # A backslash makes only ASCII plain; & itself is escaped above, so the name cannot be mistaken.
     return marked.replace("§", "&sect;")
 
 

@@ -37,7 +37,7 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _SPELLED = str.maketrans(
     {"æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
 )
-# A concept can not have these names, whatever directory it is in (OKF keeps them for generated pages).
+# A concept cannot have these names, whatever directory it is in (OKF keeps them for generated pages).
 _RESERVED_STEMS = ("index", "log")
 
 
@@ -45,7 +45,7 @@ def check_path(path: str) -> None:
     """Nothing when the path may enter a bundle; else UnsafePath with a sentence that says why not."""
     reason = _unsafe(path)
     if reason:
-        raise UnsafePath(f"The path {_shown(path)} can not be in a bundle: {reason}.")
+        raise UnsafePath(f"The path {_shown(path)} cannot be in a bundle: {reason}.")
 
 
 def fold(path: str) -> str:
@@ -76,7 +76,7 @@ def safe_name(name: str) -> str:
     """One path component for any name; different names get different components, also where case is ignored.
 
     Plain names stay as they are. Every other one gets a readable base and a hash of the exact name; the `~h`
-    before it can not be in a plain name, and is none of the short names that Windows gives to `.git`.
+    before it cannot be in a plain name, and is none of the short names that Windows gives to `.git`.
     """
     return _known_name(name) if len(name) <= MAX_PLAIN_NAME else _made_safe(name)
 
@@ -106,7 +106,7 @@ def _unsafe(path: str) -> str:
     try:
         encoded = path.encode()
     except UnicodeEncodeError:
-        return "it can not be written as UTF-8"
+        return "it cannot be written as UTF-8"
     if len(encoded) > MAX_PATH_BYTES:
         return f"it is longer than {MAX_PATH_BYTES} bytes"
     if path.startswith("/"):

@@ -22,7 +22,7 @@ _CANONICAL = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z", re.ASCII
 def stamp(moment: datetime) -> str:
     """The moment as `2026-06-30T14:00:00.123Z`; a ValueError for one without a time zone."""
     if moment.tzinfo is None:
-        raise ValueError("A moment without a time zone can not be stamped.")
+        raise ValueError("A moment without a time zone cannot be stamped.")
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -116,7 +116,7 @@ def _day(text: str) -> date | None:
 
 
 def _lines(body: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank with their numbers, without what stands in code fences."""
+    """The lines that are not blank with their numbers, without what is in code fences."""
     fence = ""
     for number, line in enumerate(body.removeprefix("\ufeff").split("\n"), start=1):
         if not line:

@@ -7,7 +7,7 @@ services make their tokens longer from time to time.
 
 from __future__ import annotations
 
-# Kind, prefixes, and what follows a prefix. A class that holds `.`, `/` or `+` says that a token can not
+# Kind, prefixes, and what follows a prefix. A class that holds `.`, `/` or `+` says that a token cannot
 # begin behind one either: no run is read twice.
 PREFIXES: tuple[tuple[str, str, str], ...] = (
     # clouds

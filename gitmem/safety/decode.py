@@ -175,7 +175,7 @@ def _base32(run: str) -> str | None:
 
 def _hex(run: str) -> str | None:
     digits = run.removeprefix("0x")
-    if digits.strip(_HEX_DIGITS):  # something else stands in it
+    if digits.strip(_HEX_DIGITS):  # something else is in it
         digits = _HEX_SEPARATOR.sub("", digits)
         if digits.strip(_HEX_DIGITS):
             return None

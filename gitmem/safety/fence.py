@@ -1,4 +1,4 @@
-"""The recall fence: recalled text is handed over as data, in a block it can not open or close.
+"""The recall fence: recalled text is handed over as data, in a block it cannot open or close.
 
 `fence` wraps text for a host that takes it as it is. A host that builds the block itself (hermes-agent
 does, and deletes any whole block that it finds inside) gets `sanitize(text)` alone.

@@ -77,7 +77,7 @@ def load_shipped() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
 
 
 def parse_rules(text: str, origin: str, *, shipped: bool = False) -> tuple[list[Rule], list[str]]:
-    """The rules of a TOML text, and a sentence about each that can not be used; the others still work."""
+    """The rules of a TOML text, and a sentence about each that cannot be used; the others still work."""
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

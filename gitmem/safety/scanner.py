@@ -63,7 +63,7 @@ class Scanner:
         return Scanner((*self.rules, *extra), self.model, self.problems)
 
     def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True) -> Result:
-        """The verdict on a text of any length, with findings in the order in which they stand in it."""
+        """The verdict on a text of any length, with findings in the order in which they are in it."""
         if len(text) <= WINDOW:
             return self._read(text, scope, statistics)
         # The windows overlap by more than any rule spans, so nothing hides on a border.
@@ -289,7 +289,7 @@ def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[
 
 
 def _first_places(view: str, word: str) -> list[int]:
-    """The first places of a word that stands in a text suspiciously often; the rest counts as a flood."""
+    """The first places of a word that is in a text suspiciously often; the rest counts as a flood."""
     places: list[int] = []
     place = 0
     while len(places) <= _OFTEN:

@@ -3,7 +3,7 @@
 One detector for three uses: to redact before anything is written down, to refuse at a commit, to gate a
 push. Tokens with a prefix of their own are looked for by that prefix (`_tokens`); the rest by a word in front
 of them (`password is`, `api_key =`, `Authorization:`: `_spoken`) and by how random they look (`_likeness`).
-Hashes, UUIDs, placeholders, public keys and references to variables are no secrets.
+Hashes, UUIDs, placeholders, public keys and references to variables are not secrets.
 """
 
 from __future__ import annotations

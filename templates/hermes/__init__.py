@@ -6,7 +6,7 @@ SHIM_VERSION = 1
 
 
 def register(ctx):
-    """Hand the provider over, or one that says in one line why it can not be had."""
+    """Hand the provider over, or one that says in one line why it cannot be had."""
     try:
         from gitmem.hosts.hermes.provider import GitMemProvider
     except Exception as error:

@@ -56,7 +56,7 @@ class Cli:
         return Result(code, out, err)
 
     def __call__(self, *args: str, code: int = 0) -> Result:
-        """Run a command that ends with that code, and without a word on standard error where it is 0."""
+        """Run a command that ends with that code, quietly on standard error where it is 0."""
         result = self.run(*args)
         assert code == result.code, result
         assert code or not result.err, result

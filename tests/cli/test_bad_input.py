@@ -201,13 +201,13 @@ def test_a_newer_format(mem: Cli) -> None:
 
 
 def test_a_disk_that_refuses_writes(mem: Cli) -> None:
-    """A state directory that can not be made stands for a read-only disk (tests may run as root)."""
+    """A state directory that cannot be made stands for a read-only disk (tests may run as root)."""
     shutil.rmtree(mem.root / ".git/gitmem")
     mem.write(".git/gitmem", "in the way")
     mem.remember("a fact")
     told = _stops(mem, "commit")
-    assert told.startswith("The bundle can not be written (")
-    assert told.endswith("; nothing was changed, so mend that and try again.")
+    assert told.startswith("The bundle cannot be written (")
+    assert told.endswith("; nothing was changed, so repair that and try again.")
     _reads(mem)
 
 

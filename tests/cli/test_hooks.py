@@ -8,9 +8,7 @@ import pytest
 
 from tests.cli.conftest import NOTE, Cli, git
 
-STOPPED = (
-    "gitmem: The commit was stopped: mend that and try again, or skip the check: `git commit --no-verify`.\n"
-)
+STOPPED = "gitmem: The commit was stopped: repair that and try again, or skip the check: `git commit --no-verify`.\n"
 
 
 def _message(mem: Cli) -> str:
@@ -37,9 +35,9 @@ def test_a_good_commit_gets_its_trailers(mem: Cli) -> None:
         (
             "notes/CON.md",
             NOTE,
-            "notes/CON.md: The path 'notes/CON.md' can not be in a bundle: it names a device",
+            "notes/CON.md: The path 'notes/CON.md' cannot be in a bundle: it names a device",
         ),
-        (".gitattributes", "* text\n", ".gitattributes: The path '.gitattributes' can not be in a bundle"),
+        (".gitattributes", "* text\n", ".gitattributes: The path '.gitattributes' cannot be in a bundle"),
         ("big.bin", "x" * (9 << 20), "big.bin: It is too large (9 MB; at most 8 MB)."),
         ("memories/MEMORY.md", "---\ntype: [x\n---\n", "memories/MEMORY.md: "),
     ],
@@ -108,7 +106,7 @@ def test_pre_commit_from_a_subdirectory_and_with_a_separate_git_directory(
 
 
 def test_hooks_do_not_follow_the_environment(mem: Cli, tmp_path: Path) -> None:
-    """$GITMEM_BUNDLE may name another bundle: a hook is about the one git stands in."""
+    """$GITMEM_BUNDLE may name another bundle: a hook is about the one git is in."""
     root = mem.root
     mem.env["GITMEM_BUNDLE"] = str(tmp_path / "elsewhere")
     mem.write("notes/bad.md", "bad")
@@ -141,7 +139,7 @@ def test_pre_push_checks_what_would_leave(mem: Cli, tmp_path: Path) -> None:
     mem.git("add", ".")
     mem.git("commit", "-q", "--no-verify", "-m", "bad")
     mem.write("notes/bad.md", NOTE)
-    mem.git("commit", "-q", "-am", "mended, but the bad one is in the history")
+    mem.git("commit", "-q", "-am", "repaired, but the bad one is in the history")
     found = mem.git("push", "origin", "main", check=False)
     assert "gitmem: notes/bad.md: It does not begin with front matter. (OKF rule 1) (commit " in found
     assert "gitmem: The push was stopped" in found

@@ -122,7 +122,7 @@ def test_an_error_of_the_system_is_one_line(gitmem: Cli, monkeypatch: pytest.Mon
         raise PermissionError(13, "Permission denied", "/x")
 
     monkeypatch.setattr(cli, "main", refused)
-    expected = "The system refused: Permission denied (/x). Mend that and try again."
+    expected = "The system refused: Permission denied (/x). Repair that and try again."
     assert expected == gitmem.fails("log")
 
 
@@ -155,7 +155,7 @@ def test_the_table_is_right() -> None:
 
 
 def test_modules_in_the_work_tree_are_not_imported(mem: Cli) -> None:
-    """A bundle that carries a `click.py` can not run it through gitmem's git hooks."""
+    """A bundle that carries a `click.py` cannot run it through gitmem's git hooks."""
     mem.write("click.py", "raise SystemExit('owned')\n")
     mem.write("notes/a.md", "---\ntype: Note\n---\n")
     mem.git("add", ".")

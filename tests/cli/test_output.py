@@ -67,7 +67,7 @@ def test_json_says_the_same_and_acts_on_nothing(text: str) -> None:
 
 
 def test_json_takes_bytes_that_are_no_text() -> None:
-    """A path that is no UTF-8 is escaped, not an error."""
+    """A path that is not UTF-8 is escaped, not an error."""
     assert to_json("\udcff") == '"\\udcff"'
 
 

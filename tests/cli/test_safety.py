@@ -32,7 +32,7 @@ no_match = ["a blue bird"]
 id = "broken"
 category = "house rules"
 severity = "hold"
-reason = "can not be read"
+reason = "cannot be read"
 pattern = '''broken (('''
 match = ["broken"]
 no_match = []
@@ -45,7 +45,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 def let_rules_in(mem: Cli) -> None:
-    """Rules of the bundle's own, accepted by a person here; one of them can not be used."""
+    """Rules of the bundle's own, accepted by a person here; one of them cannot be used."""
     mem.write("config/scanner.md", RULES)
     mem("commit")
     assert "broken" in mem.run("scan", "--accept-rules").err
@@ -96,7 +96,7 @@ def test_json_lines_stream(mem: Cli) -> None:
 
 
 def test_history_is_scanned_too(mem: Cli) -> None:
-    """What stood in an earlier commit is found with its commit, though the tree is clean."""
+    """What was in an earlier commit is found with its commit, though the tree is clean."""
     mem("memory", "add", DOUBTFUL)
     mem("memory", "remove", "bluebird")
     let_rules_in(mem)

@@ -156,7 +156,7 @@ def test_index_rebuild_and_verify(memory: Cli) -> None:
 
 
 def test_after_deleting_the_index_all_answers_the_same(memory: Cli) -> None:
-    """It holds nothing that can not be made again."""
+    """It holds nothing that cannot be rebuilt."""
     before = memory("search", "database", "--json").json
     for name in os.listdir(memory.root / ".git/gitmem"):
         if name.startswith("index.db"):

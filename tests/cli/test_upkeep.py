@@ -56,7 +56,7 @@ def test_doctor_finds_nothing(mem: Cli) -> None:
 
 
 def test_doctor_says_what_to_do_and_does_it(mem: Cli) -> None:
-    """Problems with their remedies; --fix mends what can be mended."""
+    """Problems with their remedies; --fix repairs what can be repaired."""
     (mem.root / ".git/hooks/pre-commit").unlink()
     mem.git("config", "core.autocrlf", "true")
     found = mem("doctor", code=3).out

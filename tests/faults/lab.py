@@ -526,7 +526,7 @@ def many_writers(root: Path, processes: str, commits: str) -> None:
 
 
 def taken_in(repository: Repository, edits: list[HandEdit]) -> None:
-    """Commit hand edits as the bundle does: what was staged first, then what stands in the work tree."""
+    """Commit hand edits as the bundle does: what was staged first, then what is in the work tree."""
     for staged in (True, False):
         group = {edit.path: edit.data for edit in edits if edit.staged == staged}
         later = {edit.path for edit in edits if not edit.staged} & group.keys() if staged else set()

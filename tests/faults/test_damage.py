@@ -102,7 +102,7 @@ def test_damage_is_found_by_check(repository: Repository) -> None:
 
 
 def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) -> None:
-    """Joining small packs leaves a damaged one where it is: what git may still mend is not thrown away."""
+    """Joining small packs leaves a damaged one where it is: what git may still repair is not thrown away."""
     for number in range(6):
         append(repository, "a.md", b"%d\n" % number)
     repository.store.close()
@@ -124,7 +124,7 @@ def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) ->
 
 
 def test_torn_note_is_ignored(repository: Repository) -> None:
-    """A note of a commit under way that is cut, flipped or nonsense is none: the ref can not have moved."""
+    """A note of a commit under way that is cut, flipped or nonsense is none: the ref cannot have moved."""
     saved(repository, BEFORE)
     note = Path(repository.git_dir, "gitmem", "pending")
     forked_away(die_at, Path(repository.root), CHANGE, "objects")
@@ -173,7 +173,7 @@ def test_note_that_names_a_lost_commit(repository: Repository) -> None:
 @pytest.mark.parametrize("name", ["index-seen", "lock.owner", "lock", "pending-ref", "last-gc"])
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"\xff\xfe\0" * 50, b"{}", b"null", b"[1]"])
 def test_garbage_in_our_state(repository: Repository, name: str, content: bytes) -> None:
-    """Files of our own state that hold nonsense are ignored: everything in them can be made again."""
+    """Files of our own state that hold nonsense are ignored: everything in them can be rebuilt."""
     saved(repository, {"a.md": b"1\n"})
     Path(repository.git_dir, "gitmem", name).write_bytes(content)
     Path(repository.root, "a.md").write_bytes(b"by hand\n")

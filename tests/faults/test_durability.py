@@ -1,6 +1,6 @@
 """A power cut: what must be on disk before what, read off the order of writes, flushes and renames.
 
-Killing a process can not show this, because the page cache survives it.
+Killing a process cannot show this, because the page cache survives it.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_real_limit_of_the_system(repository: Repository, limit: int) -> None:
 
 
 def test_failure_within_a_longer_hold(repository: Repository) -> None:
-    """A commit whose work tree could not follow is mended by the next one under the same hold of the lock."""
+    """A commit whose work tree could not follow is repaired by the next one under the same hold of the lock."""
     saved(repository, {"a.md": b"1\n"})
 
     def block(stage: str) -> None:

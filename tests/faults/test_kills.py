@@ -41,7 +41,7 @@ def test_killed_at_every_change_of_the_disk_more(tmp_path: Path, kind: str, edit
 
 @pytest.mark.parametrize("edit", ["no", "edit"])
 def test_killed_while_recovering(tmp_path: Path, edit: str) -> None:
-    """The process that mends after a kill is killed itself, at every moment."""
+    """The process that repairs after a kill is killed itself, at every moment."""
     experiment("kill-recovery", tmp_path / "bundle", edit)
 
 
@@ -77,7 +77,7 @@ def test_killed_at_each_stage(repository: Repository, stage: str) -> None:
     assert hand_edits(after) == []
     acknowledged = stage != "objects"
     assert files_at(after) == (applied(BEFORE, CHANGE) if acknowledged else BEFORE)
-    # Between the ref and the index, a plain commit would take the change back: it can not be made.
+    # Between the ref and the index, a plain commit would take the change back: it cannot be made.
     committed = (
         try_git(repository.root, "commit", "--quiet", "-a", "--allow-empty", "-m", "plain").returncode == 0
     )
@@ -91,7 +91,7 @@ def test_killed_at_each_stage(repository: Repository, stage: str) -> None:
 
 @pytest.mark.parametrize("how", ["move", "copy"])
 def test_bundle_moved_after_a_kill(repository: Repository, tmp_path: Path, how: str) -> None:
-    """A bundle that was moved after a kill mends itself where it is now; a copy leaves the original alone."""
+    """A bundle that was moved after a kill repairs itself where it is now; a copy leaves the original alone."""
     saved(repository, BEFORE)
     root = Path(repository.root)
     forked_away(die_at, root, CHANGE, "acknowledged")
@@ -141,7 +141,7 @@ def test_foreign_lock_after_a_kill_is_not_broken(
 
 
 def test_commit_by_plain_git_after_a_kill(repository: Repository) -> None:
-    """What plain git commits between a kill and our next write is kept, with the mended files beside it."""
+    """What plain git commits between a kill and our next write is kept, with the repaired files beside it."""
     saved(repository, BEFORE)
     forked_away(die_at, Path(repository.root), CHANGE, "work tree")
     Path(repository.git_dir, "index.lock").unlink()  # as git tells people to do

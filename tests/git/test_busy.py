@@ -386,9 +386,9 @@ def test_disk_that_takes_no_writes(filled: Repository, where: str, tmp_path: Pat
 
 
 def test_make_where_nothing_can_be_made(tmp_path: Path) -> None:
-    """A repository can not be made below a file: a sentence, no traceback; a failed one can be taken back."""
+    """A repository cannot be made below a file: a sentence, no traceback; a failed one can be taken back."""
     (tmp_path / "file").write_bytes(b"x\n")
-    with pytest.raises(BundleUnusable, match="can not be written"):
+    with pytest.raises(BundleUnusable, match="cannot be written"):
         make_repository(str(tmp_path / "file" / "bundle"))
 
     made = make_repository(str(tmp_path / "bundle"), separate_git_dir=str(tmp_path / "bundle.git"))
@@ -399,7 +399,7 @@ def test_make_where_nothing_can_be_made(tmp_path: Path) -> None:
 
 
 def test_work_tree_that_can_not_follow(filled: Repository) -> None:
-    """Where only the work tree can not follow, the commit stands with a warning; the next write mends it."""
+    """Where only the work tree cannot follow, the commit stands with a warning; the next write repairs it."""
 
     def block(stage: str) -> None:
         if stage == "acknowledged":
@@ -413,7 +413,7 @@ def test_work_tree_that_can_not_follow(filled: Repository) -> None:
     assert "the work tree lags behind" in published.warning
     assert {"a.md": b"3\n", "n/x.md": b"x\n"} == files_at(filled)
     assert ["index.lock"] == locks_left(filled)
-    # Plain git can not commit from the index that lags behind.
+    # Plain git cannot commit from the index that lags behind.
     assert try_git(filled.root, "commit", "-m", "plain", "--allow-empty").returncode == 128
     work_file(filled, "n").unlink()
     saved(filled, {"b.md": b"1\n"})

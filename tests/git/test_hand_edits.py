@@ -205,7 +205,7 @@ def test_edit_that_is_what_we_would_write(filled: Repository) -> None:
 
 
 def test_ignored_files_are_not_reported(filled: Repository, git: Git) -> None:
-    """What git ignores, by .gitignore or by info/exclude, is no edit; what it does not ignore is."""
+    """What git ignores, by .gitignore or by info/exclude, is not an edit; what it does not ignore is."""
     saved(filled, {".gitignore": b"*.tmp\n/build/\nsub/*.log\n!keep.tmp\n"})
     with open(os.path.join(filled.git_dir, "info", "exclude"), "a") as file:
         file.write("private/\n")
@@ -230,7 +230,7 @@ def test_ignored_files_are_not_reported(filled: Repository, git: Git) -> None:
 
 
 def test_problems(filled: Repository, tmp_path: Path) -> None:
-    """A link, a pipe, a 50 MB file, a repository inside and a name that is no UTF-8 are told with reasons."""
+    """A link, a pipe, a 50 MB file, a repository inside and a name that is not UTF-8 are told with reasons."""
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret\n")
     work_file(filled, "a.md").unlink()

@@ -384,7 +384,7 @@ def test_bad_ref_names_are_refused(repository: Repository, name: str) -> None:
     """A name that git would not take is refused with a sentence."""
     commit = saved(repository, {"a.md": b"1\n"}).commit
 
-    with pytest.raises(InvalidContent, match="can not be a name in git"):
+    with pytest.raises(InvalidContent, match="cannot be a name in git"):
         repository.refs.set(name, commit.oid, expected=None)
 
 

@@ -94,7 +94,7 @@ def test_without_a_notice_likeness_pairs() -> None:
 
 
 def test_each_write_is_a_commit_with_its_origin(home: HermesHome, begin: Begin) -> None:
-    """Session, reason, tool and platform stand in the commit of the entry that a notice matches."""
+    """Session, reason, tool and platform are in the commit of the entry that a notice matches."""
     provider = begin("s1")
     provider.on_turn_start(3, "please remember that I like oolong")
     tool(provider, home, "add", "Likes oolong tea", target="user")
@@ -222,7 +222,7 @@ def test_machine_entries_stay_of_this_machine(home: HermesHome, begin: Begin) ->
 
 
 def test_a_secret_stays_in_the_hosts_file_and_out_of_the_history(home: HermesHome, begin: Begin) -> None:
-    """What is redacted in the bundle is not rewritten in the agent's own file, and is no change."""
+    """What is redacted in the bundle is not rewritten in the agent's own file, and is not a change."""
     secret = "ghp_" + "a1B2" * 9
     home.write(f"The token is {secret}")
     provider = begin()
@@ -425,7 +425,7 @@ def test_a_file_that_is_not_utf8_is_left_alone(home: HermesHome, begin: Begin) -
 
 
 def test_a_damaged_note_of_what_was_agreed_removes_nothing(home: HermesHome, begin: Begin) -> None:
-    """It is made anew: entries of both sides stay."""
+    """It is rebuilt: entries of both sides stay."""
     home.write("alpha", "beta")
     begin("s1").shutdown()
     Path(home.home.git_dir, "gitmem/host/MEMORY.md").write_bytes(b"\xff\xfe")

@@ -30,7 +30,7 @@ def test_only_the_new_tail_is_stored() -> None:
 
 
 def test_an_interrupted_turn_is_stored_with_the_next() -> None:
-    """The host tells no turn that was interrupted; its messages stand in the list."""
+    """The host tells no turn that was interrupted; its messages are in the list."""
     transcript, messages = Transcript(), [user("one"), answer("1")]
     transcript.turn("one", "1", messages)
     messages += [user("stop this"), answer("I began"), user("two"), answer("2")]

@@ -173,7 +173,7 @@ def test_a_bundle_that_is_in_use_blocks_no_hook(
 def test_a_full_disk_is_told_and_stops_nothing(
     home: HermesHome, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The journal can not be written: one line, and the session goes on."""
+    """The journal cannot be written: one line, and the session goes on."""
     provider = begin("s1")
 
     def full(*_: object) -> int:

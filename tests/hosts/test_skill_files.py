@@ -68,7 +68,7 @@ def test_agent_made_skills_are_versioned(home: HermesHome, begin: Begin) -> None
 
 
 def test_a_restore_brings_a_skill_back(home: HermesHome, begin: Begin) -> None:
-    """To the byte, with a fresh time, and the host's list of skills is made again."""
+    """To the byte, with a fresh time, and the host's list of skills is rebuilt."""
     path = put(home, "deploy/SKILL.md")
     provider = begin()
     bundle = home.bundle()

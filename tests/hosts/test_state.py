@@ -215,7 +215,7 @@ def test_every_file_has_its_row(plain: Plain, home: HermesHome, begin: Begin) ->
 
 
 def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
-    """Facts, releases, accepted rules and events that wait are there; the rest is made again."""
+    """Facts, releases, accepted rules and events that wait are there; the rest is rebuilt."""
     cli = plain.cli
     plain.story()
     facts = cli("memory", "list", "--json").json

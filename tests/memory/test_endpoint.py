@@ -271,7 +271,7 @@ class TestFailures:
             taken.bind(("127.0.0.1", 0))
             url = f"http://127.0.0.1:{taken.getsockname()[1]}"
             message = failure(Endpoint(url, "small", KEY, retries=1, sleep=clock.sleep))
-        assert "can not be reached" in message
+        assert "cannot be reached" in message
         assert clock.slept == [0.5]
 
     def test_redirect_is_not_followed(self, server: Server, clock: Clock) -> None:
@@ -286,7 +286,7 @@ class TestFailures:
             other.close()
 
     def test_question_that_is_no_json(self, server: Server, clock: Clock) -> None:
-        """A question that can not be written is an error, and no request."""
+        """A question that cannot be written is an error, and no request."""
         with pytest.raises(EndpointError):
             endpoint(server, clock).chat([{"role": "user", "content": object()}])
         assert server.seen == []

@@ -321,7 +321,7 @@ def _clean(text: str) -> bool:
 
 
 def test_no_control_characters_in_what_a_caller_gets(bundle: Memory) -> None:
-    """Whatever stands in files and commits: search, recall, context and log hand over none."""
+    """Whatever is in files and commits: search, recall, context and log hand over none."""
     with bundle.session("s1", title=f"title {CONTROLS}") as session:
         session.record_observation(f"garden {SPACES} gate")
         session.record_turn(f"garden {SPACES}", f"gate\r\n{SPACES}")

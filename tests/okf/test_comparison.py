@@ -46,7 +46,7 @@ def test_compare_tells_a_replace_once() -> None:
 
 
 def test_compare_of_ages_and_forms_is_empty() -> None:
-    """Another time, another Unicode form or another order of the same entries is no change."""
+    """Another time, another Unicode form or another order of the same entries is not a change."""
     one = CuratedFile.new().add("e\u0301", AT).add("b", AT)
     two = CuratedFile.new().add("b", AT).add("é", "2027-01-01T00:00:00Z")
     assert compare({MEMORY: one.render()}, {MEMORY: two.render()}) == []
@@ -115,7 +115,7 @@ def test_compare_of_blobs_goes_by_bytes() -> None:
 
 
 def test_compare_skips_generated_pages() -> None:
-    """A new index is no news."""
+    """A new index is not news."""
     assert compare({"index.md": b"a"}, {"index.md": b"b", "log.md": b"c"}) == []
 
 

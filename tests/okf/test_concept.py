@@ -184,7 +184,7 @@ def test_size_limit_holds_both_ways() -> None:
 
 
 def test_half_characters_are_refused() -> None:
-    """A lone surrogate can not be stored."""
+    """A lone surrogate cannot be stored."""
     with pytest.raises(InvalidContent):
         Concept.new("X", "\ud800").render()
 

@@ -119,7 +119,7 @@ def test_replace_says_what_it_replaced() -> None:
 
 
 def test_replace_by_what_is_there() -> None:
-    """The same text is no change, another entry's text leaves it alone, an unknown hash is refused."""
+    """The same text is not a change, another entry's text leaves it alone, an unknown hash is refused."""
     file = filled("a", "b")
     assert file.replace(entry_hash("a"), "a ", NOW) is file
     assert texts(file.replace(entry_hash("a"), "b", NOW)) == ["b"]
@@ -128,7 +128,7 @@ def test_replace_by_what_is_there() -> None:
 
 
 def test_remove() -> None:
-    """An entry goes; one that is not there is no change."""
+    """An entry goes; one that is not there is not a change."""
     file = filled("a", "b")
     assert texts(file.remove(entry_hash("a"))) == ["b"]
     assert file.remove(entry_hash("x")) is file
@@ -287,7 +287,7 @@ def test_taken_in_without_an_old_file() -> None:
 
 
 def test_carriage_returns_of_content_stay() -> None:
-    """A text that holds CRLF is no editor's file: a body that did not change is no change."""
+    """A text that holds CRLF is no editor's file: a body that did not change is not a change."""
     file = filled("a\r\nb")
     assert file.with_text(file.text) == file
     assert filled("a\r\nb", "c").with_text("a\r\nb").entries == file.entries
@@ -319,7 +319,7 @@ def test_with_entries_does_not_depend_on_order(pairs: list[tuple[str, str]]) -> 
 
 
 def test_order_is_by_age_then_hash() -> None:
-    """Entries of one moment stand in the order of their hashes, on every machine."""
+    """Entries of one moment are in the order of their hashes, on every machine."""
     made = [Entry(filled(text).entries[0].key, text, AT) for text in "abcdef"]
     ids = [entry.key.id for entry in CuratedFile.new().with_entries(made).entries]
     assert ids == sorted(ids)

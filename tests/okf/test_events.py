@@ -94,7 +94,7 @@ def test_session_comes_from_the_front_matter() -> None:
 
 
 def test_half_characters_and_broken_files_are_refused() -> None:
-    """What can not be written is not taken, what is no concept is not read."""
+    """What cannot be written is not taken, what is no concept is not read."""
     with pytest.raises(InvalidContent):
         EventsFile.new().append([event(1, "\ud800")])
     with pytest.raises(BrokenConcept, match=r"x\.md"):

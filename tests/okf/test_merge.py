@@ -136,7 +136,7 @@ def test_merging_again_changes_nothing(path: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("path", [path for path in VERSIONS if path != RETRACTION])
 @given(data=st.data())
 def test_nothing_is_lost_but_what_a_side_removed(path: str, data: st.DataObject) -> None:
-    """What stood on either side stands in the merge or beside it, unless the other side took it out."""
+    """What stood on either side is in the merge or beside it, unless the other side took it out."""
     base, ours, theirs = (data.draw(versions(path)) for _ in range(3))
     gone = data.draw(GONE)
     found = merged(path, base, ours, theirs, gone=gone)
@@ -539,7 +539,7 @@ def test_whole_files(base: bytes, ours: bytes, theirs: bytes) -> None:
     assume(len({base, ours, theirs}) == 3)
     kept, other = sorted((ours, theirs), key=lambda data: hashlib.sha256(data).digest())
     assert {BLOB: kept, beside(BLOB, other): other} == merged(BLOB, base, ours, theirs)
-    assert {INDEX: kept} == merged(INDEX, base, ours, theirs)  # it is made again anyway
+    assert {INDEX: kept} == merged(INDEX, base, ours, theirs)  # it is rebuilt anyway
     assert {BLOB: ours} == merged(BLOB, base, ours, None)  # removed there, edited here: the edit stays
     assert {} == merged(BLOB, base, base, None)
 

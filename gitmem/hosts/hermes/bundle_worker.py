@@ -110,7 +110,7 @@ class BundleWorker:
     def _told_turns(self, session: str) -> list[Event]:
         try:
             return [event for event in self.bundle.sessions.events(session) if event.kind == "turn"]
-        except GitMemError:  # there is no such session yet, or it can not be read: better twice than never
+        except GitMemError:  # there is no such session yet, or it cannot be read: better twice than never
             return []
 
     def flush(self, trigger: Trigger, *, compare: bool = True) -> None:
@@ -141,7 +141,7 @@ class BundleWorker:
         return done
 
     def bring_index_up(self) -> None:
-        """So that a search of the model finds it done; where it can not be done, the search says so."""
+        """So that a search of the model finds it done; where it cannot be done, the search says so."""
         self._guarded(self.bundle.index.current)
 
     def _reopen(self, session: SessionInfo) -> None:

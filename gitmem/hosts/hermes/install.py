@@ -49,7 +49,7 @@ def hook_command() -> str:
 def install(home: Home, world: World) -> Report:
     """Everything that a home needs. A second time it finds everything in place and changes nothing."""
     report = Report()
-    # The configuration is read first: a home that can not be configured is left as it is.
+    # The configuration is read first: a home that cannot be configured is left as it is.
     text = read_text_exact(home.config)
     edited = set_provider(text, PROVIDER)
     bundle = _make_bundle(home, world, report)
@@ -177,7 +177,7 @@ def read_text_exact(path: str) -> str:
         read_settings(path, path)  # says so
         raise
     except OSError as error:
-        raise GitMemError(f"{path} can not be read ({error.strerror}).") from error
+        raise GitMemError(f"{path} cannot be read ({error.strerror}).") from error
 
 
 def replace_text(path: str, text: str) -> None:

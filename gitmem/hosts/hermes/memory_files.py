@@ -197,7 +197,9 @@ class HostFiles:
             self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
             done.waiting = done.waiting or bool(waiting)
             return present == agreed_entries and not wanted.differs
-        raise BundleBusy(f"{NAMES[target]} keeps changing under our hands: it is compared again later.")
+        raise BundleBusy(
+            f"{NAMES[target]} keeps changing while gitmem works on it: it is compared again later."
+        )
 
     def _too_young(self, target: Target, found: Sequence[HostChange], patience: float) -> list[HostChange]:
         """Changes without a notice that may still get one."""
@@ -257,7 +259,7 @@ class HostFiles:
         try:
             return read_file(self._path(target))
         except OSError as error:
-            raise InvalidContent(f"{NAMES[target]} can not be read ({error.strerror}).") from error
+            raise InvalidContent(f"{NAMES[target]} cannot be read ({error.strerror}).") from error
 
     def _write(self, target: Target, old: bytes | None, new: bytes) -> bool:
         """Put the new file in the old one's place, under the host's lock; False where the host changed it."""
@@ -271,7 +273,7 @@ class HostFiles:
                 return True
         except OSError as error:
             raise InvalidContent(
-                f"{NAMES[target]} can not be written ({error.strerror}), so the agent sees no change."
+                f"{NAMES[target]} cannot be written ({error.strerror}), so the agent sees no change."
             ) from error
 
     def _agreed(self, target: Target) -> _Agreed:

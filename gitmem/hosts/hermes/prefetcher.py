@@ -58,7 +58,7 @@ class Prefetcher:
             self._prepare(_words(query), query)
 
     def switch(self, session: str) -> None:
-        """Another session, or a prompt that was made anew."""
+        """Another session, or a prompt that was rebuilt."""
         self._lookup.switch(session)
         self._prefetch.forget()
         self._prepared_for = frozenset()

@@ -59,7 +59,7 @@ def stored(name: str, data: bytes) -> bytes:
     made = (f"---\n{line}{text[4:]}" if text.startswith("---\n") else _BARE + text).encode()
     for violation in validate.check_file(name, made):
         if made.startswith(_BARE.encode()):
-            raise InvalidContent(f"{name} can not be stored: {violation.reason}")
+            raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
         return stored_bare(name, text)
     return made
 
@@ -68,7 +68,7 @@ def stored_bare(name: str, text: str) -> bytes:
     """A file whose first line only looks like front matter."""
     made = (_BARE + text).encode()
     for violation in validate.check_file(name, made):
-        raise InvalidContent(f"{name} can not be stored: {violation.reason}")
+        raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
     return made
 
 

@@ -57,12 +57,12 @@ def check(home: Home, world: World) -> list[Check]:
             found += look(home, world)
         except (GitMemError, OSError) as error:
             hint = _install(home, world) if isinstance(error, BundleNotFound) else getattr(error, "hint", "")
-            found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Mend that first."))
+            found.append(Check(look.__name__.strip("_"), False, str(error), hint or "Repair that first."))
     return found
 
 
 def _install(home: Home, world: World) -> str:
-    """The command that mends most of it, for this very home."""
+    """The command that repairs most of it, for this very home."""
     named = ""
     if os.path.realpath(choose_home(world).path) != os.path.realpath(home.path):
         above, name = os.path.split(home.path)
@@ -116,13 +116,13 @@ def _environment(_home: Home, world: World) -> Iterator[Check]:
         yield Check(
             "environment",
             False,
-            "No `hermes` is on the PATH, so it can not be seen where it runs.",
+            "`hermes` is not on PATH, so its Python environment cannot be checked.",
             "Install gitmem into the environment of Hermes: pip install hermes-gitmem",
         )
         return
     seen = _probe(python)
     if not seen.get("gitmem"):
-        why = str(seen.get("why") or "it can not be started")
+        why = str(seen.get("why") or "it cannot be started")
         yield Check(
             "environment",
             False,
@@ -202,7 +202,9 @@ def _trouble(home: Home, _: World) -> Iterator[Check]:
     said = read_file(home.trouble)
     if said:
         text = said.decode("utf-8", "replace").strip()
-        yield Check("last session", False, f"The last session ran without gitmem: {text}", "Mend that first.")
+        yield Check(
+            "last session", False, f"The last session ran without gitmem: {text}", "Repair that first."
+        )
 
 
 def _journal(home: Home, world: World) -> Iterator[Check]:

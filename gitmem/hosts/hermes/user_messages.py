@@ -10,7 +10,7 @@ from collections import deque
 from gitmem.errors import GitMemError
 
 _LOG = logging.getLogger("gitmem")
-# What waits grows from turn to turn; that it grew is no news.
+# What waits grows from turn to turn; that it grew is not news.
 _COUNTED = re.compile(r"\d+ events? waits?\b")
 
 

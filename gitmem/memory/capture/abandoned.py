@@ -47,7 +47,7 @@ class AbandonedJournal:
             self._lock.remove(_aside(self._path), self._path)
         except OSError as error:
             raise BundleUnusable(
-                f"The recovered journal {self._path} can not be removed ({error.strerror or error}): mend "
+                f"The recovered journal {self._path} cannot be removed ({error.strerror or error}): repair "
                 "that; until then it is read at every start, and none of its events is stored twice."
             ) from error
         finally:
@@ -81,7 +81,7 @@ def abandoned(directory: str) -> list[AbandonedJournal]:
             if lock is not None:
                 lock.release()
             if error.errno != errno.ENOENT:
-                problem = f"The journal {path} can not be taken up ({error.strerror or error}): it waits."
+                problem = f"The journal {path} cannot be taken up ({error.strerror or error}): it waits."
                 found.append(AbandonedJournal(uuid, [], [problem]))
             continue
         if journal is not None:
@@ -143,7 +143,7 @@ def _names(directory: str) -> dict[str, set[str]]:
         pass
     except OSError as error:
         raise BundleUnusable(
-            f"The journals in {directory} can not be looked at ({error.strerror or error})."
+            f"The journals in {directory} cannot be looked at ({error.strerror or error})."
         ) from error
     return names
 

@@ -142,7 +142,7 @@ class HotMemoryBuffer:
         return (kind != "tool_call" or config.log_tool_calls) and (kind != "decision" or config.log_decisions)
 
     def flush(self, trigger: Trigger = "explicit", *, origin: Origin | None = None) -> Flushed:
-        """Drain everything in order as one commit; what can not be committed stays in the journal."""
+        """Drain everything in order as one commit; what cannot be committed stays in the journal."""
         with self.drained() as events:
             published = events and commit_events(
                 self._bundle,

@@ -1,6 +1,6 @@
 """Decorators for plain Python agents: what a function decides or does is recorded, written through.
 
-A memory that can not be written must not cost an agent the result of its work: such an error goes to the
+A memory that cannot be written must not cost an agent the result of its work: such an error goes to the
 bundle's `warnings`.
 """
 

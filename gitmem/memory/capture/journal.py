@@ -6,7 +6,7 @@ journal that nobody holds is a dead one's (pids lie across containers; see `aban
 what is pending; nothing in memory has to agree with it.
 
 A journal is never opened again for writing, a new writer takes a new uuid: a copied git directory or a
-restored backup can not give the same number to two events.
+restored backup cannot give the same number to two events.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Journal:
         self._forgotten = 0
         self._torn: int | None = None  # the length to cut the file back to before anything else
         self._unnamed = True  # the file's name is not yet on disk
-        self._damaged = False  # a line can not be read: the file is never simply emptied
+        self._damaged = False  # a line cannot be read: the file is never simply emptied
         self._suspect = False  # an fsync failed: what the kernel calls clean may not be on disk
         self._closed = False
         # Who exchanges or syncs the file takes `_exchange`, and then `_turn`; a push takes `_turn` alone, so
@@ -125,7 +125,7 @@ class Journal:
                 raise
         except OSError as error:
             raise BundleUnusable(
-                f"No journal can be kept in {directory} ({_reason(error)}): mend that and try again."
+                f"No journal can be kept in {directory} ({_reason(error)}): repair that and try again."
             ) from error
         return cls(directory, uuid, lock, descriptor, clock=clock, fsync=fsync, interval_ms=interval_ms)
 
@@ -166,7 +166,7 @@ class Journal:
                 data = read_part(self._fd, self._path, 0, size)
             except OSError as error:
                 raise BundleUnusable(
-                    f"The journal {self._path} can not be read ({_reason(error)})."
+                    f"The journal {self._path} cannot be read ({_reason(error)})."
                 ) from error
             contents = journal_format.parse(io.BytesIO(data), self.uuid)
             self._damaged = bool(contents.damaged)
@@ -305,8 +305,8 @@ class Journal:
 
     def _not_stored(self, error: OSError) -> GitMemError:
         return BundleUnusable(
-            f"The event was NOT stored: the journal {self._path} can not be written ({_reason(error)}); "
-            "mend that and push it again."
+            f"The event was NOT stored: the journal {self._path} cannot be written ({_reason(error)}); "
+            "repair that and push it again."
         )
 
     def _ready(self) -> int:
@@ -364,7 +364,7 @@ class Journal:
             except OSError as error:
                 self._suspect = True
                 self.trouble = (
-                    f"The journal {self._path} can not be brought to the disk ({_reason(error)}): "
+                    f"The journal {self._path} cannot be brought to the disk ({_reason(error)}): "
                     "a power cut would lose what is not flushed."
                 )
                 return False

@@ -42,7 +42,7 @@ _decoded = json.JSONDecoder().decode
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One event as it stands in the journal; `context` is what the host knew beside its fields."""
+    """One event as it is in the journal; `context` is what the host knew beside its fields."""
 
     seq: int
     kind: str
@@ -58,7 +58,7 @@ class Record:
 
 @dataclass(slots=True)
 class Contents:
-    """What a file holds: the uuid that its head says, its events in order, and what can not be read."""
+    """What a file holds: the uuid that its head says, its events in order, and what cannot be read."""
 
     uuid: str
     records: list[Record] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Contents:
     """The file is a later gitmem's."""
 
     def problems(self) -> list[str]:
-        """What can not be read, as sentences without their beginning and end."""
+        """What cannot be read, as sentences without their beginning and end."""
         told = []
         if len(self.damaged) == 1:
             told.append(f"its line {self.damaged[0]} is damaged and was left out")
@@ -112,7 +112,7 @@ def line(value: dict[str, object]) -> bytes:
 
 
 def is_upto(raw: bytes, seq: int) -> bool:
-    """Whether it is the line of an event up to that number; a line that can not be read is not."""
+    """Whether it is the line of an event up to that number; a line that cannot be read is not."""
     match = _SEQ.match(raw)
     return match is not None and int(match.group(1)) <= seq and _is_whole(raw)
 

@@ -64,7 +64,7 @@ class WriterLock:
         finally:
             self.release()
         if not HAS_FLOCK:
-            # An open file can not be removed there. Whoever opens it in between keeps it, and clears it away.
+            # An open file cannot be removed there. Whoever opens it in between keeps it, and clears it away.
             with contextlib.suppress(PermissionError):
                 remove_file(self._path)
 

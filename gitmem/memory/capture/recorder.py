@@ -301,7 +301,7 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
 
 
 def _schema(text: str) -> object:
-    """The schema that a tool call brought along; what is no JSON is none."""
+    """The schema that a tool call brought along; what is not JSON counts as none."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

@@ -198,7 +198,7 @@ class Sessions:
     ) -> SessionInfo:
         """Go on in another session: what waits is flushed, the new one begins and names its parent.
 
-        The old one is ended unless it goes on elsewhere (a branch, say). The same id is no switch.
+        The old one is ended unless it goes on elsewhere (a branch, say). The same id is not a switch.
         """
         old = buffer.session
         buffer.flush(trigger)

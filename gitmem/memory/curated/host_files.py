@@ -47,7 +47,9 @@ def parse(data: bytes, name: str) -> list[str]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidContent(f"{name} is not UTF-8 (byte {error.start}): mend it or move it away.") from error
+        raise InvalidContent(
+            f"{name} is not UTF-8 (byte {error.start}): repair it or move it away."
+        ) from error
     texts = (part.strip() for part in _plain(text).split(DELIMITER))
     return list(dict.fromkeys(text for text in texts if text))
 
@@ -108,7 +110,7 @@ class _Slot:
 def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[HostWrite]) -> list[HostChange]:
     """What led from the base to the present, each with the notice that explains it.
 
-    The notices are played again over the base as the host plays them. Where the outcome is what stands in
+    The notices are played again over the base as the host plays them. Where the outcome is what is in
     the file, they explain it; what is left over is paired by likeness and has no notice.
     """
     came = [text for text in present if text not in base]
@@ -326,7 +328,7 @@ def project(
 ) -> Projection:
     """The host's file as the bundle wants it: its entries that may be shown here, within the host's limit.
 
-    What the host has and the bundle can not take stays as it is, unless `enforce` takes out what the scanner
+    What the host has and the bundle cannot take stays as it is, unless `enforce` takes out what the scanner
     flags; what was retracted goes. `waiting` are entries whose change is not taken in yet.
     """
     visible = _visible(bundle, target)
@@ -348,7 +350,7 @@ def project(
     came = len(chosen - own.keys())
     went += len(set(kept) - chosen)
     ordered = [texts[key] for key in visible if key in chosen] + foreign
-    # What stands in the base and not in the file is the host's removal on its way, no lack of room.
+    # What is in the base and not in the file is the host's removal on its way, no lack of room.
     left_out = frozenset(key for key in visible if key not in chosen and key not in agreed | own.keys())
     left_out |= frozenset(key for key in kept if key not in chosen)
     return Projection(
@@ -357,7 +359,7 @@ def project(
 
 
 def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
-    """The entries that may stand in a prompt on this machine, shared ones first, by their key."""
+    """The entries that may be in a prompt on this machine, shared ones first, by their key."""
     from gitmem.safety.verdict import Verdict
 
     passed = Egress(bundle).curated(bundle.part(CuratedStore).entries(target), bundle.tree())
@@ -405,7 +407,7 @@ def _fitting(
 
 
 def _key(text: str) -> str:
-    """The identity of an entry on both sides: a secret that stands in the host's file is redacted in ours."""
+    """The identity of an entry on both sides: a secret that is in the host's file is redacted in ours."""
     return entry_hash(redacted(_plain(text)))
 
 

@@ -1,6 +1,6 @@
 """The user's profile by day: each fact about the user, as it was learned. Appended to, never overwritten.
 
-What holds now stands in USER.md; a page of the profile says what was learned when, also after it was replaced there.
+What holds now is in USER.md; a page of the profile says what was learned when, also after it was replaced there.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def make_distiller(bundle: Bundle) -> Distiller:
 
 
 def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
-    """The entries that a model may see: those that may stand in a prompt."""
+    """The entries that a model may see: those that may be in a prompt."""
     from gitmem.safety.verdict import Verdict
 
     store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()

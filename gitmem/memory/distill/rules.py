@@ -1,6 +1,6 @@
 """Durable facts out of a conversation that is about to be lost, by the phrases people use for them.
 
-It would rather miss a fact than save a wrong one: what it finds stands in every later prompt. It writes
+It would rather miss a fact than save a wrong one: what it finds is in every later prompt. It writes
 nothing: the caller passes the facts through the curated store and its scanner. `modeldistiller` asks a
 model instead.
 """

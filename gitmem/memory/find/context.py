@@ -72,7 +72,7 @@ def context(
 ) -> Context:
     """The entries worth knowing for a turn; the block for the prompt is within `budget` characters.
 
-    Nothing of the present `session`, which the agent has before it anyway, and nothing that stands in the
+    Nothing of the present `session`, which the agent has before it anyway, and nothing that is in the
     prompt block: `block` is its text, or None for the curated store as a whole.
     """
     room = (bundle.config.context_budget if budget is None else budget) - _OVERHEAD
@@ -146,7 +146,7 @@ class _Builder:
         return any(place.path in files for place in candidate.places)
 
     def _shortened(self, ranked: Ranked) -> str:
-        """The entry on one line, without anything that could end the block it will stand in."""
+        """The entry on one line, without anything that could end the block it will be in."""
         text = sanitize(ranked.candidate.text)
         if len(text) > _LONGEST:
             with_marks = marked(self._index.database, self._query, ranked.candidate.id, ranked.candidate.text)

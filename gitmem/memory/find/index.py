@@ -1,4 +1,4 @@
-"""The index of a bundle, brought up to the tip before anybody reads it, and made anew when it is no good."""
+"""The index of a bundle, brought up to the tip before anybody reads it, and rebuilt when it is unusable."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Indexing:
     # Reading
 
     def current(self) -> Index:
-        """The index as of the tip. Where it can not be kept on disk, a private one for this process."""
+        """The index as of the tip. Where it cannot be kept on disk, a private one for this process."""
         tip = self._bundle.tip
         index = self._opened()
         if index is not None and index.database.path == PRIVATE:
@@ -96,7 +96,7 @@ class Indexing:
         if known is not None:
             return known
         if not index.database.is_writable:
-            raise IndexTrouble("unwritable", "it can not be written to")
+            raise IndexTrouble("unwritable", "it cannot be written to")
         base, seq = self._nearest(index, commit)
         with index.database.writing():
             known = index.listing(commit.tree)
@@ -187,7 +187,7 @@ class Indexing:
 
     def _bring_up(self, database: Database, tip: Oid) -> None:
         if not database.is_writable:
-            raise IndexTrouble("unwritable", "it is behind and can not be written to")
+            raise IndexTrouble("unwritable", "it is behind and cannot be written to")
         self._fill(database, tip)
 
     def _fill(self, database: Database, tip: Oid) -> None:

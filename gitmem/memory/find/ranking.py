@@ -118,7 +118,7 @@ class Ranking:
         return _spread(ranked)
 
     def _at_best_place(self, candidate: Candidate) -> Ranked:
-        # A text that stands in hundreds of places says little anyway.
+        # A text that is in hundreds of places says little anyway.
         ranked = [self._ranked(candidate, place) for place in candidate.places[:20]]
         best = ranked[0] if len(ranked) == 1 else max(ranked, key=lambda one: one.score)
         return best if len(ranked) == 1 else best._replace(place=_to_open(candidate, best.place))
@@ -300,7 +300,7 @@ def _spread(ranked: list[Ranked]) -> list[Ranked]:
 
 
 def _to_open(candidate: Candidate, place: Place) -> Place:
-    """The place to name for a hit: a decision stands in its session and as a concept, which people open."""
+    """The place to name for a hit: a decision is in its session and as a concept, which people open."""
     if place.space != "event":
         return place
     concepts = (one for one in candidate.places if one.space == "concept" and one.session == place.session)
@@ -312,7 +312,7 @@ def _idf(count: int, total: int) -> float:
 
 
 def _position(place: Place) -> tuple[str, str, int] | None:
-    """Where an event stands in its session: its writer and its number there."""
+    """Where an event is in its session: its writer and its number there."""
     writer, _, digits = place.key.rpartition("-")
     return (place.session, writer, int(digits)) if digits.isdecimal() else None
 

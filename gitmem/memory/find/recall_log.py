@@ -32,7 +32,7 @@ class Recollection:
 
 
 class RecallLog:
-    """The log of one bundle. A line that can not be read is passed over: it is a note, and no memory."""
+    """The log of one bundle. A line that cannot be read is passed over: it is a note, and no memory."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle

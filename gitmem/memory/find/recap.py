@@ -44,7 +44,7 @@ class Passage:
 
 class Summarizer(Protocol):
     def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
-        """A recap of passages that stand in the order of time; never an error."""
+        """A recap of passages that are in the order of time; never an error."""
 
 
 class ExtractiveSummarizer:

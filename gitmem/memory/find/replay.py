@@ -220,7 +220,7 @@ _NOTHING = _File(b"", {}, [])
 
 def _file_of(path: str, data: bytes) -> _File:
     documents = {document.key: document for document in documents_of(path, data)}
-    # What was said in a conversation is no link between files.
+    # What was said in a conversation is not a link between files.
     links = targets(path, data.decode("utf-8", "replace")) if documents and not is_part(path) else []
     return _File(data, documents, links, session_of(path, data))
 

@@ -194,7 +194,7 @@ class Search:
         if known is not None and known.main:
             return replace(filters, seq=known.seq)
         if filters.removed:
-            raise UsageError("--removed and --as-of together need a commit that main itself stood at.")
+            raise UsageError("`removed` with `as_of` requires a commit on main.")
         listing, base = self._bundle.part(Indexing).listing(index, commit)
         return replace(filters, seq=base, listing=listing)
 
@@ -247,7 +247,7 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
         cut = text.rfind(" ", end - 30, end)
         end = cut if cut > start else end
     piece = text[start:end]
-    # A mark that the cut opened or closed is mended.
+    # A mark that the cut opened or closed is repaired.
     if piece.rfind(OPEN) > piece.rfind(CLOSE):
         piece += CLOSE
     if piece.find(CLOSE) >= 0 and (piece.find(OPEN) < 0 or piece.find(CLOSE) < piece.find(OPEN)):

@@ -72,7 +72,7 @@ def _scan_file(bundle: Bundle, path: str, data: bytes, suffix: str) -> Iterator[
         yield place, bundle.part(Gate).judge(entry.text, scope_of(path))
 
 
-# What stands in the tree and is flagged
+# What is in the tree and is flagged
 
 
 def flagged(bundle: Bundle, directory: str = "") -> Iterator[Flagged]:

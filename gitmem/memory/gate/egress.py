@@ -1,7 +1,7 @@
 """Egress: the one way out. Whatever of the memory reaches an agent, a prompt or a model passes here.
 
 The store keeps everything; an agent gets only what holds. What was retracted or is flagged stays inside, names and
-commit messages included; what leaves is sanitized, so that no text can end the fence it stands in.
+commit messages included; what leaves is sanitized, so that no text can end the fence it is in.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Egress:
     # Files
 
     def file(self, data: bytes, scope: Scope) -> bool:
-        """Whether a file may be written where an agent reads it; what is no text is not read as one."""
+        """Whether a file may be written where an agent reads it; what is not text is let through."""
         from gitmem.safety.verdict import Verdict
 
         try:

@@ -88,7 +88,9 @@ class Quarantine:
         near = [held for held in self.all() if held.id.startswith(name)] if name else []
         if len(near) != 1:
             raise UnknownRevision(
-                f"{len(near)} items in quarantine begin with {name!r}.",
+                f"{len(near)} items in quarantine begin with {name!r}."
+                if near
+                else f"No item in quarantine begins with {name!r}.",
                 hint="List them with `gitmem quarantine list`.",
             )
         return near[0]

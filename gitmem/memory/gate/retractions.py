@@ -24,7 +24,7 @@ def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") ->
 
 
 def retracts(data: bytes, path: str) -> bool:
-    """Whether a retraction still holds: one that can not be read does, one that was released does not."""
+    """Whether a retraction still holds: one that cannot be read does, one that was released does not."""
     try:
         return Concept.parse(data, path).meta.get("state") != "released"
     except InvalidContent:

@@ -1,6 +1,6 @@
 """What came from other machines, noted when it comes: a pulled `verified: human` is only a machine's word here.
 
-A commit can claim any author and machine. What it can not do is enter without being fetched; so each fetch notes
+A commit can claim any author and machine. What it cannot do is enter without being fetched; so each fetch notes
 which tip came onto which, in `<git dir>/gitmem/pulled`, before any of it can be read.
 """
 

@@ -187,7 +187,7 @@ class History:
         return (commit for commit in walked if graph.touches(self._repository, commit, path))
 
     def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
-        """What the index knows of commits; None where it can not be asked, for history needs no index."""
+        """What the index knows of commits; None where it cannot be asked, for history needs no index."""
         from gitmem.memory.find.index import Indexing
 
         try:

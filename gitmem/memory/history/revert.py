@@ -151,7 +151,7 @@ class Undo:
         return [repository.store.commit(oid) for oid in only_in(repository, new, old)]
 
     def _dig(self, edits: Edits, path: str) -> None:
-        """Where what came back was itself taken back before, go further back, to something honest."""
+        """If the restored wording was itself reverted earlier, walk back to the last version that was not."""
         data = edits.read(path)
         if data is None or path.startswith("retractions/") or layout.is_generated(path):
             return
@@ -316,7 +316,7 @@ def _is_taken_back(files: Files, file: EntryFile) -> bool:
 
 
 def _is_index(path: str) -> bool:
-    """Index pages follow from names and are made again."""
+    """Index pages follow from names and are rebuilt."""
     return path.rpartition("/")[2] == layout.INDEX
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One stretch in which an entry stood in a file."""
+    """One stretch in which an entry was in a file."""
 
     path: str
     key: EntryKey

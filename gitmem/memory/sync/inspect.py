@@ -66,7 +66,7 @@ def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -
             commit, _ = room.store.peel(oid)
             known = is_ancestor(room, commit, main)
         except GitMemError as error:
-            raise RefusedFetch(f"The remote sends a snapshot that is none: {error}") from error
+            raise RefusedFetch(f"The remote sent an invalid snapshot: {error}") from error
         if not known:
             raise RefusedFetch(f"The remote's snapshot {name!r} names a commit that is not in its memory.")
 
@@ -85,7 +85,7 @@ def _check_content(room: Repository, path: str, old: TreeEntry | None, new: Tree
     data = room.store.blob(new.oid)
     for violation in validate.check_file(path, data):
         raise RefusedFetch(
-            f"The remote's {path!r} is not valid: {violation.reason} Mend it where it was written, then sync."
+            f"The remote's {path!r} is not valid: {violation.reason} Repair it where it was written, then sync."
         )
     if layout.is_generated(path):
         return

@@ -51,7 +51,7 @@ def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
             bundle.take_in(stop.edits)
         else:
             return
-    raise InvalidContent("A file keeps changing under our hands: close the program that edits it.")
+    raise InvalidContent("A file keeps changing while gitmem works on it: close the program that edits it.")
 
 
 def merge_commits(

@@ -54,7 +54,7 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
                 found.append(f"{ref}: {error}")
         if not found and snapshots:
             if main is None:
-                found.append("A snapshot can not come before the memory that it is one of.")
+                found.append("Push main before pushing its snapshots.")
             else:
                 check_snapshots(repository, main, snapshots)
     except GitMemError as error:
@@ -66,10 +66,10 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
 
 def _main(repository: Repository, old: Oid, new: Oid) -> list[str]:
     if new == _NOTHING:
-        return ["main can not be deleted: the memory of all who sync with this remote is there."]
+        return ["main cannot be deleted: the memory of all who sync with this remote is there."]
     known = None if old == _NOTHING else old
     if known is not None and not is_ancestor(repository, known, new):
-        return ["main can not be rewritten: sync first, then push."]
+        return ["main cannot be rewritten: sync first, then push."]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
     checked = check_incoming(repository, new, only_in(repository, new, known), known)
@@ -89,7 +89,7 @@ def guard(path: str, *, command: str) -> str:
     from gitmem.git.git_config import UnsafeSetting, make_safe
 
     if not os.path.isfile(os.path.join(path, "HEAD")) or not os.path.isdir(os.path.join(path, "objects")):
-        raise UsageError(f"{path} is no bare git repository: make one with `git init --bare`.")
+        raise UsageError(f"{path} is not a bare git repository: make one with `git init --bare`.")
     target = os.path.join(path, "hooks", SERVER_HOOKS[0])
     script = resources.read(f"hooks/{SERVER_HOOKS[0]}")
     if os.path.exists(target):

@@ -1,4 +1,4 @@
-"""The usual problems of a bundle: each found, told with what to do, and mended where that is safe."""
+"""The usual problems of a bundle: each found, told with what to do, and repaired where that is safe."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Diagnosis:
         except OSError as error:
             yield Problem(
                 "disk",
-                f"The bundle can not be written ({error.strerror}: {error.filename}).",
-                "Mount the disk for writing, or mend owner and mode of that directory.",
+                f"The bundle cannot be written ({error.strerror}: {error.filename}).",
+                "Mount the disk for writing, or repair owner and mode of that directory.",
             )
 
     def _interrupted(self) -> Iterator[Problem]:
@@ -125,7 +125,7 @@ class Diagnosis:
                 age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
                 yield Problem(
                     "lock",
-                    f"Another program holds {path} (since {age} minutes), so nothing can be committed.",
+                    f"Another program has held {path} for {age} minutes, so nothing can be committed.",
                     "Let that program end. If no git command is running, remove the file.",
                 )
 
@@ -199,8 +199,8 @@ class Diagnosis:
         if git_index.load(path) is None:
             yield Problem(
                 "index",
-                "Git's index is damaged, split or sparse; what was staged in it can not be read by gitmem.",
-                "Run `git update-index --no-split-index`, or `git reset` if git can not read it either.",
+                "Git's index is damaged, split or sparse; what was staged in it cannot be read by gitmem.",
+                "Run `git update-index --no-split-index`, or `git reset` if git cannot read it either.",
                 fix=self._renew_index,
             )
 
@@ -209,7 +209,7 @@ class Diagnosis:
 
         with transaction.writing(self._repository, "doctor"):
             renew_index(self._repository)
-        return "Git's index is made again."
+        return "Git's index is rebuilt."
 
     def _hand_edits(self) -> Iterator[Problem]:
         from gitmem.git.tree import MAX_FILE_BYTES
@@ -230,7 +230,7 @@ class Diagnosis:
                 good.add(edit.path)
         for problem in bad.values():
             yield Problem(
-                "hand edit", problem, "Mend or remove the file: `gitmem commit` stops at it until then."
+                "hand edit", problem, "Repair or remove the file: `gitmem commit` stops at it until then."
             )
         paths = sorted(good - bad.keys())
         if paths:
@@ -253,7 +253,7 @@ class Diagnosis:
             unreadable += bool(journal.problems)
             journal.release()
         if events or unreadable:
-            also = f"; {unreadable} can not be read in full" if unreadable else ""
+            also = f"; {unreadable} cannot be read in full" if unreadable else ""
             yield Problem(
                 "journal",
                 f"A process ended without a flush and left events in its journal ({events}{also}).",
@@ -299,7 +299,7 @@ class Diagnosis:
             return Message("recover", "generated pages made again")
 
         self._bundle.commit(work, purpose="doctor", origin=self._bundle.origin())
-        return "The generated pages are made again."
+        return "The generated pages are rebuilt."
 
     # Around it
 
@@ -379,7 +379,7 @@ class Diagnosis:
             yield Problem(
                 "broken links",
                 f"{_so_many(len(broken), 'link leads', 'links lead')} nowhere: {_few(shown)}.",
-                "Mend the links, or write what they lead to.",
+                "Repair the links, or write what they lead to.",
                 serious=False,
             )
         orphans = graph.orphans()
@@ -413,7 +413,7 @@ class Diagnosis:
                     serious=verdict is Verdict.BLOCK,
                 )
         if not found:
-            with contextlib.suppress(OSError):  # a disk that can not be written is told above
+            with contextlib.suppress(OSError):  # a disk that cannot be written is told above
                 note_scanned(self._bundle)
 
     def _housekeeping(self) -> Iterator[Problem]:

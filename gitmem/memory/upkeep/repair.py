@@ -84,7 +84,7 @@ def mend_files(bundle: Bundle, broken: Mapping[str, Oid]) -> str:
             if untouched or sides is None:
                 base, ours, theirs = (tree.read(path) for tree in trees[oid])
                 merged = merge_file(path, base, ours, theirs, retracted)
-            else:  # somebody worked on the file since: what stands in it is what there is
+            else:  # somebody worked on the file since: what is in it is what there is
                 merged = merge_file(path, None, *sides, retracted)
             for name, other in merged.beside.items():
                 edits.put(name, other)
@@ -114,7 +114,7 @@ def finish_merge(bundle: Bundle) -> None:
     )
     if done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise BundleBusy(f"The merge can not be taken back ({told[-1] if told else 'git gave no reason'}).")
+        raise BundleBusy(f"The merge cannot be taken back ({told[-1] if told else 'git gave no reason'}).")
     bundle.repository.store.close()
     note_pulled(bundle.repository, theirs, bundle.tip)
     join(bundle, theirs)

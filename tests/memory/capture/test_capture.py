@@ -216,7 +216,7 @@ def test_a_huge_event_is_kept_whole_beside_its_part(bundle: Memory) -> None:
 
 
 def test_binary_and_lone_surrogates_are_storable(bundle: Memory) -> None:
-    """Text that can not be UTF-8 is made so at the door, and the flush succeeds."""
+    """Text that cannot be UTF-8 is made so at the door, and the flush succeeds."""
     with bundle.session("s1") as session:
         session.record_observation("a\ud800b\x00c\x1b[31m")
     [event] = bundle.sessions.events("s1")
@@ -437,7 +437,7 @@ def test_a_message_is_distilled_once(bundle: Memory) -> None:
 
 
 def test_a_failing_flush_keeps_everything(bundle: Memory) -> None:
-    """A commit that can not be made loses nothing: the next flush succeeds."""
+    """A commit that cannot be made loses nothing: the next flush succeeds."""
     buffer = buffer_of(bundle)
     buffer.push(content="precious")
     head = bundle.repository.refs.path("HEAD")

@@ -262,7 +262,7 @@ def test_forget_of_nothing_is_fine(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_not_dropped_by_forget(tmp_path: Path) -> None:
-    """Forgetting drops what it knows to be committed, and a line it can not read is not that."""
+    """Forgetting drops what it knows to be committed, and a line it cannot read is not that."""
     journal = new(tmp_path)
     push(journal, "a", "b", "c")
     path = file_of(tmp_path, journal)
@@ -317,7 +317,7 @@ def test_a_dropped_journal_is_abandoned(tmp_path: Path) -> None:
 
 
 def test_a_journal_where_none_can_be(tmp_path: Path) -> None:
-    """A directory that can not be made is a clear error."""
+    """A directory that cannot be made is a clear error."""
     (tmp_path / "file").write_text("")
     with pytest.raises(BundleUnusable, match="No journal can be kept"):
         new(tmp_path / "file" / "journal")
@@ -425,7 +425,7 @@ def test_interval_has_one_thread(tmp_path: Path) -> None:
 
 
 def test_a_failed_sync_of_a_push_stores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under `always`, an event that can not be brought to the disk is taken back, and the next one works."""
+    """Under `always`, an event that cannot be brought to the disk is taken back, and the next one works."""
     with new(tmp_path, "always") as journal:
         push(journal, "a")
         with monkeypatch.context() as patch:
@@ -1044,7 +1044,7 @@ def test_a_copy_under_another_name_keeps_its_identity(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_left_alone(tmp_path: Path) -> None:
-    """An older gitmem says that it can not read it, and does not remove it either."""
+    """An older gitmem says that it cannot read it, and does not remove it either."""
     path = tmp_path / f"{'a' * 32}.jsonl"
     path.write_bytes(journal_format.line({"journal": "a" * 32, "format": 2}) + b"anything\n")
     with dead(tmp_path) as found:
@@ -1119,7 +1119,7 @@ def test_a_journal_that_can_not_be_opened_is_reported_and_stays(
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", failing(errno.EACCES))
         [found] = abandoned(str(tmp_path))
-    assert "can not be taken up (Permission denied)" in found.problems[0]
+    assert "cannot be taken up (Permission denied)" in found.problems[0]
     found.discard()
     assert file_of(tmp_path, journal).exists()
 

@@ -199,7 +199,7 @@ def test_a_profile_that_is_switched_off_takes_nothing(make_bundle: Callable[...,
 
 
 def test_a_profile_fact_that_was_taken_back_waits_for_a_person(bundle: Memory) -> None:
-    """A revert retracts it: an agent can not bring it back, a person can."""
+    """A revert retracts it: an agent cannot bring it back, a person can."""
     add_user_profile(bundle, "likes oolong", origin=bundle.origin(session="s1"))
     commit = bundle.show("HEAD").entry.commit
     bundle.revert(commit.oid)

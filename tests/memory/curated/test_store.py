@@ -253,7 +253,7 @@ def test_the_session_block_is_frozen_and_on_record(bundle: Memory) -> None:
 
 
 def test_machine_entries_are_for_one_machine(bundle: Memory) -> None:
-    """They stand in this machine's block and not in another's; the limit covers both."""
+    """They are in this machine's block and not in another's; the limit covers both."""
     bundle.curated.add("shared fact")
     bundle.curated.add("path /opt/x is here", machine=True)
     assert texts(bundle) == ["shared fact", "path /opt/x is here"]

@@ -301,7 +301,7 @@ def test_messages_in_strange_forms_are_passed_over(bundle: Memory) -> None:
 
 
 def test_somebody_elses_distiller_may_fail(bundle: Memory) -> None:
-    """Whatever it raises, events are flushed and the rules stand in."""
+    """Whatever it raises, events are flushed and the rules are in."""
 
     class Broken:
         def distil(self, messages: Any) -> list[Fact]:

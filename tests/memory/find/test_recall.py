@@ -161,7 +161,7 @@ def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) 
 
 
 def test_context_is_fenced_small_and_new(bundle: Memory) -> None:
-    """Best entries with path and age, nothing that stands in the prompt block, within the budget."""
+    """Best entries with path and age, nothing that is in the prompt block, within the budget."""
     found = context(bundle, "what disk does the server atlas have", session="today")
     assert "notes/disk.md" in [shown.path for shown in found.shown]
     assert "memories/MEMORY.md" not in [shown.path for shown in found.shown]
@@ -196,7 +196,7 @@ def test_copies_of_one_fact_do_not_crowd_out_the_others(tmp_path: Path) -> None:
 
 
 def test_what_was_corrected_about_the_user_is_not_recalled(tmp_path: Path) -> None:
-    """The profile remembers what was learned when; a prompt gets what holds now, which stands in its block."""
+    """The profile remembers what was learned when; a prompt gets what holds now, which is in its block."""
     made, _ = create(World(os.environ, clock=Clock()), str(tmp_path / "b"), config=Config(machine="laptop"))
     made.curated.add("Lives in Paris since 2019", target="user")
     made.curated.replace("Paris", "Lives in Berlin since 2026", target="user")
@@ -228,7 +228,7 @@ def test_poison_does_not_reach_a_prompt(tmp_path: Path) -> None:
 
 
 def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
-    """One line for each recall, which `trace` reads; a line that is no good is passed over."""
+    """One line for each recall, which `trace` reads; a line that is unusable is passed over."""
     made, _ = create(
         World(os.environ, clock=Clock()),
         str(tmp_path / "b"),

@@ -225,7 +225,7 @@ def test_newer_comes_before_older_where_all_else_is_the_same(own: Memory) -> Non
 
 
 def test_a_decision_is_named_by_the_file_people_open(own: Memory) -> None:
-    """It stands in the session and as a concept, and is one hit."""
+    """It is in the session and as a concept, and is one hit."""
     with own.session("s1") as session:
         session.buffer.push("decision", decision="Use tabs", rationale="They said so")
     found = own.search("tabs").hits
@@ -256,7 +256,7 @@ def test_as_of_a_commit_that_main_never_stood_at(own: Memory) -> None:
     assert ["notes/main.md"] == paths(own.search("port"))
     assert [] == paths(own.search("port", as_of=base))
     assert ["notes/side.md"] == paths(own.search("port", as_of=side))
-    with pytest.raises(UsageError, match="main itself"):
+    with pytest.raises(UsageError, match="a commit on main"):
         own.search("port", as_of=side, removed=True)
 
 
@@ -286,7 +286,7 @@ def test_what_the_scanner_holds_back_is_counted_and_not_shown(own: Memory) -> No
 
 
 def test_a_fence_in_a_text_stays_inside(own: Memory) -> None:
-    """What comes back from memory can not open or close the block it will stand in."""
+    """What comes back from memory cannot open or close the block it will be in."""
     graft(own.repository, {"notes/f.md": concept("Fence", "garden </memory-context> gate")})
     found = own.search("garden")
     assert ((), 1) == (found.hits, found.withheld)

@@ -103,8 +103,8 @@ def test_what_is_refused(machines: Machines) -> None:
     run_git(root, "reset", "-q", "--hard", good)
     assert "not valid" in told(commit(a, "decisions/x.md", "no front matter\n"))
     run_git(root, "reset", "-q", "--hard", good)
-    assert "can not be deleted" in told(NOTHING)
-    assert "can not be rewritten" in told(first, good)
+    assert "cannot be deleted" in told(NOTHING)
+    assert "cannot be rewritten" in told(first, good)
     assert "never moved" in told(good, first, "refs/tags/snapshot/x")
     assert "only main" in told(good, NOTHING, "refs/gitmem/quarantine")
     assert "only main" in told(good, NOTHING, "refs/tags/snapshot/auto/x")
@@ -116,12 +116,12 @@ def test_what_is_refused(machines: Machines) -> None:
 
 
 def test_a_foreign_hook_is_left_alone(machines: Machines) -> None:
-    """Somebody's own pre-receive stays, and what is no bare repository is refused."""
+    """Somebody's own pre-receive stays, and what is not a bare repository is refused."""
     theirs = Path(machines.hub, "hooks", "pre-receive")
     theirs.parent.mkdir(exist_ok=True)
     theirs.write_text("#!/bin/sh\nexit 0\n")
     with pytest.raises(GitMemError, match="somebody else's"):
         guard(machines.hub, command="gitmem")
     assert "#!/bin/sh\nexit 0\n" == theirs.read_text()
-    with pytest.raises(GitMemError, match="no bare git repository"):
+    with pytest.raises(GitMemError, match="not a bare git repository"):
         guard(str(machines.root), command="gitmem")

@@ -1,4 +1,4 @@
-"""The doctor finds the usual problems, says what to do, and mends what is safe to mend."""
+"""The doctor finds the usual problems, says what to do, and repairs what is safe to repair."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_healthy_bundle(healthy: Memory) -> None:
 
 
 def test_a_disk_that_refuses(healthy: Memory) -> None:
-    """The state directory can not be written."""
+    """The state directory cannot be written."""
     shutil.rmtree(healthy.repository.scratch)
     Path(healthy.repository.scratch).write_text("in the way")
     assert _one(healthy, "disk").serious
@@ -124,7 +124,7 @@ def test_a_newer_format(healthy: Memory) -> None:
 
 
 def test_an_index_that_is_lost(healthy: Memory) -> None:
-    """Git's index is made again."""
+    """Git's index is rebuilt."""
     os.unlink(healthy.repository.index_file.path)
     _mended(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
@@ -186,7 +186,7 @@ def test_a_journal_with_damaged_lines(healthy: Memory) -> None:
     path = Path(healthy.journal_dir, f"{journal.uuid}.jsonl")
     path.write_bytes(path.read_bytes().replace(b"precious", b"precieux"))
     problem = _one(healthy, "journal")
-    assert "(1; 1 can not be read in full)" in problem.what
+    assert "(1; 1 cannot be read in full)" in problem.what
     assert problem.fix is not None
     problem.fix()
     kept = path.with_suffix(".damaged")
@@ -202,7 +202,7 @@ def _abandon(journal: object) -> None:
 
 
 def test_generated_pages(healthy: Memory) -> None:
-    """A missing index.md is made again."""
+    """A missing index.md is rebuilt."""
     run_git(healthy.root, "rm", "-q", "memories/index.md", "index.md")
     run_git(healthy.root, "commit", "-q", "--no-verify", "-m", "x")
     assert _one(healthy, "pages").what == "Generated pages are missing: index.md, memories/index.md."

@@ -1,4 +1,4 @@
-"""Plain git without our merge driver: whatever it leaves, `doctor --fix` mends, and nothing of either side is lost."""
+"""Plain git without our merge driver: whatever it leaves, `doctor --fix` repairs, and nothing of either side is lost."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def note(bundle: Memory, text: str) -> None:
 
 
 def doctor(bundle: Memory) -> list[str]:
-    """Mends what can be mended; gives the names of the serious problems that were found."""
+    """Mends what can be repaired; gives the names of the serious problems that were found."""
     found = []
     for problem in Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run():
         if problem.fix is not None:

@@ -121,7 +121,7 @@ def test_trailers_of_our_own_commits(bundle: Memory, message: str, committer: st
 
 
 def test_the_history_is_checked_on_demand(bundle: Memory) -> None:
-    """A bad file that was mended since is found in the whole history only."""
+    """A bad file that was repaired since is found in the whole history only."""
     _commit(bundle, {b"a.md": _blob(bundle, b"bad")}, "edit: x\n\nKind: edit\n")
     _commit(bundle, {b"a.md": _blob(bundle, NOTE)}, "edit: y\n\nKind: edit\n")
     run_git(bundle.root, "reset", "-q", "--hard")
