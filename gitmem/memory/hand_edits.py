@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, InvalidContent
 from gitmem.git.message import Message
+from gitmem.git.objects import FILE, TreeEntry, blob_id
 from gitmem.git.transaction import Draft, HandEditsInTheWay, Published, publish
 from gitmem.git.tree import Tree
 from gitmem.git.worktree_status import HandEdit
@@ -63,7 +64,21 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
         if group:
             made = _commit(bundle, group, leave=later & group.keys(), reason=reason)
             published += [made] if made else []
+            if made is None:
+                _put_back(bundle, group)
     return published
+
+
+def _put_back(bundle: Bundle, edits: Mapping[str, HandEdit]) -> None:
+    """Make files what the tip has, where all that was new in them is held back: they would stay in the way."""
+    worktree = bundle.repository.worktree
+    with bundle.writing("edit"):
+        tree = bundle.tree()
+        for path, edit in edits.items():
+            entry = tree.entry(path)
+            as_it_was = edit.data is not None and worktree.holds(path, TreeEntry(FILE, blob_id(edit.data)))
+            if entry is not None and edit.stored == tree.read_entry(entry) and as_it_was and not edit.staged:
+                worktree.bring(path, entry)
 
 
 def _commit(
@@ -97,9 +112,16 @@ def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdi
     problems: dict[str, str] = {}
     for edit in edits:
         try:
-            usable.append(replace(edit, stored=_stored(bundle, edit)))
+            stored = _stored(bundle, edit)
         except InvalidContent as error:
             problems[edit.path] = str(error)
+            continue
+        if edit.staged and stored != edit.data and stored == bundle.read(edit.path):
+            problems[edit.path] = (
+                f"All that is staged of {edit.path} is held back: `git restore --staged` it."
+            )
+        else:
+            usable.append(replace(edit, stored=stored))
     return usable, problems
 
 

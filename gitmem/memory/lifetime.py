@@ -102,9 +102,9 @@ class OpenBundle(Bundle):
     # What a commit asks of the gate
 
     def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import redacted
+        from gitmem.memory.gate.admission import TRAILER, Admission
 
-        return origin.redacted(redacted)
+        return origin.redacted(lambda text: Admission(self).note(text, TRAILER))
 
     def take_in(self, edits: Iterable[HandEdit]) -> None:
         from gitmem.memory.hand_edits import take_in

@@ -347,10 +347,11 @@ class Memory(OpenBundle):
         return trace(self, text)
 
     def read_log(self) -> str:
-        """The text of log.md."""
+        """The text of log.md, as an agent may read it."""
+        from gitmem.memory.gate.egress import Egress
         from gitmem.okf import layout
 
-        return (self.read(layout.LOG) or b"").decode("utf-8", "replace")
+        return Egress(self).log(self.read(layout.LOG) or b"")
 
     # Undoing: each is a commit on top
 

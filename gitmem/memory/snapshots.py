@@ -88,7 +88,7 @@ class Snapshots:
     ) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
         origin = origin or self._bundle.origin()
-        name, note = (Admission(self._bundle).note(words) for words in (name, note))
+        name, note, plan = (Admission(self._bundle).note(words) for words in (name, note, plan))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
             name = name.removeprefix("snapshot/") or self._fresh_name()

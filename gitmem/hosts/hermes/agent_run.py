@@ -201,8 +201,9 @@ class AgentRun:
             return done.result(_TOOL_WAIT)
         except StillRunning:
             return json.dumps({"status": "queued", "message": _BUSY})
-        except Exception as error:  # noqa: BLE001 (the model gets one line)
-            return json.dumps({"error": sentence(error)}, ensure_ascii=False)
+        except Exception as error:  # noqa: BLE001 (the user gets the reason, which may quote anything)
+            self._messages.tell(sentence(error))
+            return json.dumps({"error": "The memory store failed; the user was told why."})
 
     # Inside
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.files import read_file
 from gitmem.git.message import Message
 from gitmem.hosts.hermes.home import Home
+from gitmem.memory.gate.admission import TRAILER, Admission
 from gitmem.okf.concept import Concept
 from gitmem.okf.paths import safe_name
 
@@ -65,7 +66,7 @@ def note(bundle: Memory, home: Home, *, kind: str) -> bool:
     machine = bundle.config.machine or "here"
     path = f"hermes/skills/{safe_name(machine)}.md"
     listed = sorted(dict.fromkeys(references(home).values()), key=lambda one: one.name)
-    body = "\n".join(["", *map(str, listed), ""])
+    body = "\n".join(["", *(Admission(bundle).note(str(one), TRAILER) for one in listed), ""])
     made = Concept.new(TYPE, body, title=f"Skills that Hermes brings itself on {machine}").render()
 
     def work(edits: Edits) -> Message | None:

@@ -50,7 +50,8 @@ class Tools:
         try:
             answer = egress.answer(found[name](arguments), checked=name in RECALLING)
         except GitMemError as error:
-            answer = egress.answer({"error": " ".join(f"{error} {error.hint}".split())})
+            # Without its hint: that is a command for a person, or quotes names that nobody has looked at.
+            answer = egress.answer({"error": " ".join(str(error).split())})
         return json.dumps(answer, ensure_ascii=False)
 
     # Looking
@@ -187,7 +188,7 @@ class Tools:
         return {
             "success": done.published is not None,
             "changed": len(done.changes),
-            "kept": [str(notice) for notice in done.kept],
+            "kept": len(done.kept),
             "undo": "gitmem undo",
         }
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UsageError
@@ -17,7 +18,7 @@ from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.capture.journal_lock import ThreadLock
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import EVENT, Admission, redacted, retracted_in
+from gitmem.memory.gate.admission import EVENT, TRAILER, Admission, redacted, retracted_in
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.notices import Notice
@@ -247,7 +248,7 @@ def lay_events(
         edits,
         _admitted(bundle, events, origin),
         writer=writer,
-        sessions=sessions,
+        sessions={name: _admitted_session(bundle, info) for name, info in sessions.items()},
         retracted=retracted_in(edits),
         transcripts=bundle.config.transcripts,
     )
@@ -263,6 +264,13 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
         event if result.verdict is Verdict.ALLOW else _stub(admission, event, result)
         for event, result in zip(events, results, strict=True)
     ]
+
+
+def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
+    """What a host says of a session; nobody is there to be refused."""
+    admission = Admission(bundle)
+    said = {name: text for name in _SESSION_WORDS if (text := getattr(session, name))}
+    return replace(session, **{name: admission.note(text, TRAILER) for name, text in said.items()})
 
 
 def _stub(admission: Admission, event: Event, result: Result) -> Event:
@@ -296,9 +304,12 @@ def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
     return replace(origin, session=sessions.pop()) if len(sessions) == 1 else origin
 
 
-SESSION_CONTEXT = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
+_SESSION_WORDS = ("platform", "model", "source", "title")
+SESSION_CONTEXT = ("started", "parent", "agent", "machine", *_SESSION_WORDS)
 
 
-def _context(session: SessionInfo) -> dict[str, str]:
+@lru_cache(maxsize=64)  # a push is to cost next to nothing, and most are of one session
+def _context(session: SessionInfo) -> Mapping[str, str]:
     """What a later process needs to know of the session to commit this event for us."""
-    return {name: value for name in SESSION_CONTEXT if (value := getattr(session, name))}
+    known = {name: value for name in SESSION_CONTEXT if (value := getattr(session, name))}
+    return {name: redacted(value) if name in _SESSION_WORDS else value for name, value in known.items()}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.buffer import SESSION_CONTEXT, as_event, commit_events
 from gitmem.memory.capture.journal_format import Record
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
+from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -40,7 +43,8 @@ def recover(bundle: Bundle) -> list[Notice]:
 
 
 def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[Notice]:
-    events = [as_event(record, found.uuid) for record in found.records]
+    # What other programs wrote into a journal nobody has redacted yet.
+    events = [_redacted(as_event(record, found.uuid)) for record in found.records]
     # The oldest record of a session says when it began.
     first = {record.session: record for record in reversed(found.records)}
     sessions = {session: _session_of(record) for session, record in first.items()}
@@ -55,6 +59,10 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[Notice]:
         many = "1 event" if len(events) == 1 else f"{len(events)} events"
         notices.append(Notice("events-recovered", found.uuid, many))
     return notices
+
+
+def _redacted(event: Event) -> Event:
+    return replace(event, fields={name: redacted(text) for name, text in event.fields.items()})
 
 
 def _session_of(record: Record) -> SessionInfo:

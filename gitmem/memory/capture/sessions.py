@@ -144,8 +144,7 @@ class Sessions:
         """
         if known.get("parent") == session:
             known = {**known, "parent": ""}
-        if known.get("title"):
-            known = {**known, "title": Admission(self._bundle).note(known["title"])}
+        known = self._noted(known)
         session = session or self._fresh_id()
         info = self.info(session, **known)
         now = self._bundle.now()
@@ -181,7 +180,7 @@ class Sessions:
         counts: dict[str, int] = {}
         for event in self.events(session):
             counts[event.kind] = counts.get(event.kind, 0) + 1
-        changes = {"status": "closed", "ended": now, "counts": counts or None, **known}
+        changes = {"status": "closed", "ended": now, "counts": counts or None, **self._noted(known)}
         origin = origin_of(self._bundle.config, state.info).because(trigger)
         published = self._write(state.info, changes, f"{session} ended", now, origin)
         self.snapshot(state.info, "session end")
@@ -221,11 +220,7 @@ class Sessions:
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title, the prompt block it used."""
         state = self.get(session)
-        admission = Admission(self._bundle)
-        changes = {
-            name: admission.note(value) if isinstance(value, str) else value
-            for name, value in changes.items()
-        }
+        changes = self._noted(changes)
 
         def work(edits: Edits) -> Message | None:
             data = edits.read(state.path)
@@ -245,6 +240,13 @@ class Sessions:
         known = list(listed) if isinstance(listed, list) else []
         if used not in known:
             self.annotate(session, {"prompt_blocks": [*known, used]})
+
+    def _noted(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What is said of a session, as it may be stored."""
+        admission = Admission(self._bundle)
+        return {
+            name: admission.note(value) if isinstance(value, str) else value for name, value in known.items()
+        }
 
     def _write(
         self, info: SessionInfo, changes: Mapping[str, object], line: str, at: str, origin: Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
@@ -90,7 +90,8 @@ class Compressor:
         self._asked |= {_mark(message) for message in messages if _is_user(message)}
         if is_long:  # what was too short to look at is looked at when there is more of it
             self._seen |= {_mark(message) for message in fresh}
-        return Compressed(tuple(kept), tuple(refused), handback(kept), published, tuple(events))
+        told = _for_the_host(self._bundle, kept)
+        return Compressed(tuple(kept), tuple(refused), told, published, tuple(events))
 
     def finish(self, messages: Messages, *, trigger: Trigger = "session-end") -> Compressed:
         """At the end of a session: its last events, and the facts in what no compression has seen."""
@@ -104,7 +105,8 @@ class Compressor:
         messages = list(messages)
         if not self._is_long_enough(messages):
             return ""
-        return handback(believable(self._bundle, RuleDistiller().distil(self._unseen(messages))))
+        found = RuleDistiller().distil(self._unseen(messages))
+        return _for_the_host(self._bundle, found)
 
     def _distilled(self, messages: Messages) -> list[Fact]:
         try:
@@ -181,10 +183,16 @@ def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
     }
 
 
-def believable(bundle: Bundle, facts: Sequence[Fact]) -> list[Fact]:
-    """Of facts that were found and not stored yet, those that may be handed back to the host already."""
+def _for_the_host(bundle: Bundle, facts: Sequence[Fact]) -> str:
+    """Facts as text for the host, stored already or about to be: those that may be believed, as they may leave."""
     store, egress = bundle.part(CuratedStore), Egress(bundle)
-    return [fact for fact in facts if store.is_enabled(fact.target) and egress.may_be_believed(fact.text)]
+    return handback(
+        [
+            replace(fact, text=egress.clean(fact.text), old_text=egress.clean(fact.old_text))
+            for fact in facts
+            if store.is_enabled(fact.target) and egress.may_be_believed(fact.text)
+        ]
+    )
 
 
 def _counted(facts: int) -> str:

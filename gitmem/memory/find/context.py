@@ -18,7 +18,7 @@ from gitmem.memory.gate.egress import Egress
 from gitmem.okf import layout, timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain
-from gitmem.safety.fence import fence, sanitize
+from gitmem.safety.fence import fence
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -109,7 +109,8 @@ class _Builder:
             words = frozenset(WORD.findall(fold(text)))
             if any(_alike(words, known) for known in said):
                 continue
-            line = f"- {text} ({ranked.place.path}, {age(ranked.place.at, self._bundle.world.clock())})"
+            where = self._egress.name(ranked.place.path)
+            line = f"- {text} ({where}, {age(ranked.place.at, self._bundle.world.clock())})"
             if len(line) + 1 > room:
                 continue
             if not self._egress.lets_out(ranked.candidate.text, ranked.place):
@@ -147,12 +148,17 @@ class _Builder:
 
     def _shortened(self, ranked: Ranked) -> str:
         """The entry on one line, without anything that could end the block it will be in."""
-        text = sanitize(ranked.candidate.text)
+        text = self._egress.clean(ranked.candidate.text)
         if len(text) > _LONGEST:
             with_marks = marked(self._index.database, self._query, ranked.candidate.id, ranked.candidate.text)
-            text = sanitize(unmarked(snippet(with_marks, length=_LONGEST))) if OPEN in with_marks else text
+            if OPEN in with_marks:
+                text = self._egress.piece(ranked.candidate.text, with_marks, _cut)
         text = plain(on_one_line(text))
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def _cut(marked: str) -> str:
+    return unmarked(snippet(marked, length=_LONGEST))
 
 
 def age(at: str, now: datetime) -> str:

@@ -17,7 +17,6 @@ from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.results import brief
 from gitmem.okf.plain import plain
-from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
@@ -185,12 +184,13 @@ class Recall:
         passages = [
             Passage(line.at, line.text, line.matches) for line in _ordered([*began, *_flat(windows), *ended])
         ]
-        recap = plain(sanitize(self.summarizer.summarize(query, passages)))
+        recap = plain(egress.clean(self.summarizer.summarize(query, passages)))
         if not egress.is_harmless(recap):  # a model may have put together what was harmless apart
             recap = ""
         through = dict.fromkeys(hit.place.session for hit in hits if hit.place.session != ranked.session)
-        about = _about(index.session(ranked.session), ranked.session)
-        return Recap(about, recap, round(ranked.score, 4), windows, began, ended, tuple(through))
+        about = _about(index.session(ranked.session), ranked.session, egress)
+        sessions = tuple(map(egress.name, through))
+        return Recap(about, recap, round(ranked.score, 4), windows, began, ended, sessions)
 
     def _windows(self, index: Index, hits: Sequence[Ranked], egress: Egress) -> tuple[tuple[Line, ...], ...]:
         """What stands around each hit; a hit that another's window shows already has none of its own."""
@@ -228,13 +228,14 @@ class Recall:
         """The newest sessions, children not counted."""
         index = self._bundle.part(Indexing).current()
         here = index.root_of(current) if current else ""
+        egress = Egress(self._bundle, index)
         found: list[About] = []
         for facts in index.sessions():
             if facts.parent and index.session(facts.parent) is not None:
                 continue
             if facts.name == here:
                 continue
-            found.append(_about(facts, facts.name))
+            found.append(_about(facts, facts.name, egress))
             if len(found) == offset + limit:
                 break
         return found[offset:]
@@ -244,11 +245,12 @@ class Recall:
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
         egress = Egress(self._bundle, index)
+        about = _about(facts, session, egress)
         count = index.count_events(session)
         if count <= first + last:
-            return Reading(_about(facts, session), self._lines(index.events_first(session, count), egress))
+            return Reading(about, self._lines(index.events_first(session, count), egress))
         lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], egress)
-        return Reading(_about(facts, session), lines, count - first - last)
+        return Reading(about, lines, count - first - last)
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND) -> Reading:
         """What stands around an entry of a session, by its id."""
@@ -258,8 +260,8 @@ class Recall:
         if not found:
             raise UnknownRevision(f"The session {session!r} has no entry {entry!r}.")
         spans = index.events_around(session, found[-1].id, max(1, min(window, _MOST_AROUND)))
-        lines = self._lines(spans, Egress(self._bundle, index), {found[-1].id})
-        return Reading(_about(facts, session), lines)
+        egress = Egress(self._bundle, index)
+        return Reading(_about(facts, session, egress), self._lines(spans, egress, {found[-1].id}))
 
     def _known(self, index: Index, session: str) -> SessionFacts:
         from gitmem.memory.capture.sessions import Sessions
@@ -271,15 +273,15 @@ class Recall:
         return facts
 
     def _lines(self, spans: Iterable[Span], egress: Egress, matching: Iterable[int] = ()) -> tuple[Line, ...]:
-        """Entries as they may leave: without what the gate holds back, sanitized, none too long."""
+        """Entries as they may leave: without what the gate holds back, cleaned, none too long."""
         wanted = set(matching)
         return tuple(
             Line(
                 span.key,
-                span.session,
-                span.type,
+                egress.name(span.session),
+                egress.name(span.type),
                 span.at,
-                plain(_cut(sanitize(span.text))),
+                plain(_cut(egress.clean(span.text))),
                 span.id in wanted,
             )
             for span in spans
@@ -293,10 +295,10 @@ def _without(wanted: Wanted, sessions: tuple[str, ...]) -> Wanted:
     return replace(wanted, without_sessions=(*wanted.without_sessions, *sessions)) if sessions else wanted
 
 
-def _about(facts: SessionFacts | None, session: str) -> About:
+def _about(facts: SessionFacts | None, session: str, egress: Egress) -> About:
     if facts is None:  # entries of a session whose concept is gone
-        return About(session)
-    return About(
+        return About(egress.name(session))
+    said = (
         facts.name,
         plain(facts.title),
         facts.started,
@@ -308,6 +310,7 @@ def _about(facts: SessionFacts | None, session: str) -> About:
         facts.machine,
         facts.parent,
     )
+    return About(*map(egress.name, said))
 
 
 def _in_session(hit: Ranked) -> Place:

@@ -105,7 +105,7 @@ class ModelSummarizer:
 
     def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
         material = "\n\n".join(f"({passage.at}) {passage.text}" for passage in passages)[:_MATERIAL]
-        question = f"Question: {query.text[:1000]}\n\nPassages:\n{self._redact(material)}"
+        question = self._redact(f"Question: {query.text[:1000]}\n\nPassages:\n{material}")
         try:
             reply = self._model.chat(
                 [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": question}]

@@ -23,7 +23,6 @@ from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain
-from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -132,8 +131,8 @@ class Search:
             if len(hits) == limit:
                 break
             if egress.lets_out(ranked.candidate.text, ranked.place):
-                hits.append(self._hit(index, query, ranked))
-        near = () if hits or egress.withheld else tuple(self._near(index, query))
+                hits.append(self._hit(index, query, ranked, egress))
+        near = () if hits or egress.withheld else self._near(index, query, filters)
         return Found(query, tuple(hits), egress.withheld, near)
 
     # For those who rank on their own
@@ -200,21 +199,21 @@ class Search:
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
         with_marks = candidate.marked or marked(index.database, query, candidate.id, candidate.text)
-        shown, marks = _parted(sanitize(snippet(with_marks)))
+        shown, marks = _parted(egress.piece(candidate.text, with_marks, snippet))
         return Hit(
-            place.path,
-            place.session,
-            place.type,
-            plain(_cut(sanitize(candidate.text))),
+            egress.name(place.path),
+            egress.name(place.session),
+            egress.name(place.type),
+            plain(_cut(egress.clean(candidate.text))),
             place.at,
             round(ranked.score, 4),
-            place.agent,
-            place.machine,
-            place.tags,
+            egress.name(place.agent),
+            egress.name(place.machine),
+            tuple(map(egress.name, place.tags)),
             place.trust,
             place.commit,
             EntryKey(place.space, place.key),
@@ -225,10 +224,22 @@ class Search:
             gone.oid if gone else "",
         )
 
-    def _near(self, index: Index, query: Query) -> list[str]:
+    def _near(self, index: Index, query: Query, filters: Filters) -> tuple[str, ...]:
+        """Words like those that were asked for, of texts that a search for them would show."""
         from gitmem.index.suggest import near_words
 
-        return near_words(index.database, [term.text for term in query.terms if term.kind == "word"])
+        words = near_words(index.database, [term.text for term in query.terms if term.kind == "word"])
+        egress = Egress(self._bundle, index)
+        return tuple(
+            word
+            for word in words
+            if any(
+                egress.lets_out(ranked.candidate.text, ranked.place)
+                for ranked in self.ranking(
+                    index, find(index.database, parse(word), filters, limit=CANDIDATES)
+                ).entries()
+            )
+        )
 
 
 def snippet(text: str, *, length: int = _SNIPPET) -> str:

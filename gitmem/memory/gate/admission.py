@@ -50,7 +50,8 @@ EVENT = Policy("event", on_credential="redact", on_hold="quarantine", on_block="
 NOTE = Policy("event", on_credential="redact", on_hold="let in", on_block="refuse")
 """A title, the step of a plan, the note of a snapshot: short words about the memory."""
 TRAILER = Policy("event", on_credential="redact", on_hold="let in", on_block="let in")
-"""Reason and source of a change: no commit fails for them, and the way out is guarded."""
+"""Words that come along: reason and source of a change, what a host says of a session or a skill. No commit fails
+for them, and the way out is guarded."""
 SKILL = Policy("skill", on_credential="hold", on_hold="quarantine", on_block="quarantine")
 """A file of a skill: a script with a redacted line is a broken script."""
 
@@ -58,6 +59,11 @@ SKILL = Policy("skill", on_credential="hold", on_hold="quarantine", on_block="qu
 def hand_file(path: str) -> Policy:
     """A whole file that a person edited."""
     return Policy(scope_of(path), on_credential="refuse", on_hold="quarantine", on_block="quarantine")
+
+
+def plain_git(path: str) -> Policy:
+    """A file that a person commits or pushes with plain git: a hook can refuse it, and nothing else."""
+    return Policy(scope_of(path), on_credential="refuse", on_hold="let in", on_block="refuse")
 
 
 def incoming(path: str) -> Policy:
@@ -142,11 +148,20 @@ class Admission:
     def file(self, path: str, data: bytes, before: bytes) -> Admitted | Held:
         """A whole file that a person edited; raises where it holds a secret that was not there before."""
         policy = hand_file(path)
-        text, old = data.decode("utf-8", "replace"), before.decode("utf-8", "replace")
-        for secret in secrets_in(text) if policy.on_credential == "refuse" else ():
-            if text[secret.start : secret.end] not in old:
-                raise _secret_in_file(path, text, secret)
+        text = data.decode("utf-8", "replace")
+        for secret in _refused_secrets(text, policy, before):
+            raise _secret_in_file(path, text, secret)
         return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
+
+    def refusals(self, text: str, policy: Policy, before: bytes) -> list[str]:
+        """Why a text of a file may not enter, for a hook to say; `before` is the file as it was."""
+        found = [
+            f"it holds a secret ({secret.kind})" for secret in _refused_secrets(text, policy, before)[:1]
+        ]
+        result = self.judge(text, policy)
+        if _is_blocked(result) and policy.on_block == "refuse":
+            found.append(f"the scanner blocks it: {result.explain()}")
+        return found
 
     def _settled(
         self, text: str, result: Result, policy: Policy, where: Mapping[str, str]
@@ -241,6 +256,13 @@ def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
     return {key for key in file.units if is_retracted(files, key, file.path, text)}
 
 
+def says_retracted(files: Files, file: EntryFile) -> bool:
+    """Whether the text of a concept, or words about it, were retracted in a tree."""
+    from gitmem.memory.gate import retractions
+
+    return retractions.says_retracted(files, file)
+
+
 def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
     """Tells of an entry whether any of these trees retracts it; their names are read once."""
     from gitmem.memory.gate.retractions import Retracted
@@ -260,6 +282,14 @@ def retracted_result(result: Result, length: int, why: str = "") -> Result:
 
 def _cleaned(text: str, policy: Policy) -> str:
     return redacted(text) if policy.on_credential == "redact" else text
+
+
+def _refused_secrets(text: str, policy: Policy, before: bytes) -> list[Secret]:
+    """The secrets that a policy refuses; one that was there before stays a person's own affair."""
+    if policy.on_credential != "refuse":
+        return []
+    old = before.decode("utf-8", "replace")
+    return [secret for secret in secrets_in(text) if text[secret.start : secret.end] not in old]
 
 
 def _is_blocked(result: Result) -> bool:

@@ -1,14 +1,18 @@
 """Egress: the one way out. Whatever of the memory reaches an agent, a prompt or a model passes here.
 
 The store keeps everything; an agent gets only what holds. What was retracted or is flagged stays inside, names and
-commit messages included; what leaves is sanitized, so that no text can end the fence it is in.
+commit messages included. What leaves has no secret in it, whoever wrote it there, and is sanitized, so that no text can
+end the fence it is in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf import layout
 from gitmem.okf.identity import EntryKey, retraction_hash
@@ -28,8 +32,10 @@ CUT = "(cut: ask for less)"
 _ANSWER = 12_000
 _TEXT = 1_500
 _WORTH_A_LOOK = 20
-"""Characters: a shorter text (an id, a date, a kind) is only sanitized."""
-
+"""Characters: a shorter text (an id, a date, a kind) is only cleaned."""
+_WORD = re.compile(r"[a-z]{3,}", re.IGNORECASE)
+_FEW_WORDS = 2
+"""Words: a name that has no more, and no letters but ours, says nothing that the scanner would know."""
 
 _PLAIN_PATHS = ("memories/", "sessions/", "hermes/", "config/", "retractions/")
 """Directories whose files are named by gitmem; elsewhere a name is somebody's words."""
@@ -50,6 +56,7 @@ class Egress:
         self._bundle = bundle
         self._index = index
         self._judged: dict[tuple[str, Scope], Result] = {}
+        self._clean: dict[str, str] = {}
         self._now: Tree | None = None
         self.withheld = 0
         """How many texts the scanner kept back."""
@@ -70,15 +77,38 @@ class Egress:
         key = EntryKey(place.space, place.key)
         if place.space != "concept":
             return self._index.is_retracted(retraction_hash(key))
-        # A concept is retracted with the body it had; one that is in the tree is not retracted.
+        # A concept is retracted with the body it had, or only that body, or a title; what is in the tree is not.
         if place.to_seq is None or not place.commit or not self._index.has_retractions():
             return False
+        from gitmem.memory.gate.retractions import names_of_sayings
         from gitmem.okf.files import open_file
 
         data = self._bundle.repository.tree(place.commit).read(place.path)
-        return data is not None and self._index.is_retracted(
-            retraction_hash(key, place.path, open_file(place.path, data).body)
-        )
+        if data is None:
+            return False
+        file = open_file(place.path, data)
+        whole = retraction_hash(key, place.path, file.body)
+        return any(map(self._index.is_retracted, (whole, *names_of_sayings(file))))
+
+    def clean(self, text: str) -> str:
+        """A text that was let out, as it leaves."""
+        return sanitize(self._redacted(text))
+
+    def piece(self, text: str, marked: str, cut: Callable[[str], str]) -> str:
+        """A piece of a text that was let out, cut out of it with its marks; without them where it holds a secret."""
+        clean = self._redacted(text)  # before the cut, which could leave half a secret
+        return sanitize(cut(marked if clean == text else clean))
+
+    def _redacted(self, text: str) -> str:
+        known = self._clean.get(text)
+        if known is None:
+            known = self._clean[text] = redacted(text)
+        return known
+
+    def name(self, name: str) -> str:
+        """A path, a title, an id or a kind: words that somebody chose too."""
+        is_plain = name.isascii() and len(_WORD.findall(name)) <= _FEW_WORDS
+        return self.clean(name) if is_plain or self.is_harmless(name) else FLAGGED
 
     # Entries of the curated store
 
@@ -88,7 +118,9 @@ class Egress:
 
         retracted = Retracted(tree)
         return [
-            (entry, self.verdict(entry.text, "memory")) for entry in entries if not retracted.has(entry.key)
+            (replace(entry, text=self._redacted(entry.text)), self.verdict(entry.text, "memory"))
+            for entry in entries
+            if not retracted.has(entry.key)
         ]
 
     def may_be_believed(self, text: str) -> bool:
@@ -103,14 +135,18 @@ class Egress:
     # Files
 
     def file(self, data: bytes, scope: Scope) -> bool:
-        """Whether a file may be written where an agent reads it; what is not text is let through."""
+        """Whether a file may be written where an agent reads it; what is not text is let through.
+
+        Nothing is redacted in it: half a script is a broken script.
+        """
+        from gitmem.memory.gate.admission import secrets_in
         from gitmem.safety.verdict import Verdict
 
         try:
             text = data.decode()
         except UnicodeDecodeError:
             return True
-        return self.verdict(text, scope).verdict is Verdict.ALLOW
+        return self.verdict(text, scope).verdict is Verdict.ALLOW and not secrets_in(text)
 
     # History: only what still holds has words
 
@@ -126,12 +162,16 @@ class Egress:
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
         from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.okf.entries import CONCEPT
         from gitmem.okf.files import open_file
 
         here = layout.machine_memory(self._bundle.config.machine)
         if path.startswith("memories/machines/") and path != here:
             return False  # it is true elsewhere
-        if not open_file(path, self._tree.read(path)).holds(entry):
+        file = open_file(path, self._tree.read(path))
+        now = file.get(entry.key)
+        # A concept is the same one under another title; the words that are told of it are its title.
+        if now is None or not file.holds(entry) or (entry.key == CONCEPT and now.text != entry.text):
             return False
         text = open_file(path, entry.source).body if entry.source else entry.text
         return not is_retracted(self._tree, entry.key, path, text)
@@ -139,7 +179,7 @@ class Egress:
     def _words(self, path: str, entry: Entry) -> str:
         if not self.holds(path, entry):
             return GONE
-        return sanitize(entry.text) if self.is_harmless(entry.text) else FLAGGED
+        return self.clean(entry.text) if self.is_harmless(entry.text) else FLAGGED
 
     # Whole answers
 
@@ -152,7 +192,17 @@ class Egress:
 
     def text(self, text: str) -> str:
         """One text for an agent, or a few words in its place."""
-        return sanitize(text) if len(text) <= _WORTH_A_LOOK or self.is_harmless(text) else FLAGGED
+        return self.clean(text) if len(text) <= _WORTH_A_LOOK or self.is_harmless(text) else FLAGGED
+
+    def log(self, page: bytes) -> str:
+        """A log.md line by line: each quotes what somebody wrote, with escapes that the scanner does not know."""
+        from gitmem.okf.pages import log_page, parse_log
+
+        lines = (
+            line._replace(category=self.name(line.category), text=self.text(line.text))
+            for line in parse_log(page)
+        )
+        return log_page(lines).decode()
 
     # The scanner
 
@@ -223,4 +273,5 @@ def retracts(data: bytes, path: str) -> bool:
 
 
 def _directory(path: str) -> str:
-    return path.rpartition("/")[0] + "/…" if "/" in path else "…"
+    """The directory at the top: those below it are named by somebody."""
+    return path.partition("/")[0] + "/…" if "/" in path else "…"

@@ -49,6 +49,6 @@ def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> st
     # Of a concept nothing can be left out: it goes as a whole.
     edits.write(flag.path, file.without({key} & file.units.keys() or file.units).render())
     admission = Admission(bundle, edits, origin=origin)
-    admission.retract(flag.entry, flag.path, state="held")
+    admission.retract(file.units.get(key) or file.whole or flag.entry, flag.path, state="held")
     where = {"kind": "entry" if file.kind == "curated" else "file", "path": flag.path}
     return admission.hold(flag.entry.text, flag.result, where)

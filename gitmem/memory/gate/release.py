@@ -28,7 +28,8 @@ def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[Qu
     held = bundle.part(Quarantine).get(item)
     kind = held.destination.get("kind", "")
     origin = bundle.origin(reason=reason, source=f"released by {by}", session=held.origin.get("Session", ""))
-    bundle.part(Gate).release(entry_hash(_judged_text(held)), by)
+    for text in _judged_texts(held):
+        bundle.part(Gate).release(entry_hash(text), by)
 
     def work(edits: Edits) -> Message | None:
         if kind == "entry":
@@ -65,9 +66,15 @@ def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> st
     return published.commit.oid if published else ""
 
 
-def _judged_text(held: QuarantineItem) -> str:
-    """The text as the gate sees it: an event's fields are judged joined."""
-    return _event(held).entry.text if held.destination.get("kind") == "event" else held.text
+def _judged_texts(held: QuarantineItem) -> list[str]:
+    """The text as the gate sees it on the way in (an event's fields are joined), and as a search would show it."""
+    from gitmem.index.documents import documents_of, event_text
+
+    kind, path = held.destination.get("kind"), held.destination.get("path", "")
+    if kind == "event":
+        return [_event(held).entry.text, event_text(_event(held))]
+    shown = documents_of(path, held.text.encode()) if kind == "file" else []
+    return [held.text, *(document.text for document in shown)]
 
 
 def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> None:

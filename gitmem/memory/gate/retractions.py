@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from gitmem.errors import InvalidContent
@@ -9,16 +10,40 @@ from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import Entry, EntryKey
-from gitmem.okf.files import open_file
+from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey
+from gitmem.okf.files import EntryFile, open_file
 from gitmem.okf.identity import retraction_hash
 
 State = Literal["reverted", "held", "released"]
 
+_WORDS = ("title", "description", "tags")
+"""Front matter that is found by a search."""
+
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
     """Whether the entry was retracted in this tree, and nobody released it since."""
-    where = layout.retraction(retraction_hash(key, path, text))
+    return _holds(files, retraction_hash(key, path, text))
+
+
+def says_retracted(files: Files, file: EntryFile) -> bool:
+    """Whether the text of a concept, or words about it, were retracted in this tree."""
+    return any(_holds(files, name) for name in names_of_sayings(file))
+
+
+def names_of_sayings(file: EntryFile) -> Iterator[str]:
+    """The names under which the text of a concept, and words about it, would be retracted."""
+    for key, entry in file.entries.items():
+        if _is_said(key):
+            yield retraction_hash(key, file.path, entry.text)
+
+
+def _is_said(key: EntryKey) -> bool:
+    """Whether an entry is somebody's words; other front matter (a status, a date) may well come back."""
+    return key.space != "meta" or key.id in _WORDS
+
+
+def _holds(files: Files, name: str) -> bool:
+    where = layout.retraction(name)
     data = files.read(where) if where in files else None
     return data is not None and retracts(data, where)
 
@@ -46,9 +71,15 @@ class Retracted:
 
 
 def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: str, origin: Origin) -> None:
-    """Say in the tree that an entry must not come back, or (`released`) that it may."""
+    """Say in the tree that an entry must not come back, or (`released`) that it may.
+
+    Of front matter only words count. A text that a concept had for a while counts as that concept, once it is gone.
+    """
+    if not _is_said(entry.key):
+        return
+    key = CONCEPT if entry.key == BODY and path not in files else entry.key
     text = open_file(path, entry.source).body if entry.source else entry.text
-    where = layout.retraction(retraction_hash(entry.key, path, text))
+    where = layout.retraction(retraction_hash(key, path, text))
     data = files.read(where)
     counter = 0
     if data is not None:

@@ -91,7 +91,8 @@ class Gate:
     def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
         from gitmem.safety.verdict import Result, Verdict
 
-        result = scanner.scan(text, scope)
+        # A front matter in front of a text must not make it look more harmless than it is.
+        result = max((scanner.scan(one, scope) for one in _readings(text)), key=lambda one: one.verdict)
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
             return Result(Verdict.ALLOW, result.findings)
         return result
@@ -107,6 +108,12 @@ class Gate:
 
     def _releases(self) -> dict[str, object]:
         return self._bundle.state.read_json(RELEASES)
+
+
+def _readings(text: str) -> list[str]:
+    """A text, and where it is a file with front matter what stands behind that."""
+    body = text.partition("\n---\n")[2] if text.startswith("---\n") else ""
+    return [text, body] if body.strip() else [text]
 
 
 def _toml_of(body: str) -> str:

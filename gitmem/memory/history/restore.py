@@ -12,12 +12,12 @@ from gitmem.git.ancestry import only_in
 from gitmem.git.message import Message, kind_of
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import is_retracted, retracted_units
+from gitmem.memory.gate.admission import retracted_units, says_retracted
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.memory.results import brief
 from gitmem.okf import layout, pages
-from gitmem.okf.entries import BODY, Change
+from gitmem.okf.entries import Change
 from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _put_unretracted(edits: Edits, path: str, wanted: Tree) -> int:
     """A file of the revision without what was retracted since; gives how many entries stay out."""
     data = wanted.read(path)
     file = open_file(path, data)
-    if is_retracted(edits, BODY, path, file.body):
+    if file.kind == "concept" and says_retracted(edits, file):
         return 1  # that wording was taken back: the present one stays
     gone = retracted_units(edits, file)
     kept = file.without(gone).render()

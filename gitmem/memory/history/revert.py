@@ -12,7 +12,7 @@ from gitmem.git.message import Message, kind_of
 from gitmem.git.objects import Commit
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
-from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units
+from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.provenance import Origin
 from gitmem.memory.results import brief
@@ -233,21 +233,10 @@ class _Inverse:
                 self._edits.remove(path)
 
     def gone(self, edits: Edits) -> list[tuple[str, Entry]]:
-        """What was taken out and is gone in the end: entries, bodies and whole files.
-
-        Front matter values are not retracted (`open` may well come back), nor retractions.
-        """
-        found = [
-            (path, entry)
-            for path, entry in self._removed
-            if entry.key.space != "meta" and not path.startswith("retractions/")
-        ]
+        """What was taken out and is gone in the end: entries, words about a concept, its text, whole files."""
+        found = [(path, entry) for path, entry in self._removed if not path.startswith("retractions/")]
         files = {path: open_file(path, edits.read(path)) for path in {path for path, _ in found}}
-        return [
-            (path, entry)
-            for path, entry in found
-            if not files[path].holds(entry) and (entry.key != BODY or files[path].data is not None)
-        ]
+        return [(path, entry) for path, entry in found if not files[path].holds(entry)]
 
     def _undo(self, change: Change) -> None:
         """Take one change back, unless somebody changed the same thing since."""
@@ -273,12 +262,12 @@ class _Inverse:
 
     def _leave(self, change: Change, file: EntryFile) -> None:
         """What the change left is gone, or is another by now: nothing is taken back."""
+        if change.new is not None:
+            self._removed.append((change.path, change.new))
         is_event = change.key.space == "event" and file.takes(change.key)
         # An entry of a § file may be in another file as well; anything else that is gone is gone for good.
         if is_event or (change.key.space != "§" and file.data is None):
             return
-        if change.new is not None:
-            self._removed.append((change.path, change.new))
         if notice := _why_left(change):
             self._kept.append(notice)
 
@@ -311,8 +300,8 @@ def _is(entry: LogEntry, source: str) -> bool:
 
 
 def _is_taken_back(files: Files, file: EntryFile) -> bool:
-    """Whether what a file says was retracted, as a whole file or as its text."""
-    return bool(retracted_units(files, file)) or is_retracted(files, BODY, file.path, file.body)
+    """Whether what a file says was retracted, as a whole file, as its text, or as words about it."""
+    return bool(retracted_units(files, file)) or says_retracted(files, file)
 
 
 def _is_index(path: str) -> bool:

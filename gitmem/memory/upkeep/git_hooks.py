@@ -28,7 +28,7 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
     changed, names = staged_files(bundle.repository, index_path)
     found: list[str] = []
     for file in changed:
-        found += _problems(bundle, file.path, file.mode, file.oid)
+        found += _problems(bundle, file.path, file.mode, file.oid, bundle.read(file.path))
     touched = {file.path for file in changed}
     for first, second in admission.collisions(names) if touched else ():
         if second in touched or any(path == first or path.startswith(first + "/") for path in touched):
@@ -94,41 +94,34 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]
     checked: set[tuple[str, Oid]] = set()
     for commit in not_in(repository, tip, known | {remote} if remote != _NOTHING else known):
         for change in diff.of_commit(commit):
-            if change.new is not None and (change.path, change.new.oid) not in checked:
-                checked.add((change.path, change.new.oid))
+            path, old, new = change.path, change.old, change.new
+            if new is not None and (path, new.oid) not in checked:
+                checked.add((path, new.oid))
+                before = repository.store.blob(old.oid) if old is not None else None
                 yield from (
                     f"{sentence} (commit {commit.oid[:12]})"
-                    for sentence in _problems(bundle, change.path, change.new.mode, change.new.oid)
+                    for sentence in _problems(bundle, path, new.mode, new.oid, before)
                 )
 
 
-def _problems(bundle: Bundle, path: str, mode: int, oid: Oid) -> list[str]:
+def _problems(bundle: Bundle, path: str, mode: int, oid: Oid, before: bytes | None) -> list[str]:
     from gitmem.git.tree import MAX_FILE_BYTES
     from gitmem.okf import admission
 
     data = b"" if mode == 0o160000 else bundle.repository.store.blob(oid)  # a submodule's commit is elsewhere
     reasons = admission.reasons(path, mode, data, limit=MAX_FILE_BYTES)
-    return [f"{path}: {reason}" for reason in reasons] + scan(bundle, path, data)
+    return [f"{path}: {reason}" for reason in (*reasons, *_refusals(bundle, path, data, before))]
 
 
-def scan(bundle: Bundle, path: str, data: bytes) -> list[str]:
-    """Sentences about entries that the scanner blocks, new ones only: a person may keep what was there."""
-    from gitmem.memory.gate.admission import Admission, hand_file
-    from gitmem.okf import layout
+def _refusals(bundle: Bundle, path: str, data: bytes, before: bytes | None) -> Iterator[str]:
+    """Why entries of a file may not enter, new ones only: a person may keep what was there."""
+    from gitmem.memory.gate.admission import Admission, plain_git
     from gitmem.okf.files import open_file
-    from gitmem.safety.verdict import Verdict
 
-    if layout.is_generated(path):
-        return []
-    before = open_file(path, bundle.read(path)).entries
-    told = []
+    known = open_file(path, before).entries
     for key, entry in open_file(path, data).entries.items():
-        if key in before and before[key].text == entry.text:
-            continue
-        result = Admission(bundle).judge(entry.text, hand_file(path))
-        if result.verdict is Verdict.BLOCK:
-            told.append(f"{path}: the scanner blocks it: {result.explain()}")
-    return told
+        if key not in known or known[key].text != entry.text:
+            yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"")
 
 
 def afterwards(bundle: Bundle) -> None:

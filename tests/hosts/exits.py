@@ -1,0 +1,333 @@
+"""Every way out of a memory: what an agent, a prompt or a model endpoint gets, each as one text.
+
+A new way out belongs in `EXITS`; `test_every_exit.py` finds those that are not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gitmem.config import EndpointConfig
+from gitmem import background
+from gitmem.memory.find.recall import About
+from gitmem.memory.memory import Memory
+
+from tests.hosts.conftest import Driver, HermesHome
+from tests.hosts.model import Model, call
+from tests.hosts.talk import answer, user
+
+SETTINGS = {
+    "GITMEM_UNDO_TOOLS": "true",  # every tool there is
+    "GITMEM_ENFORCE_HOST_FILES": "true",  # what the scanner flags leaves the host's files too
+    "GITMEM_MEMORY_CHAR_LIMIT": "20000",
+    "GITMEM_USER_CHAR_LIMIT": "20000",
+}
+HONEST = "plumbago"
+"""A word of honest texts, which exits go on to show."""
+
+
+@dataclass
+class Agent:
+    """A later session in a home: it asks about some things, by every means that it has."""
+
+    home: HermesHome
+    questions: Sequence[str]
+    """Words of the texts that are looked for."""
+    nearly: Sequence[str] = ()
+    """Words that are spelled nearly like some of theirs: a helpful answer would give those."""
+    moments: Sequence[str] = ()
+    """Revisions to ask about."""
+    said: Sequence[str] = ()
+    """What the user says before a compaction."""
+    model: Model = field(default_factory=Model)
+    _begun: dict[str, Driver] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> Memory:
+        """The memory as a Python program opens it."""
+        return self.home.bundle()
+
+    @property
+    def asking_memory(self) -> Memory:
+        """A memory with an endpoint for its distiller and its summarizer."""
+        memory, endpoint = self.memory, EndpointConfig(base_url=self.model.url, model="scripted")
+        memory.config = replace(memory.config, distiller=endpoint, summarizer=endpoint)
+        return memory
+
+    def begin(self, session: str = "later", **known: str) -> Driver:
+        """A provider as the host starts one; the same again for the same session."""
+        if session not in self._begun:
+            driver = self._begun[session] = Driver()
+            driver.initialize(
+                session,
+                platform="cli",
+                hermes_home=str(self.home.path),
+                agent_context="primary",
+                agent_identity="default",
+                warning_callback=driver.warned.append,
+                **known,
+            )
+            assert "" == driver.error
+            driver.settle()
+        return self._begun[session]
+
+    def use(self, tool: str, **arguments: Any) -> str:
+        """What a tool answers, which is never that it has no time."""
+        told = self.begin().handle_tool_call(tool, arguments)
+        assert "queued" not in json.loads(told).values()
+        return told
+
+    def ask(self, tool: str, **arguments: Any) -> str:
+        asked = (*self.questions, *self.nearly)
+        return "\n".join(self.use(tool, query=question, **arguments) for question in asked)
+
+    def talk(self, session: str) -> list[dict[str, Any]]:
+        """A conversation that is long enough to be distilled, with something honest in it."""
+        words = [*self.said, f"Remember that the {HONEST} of {session} is lit.", *map(str, range(8))]
+        return [message for word in words for message in (user(word), answer("Done."))]
+
+    def close(self) -> None:
+        for driver in self._begun.values():
+            driver.shutdown()
+        self.model.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def living(home: HermesHome) -> Iterator[None]:
+    """The environment of a home's processes, in which nobody is too slow to get an answer."""
+    home.env |= SETTINGS
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HERMES_HOME", "GITMEM_MACHINE", "USER", *SETTINGS):
+            patch.setenv(name, home.env[name])
+        for wait in ("_TOOL_WAIT", "_COMPRESS_WAIT", "_SHUTDOWN_WAIT"):
+            patch.setattr(f"gitmem.hosts.hermes.agent_run.{wait}", 60.0)
+        patch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 60.0)
+        try:
+            yield
+        finally:
+            background.wait(20)
+            home.close()
+
+
+# --- how an agent asks -----------------------------------------------------------------------------------
+
+
+def _told(found: Iterable[Any]) -> str:
+    """Everything that is in these results, whatever they say of themselves."""
+    return "\n".join(one if isinstance(one, str) else str(asdict(one)) for one in found)
+
+
+def _prompt_block(agent: Agent) -> str:
+    memory = agent.memory
+    with memory.session("block") as session:
+        return session.prompt_block() + memory.prompt_block()
+
+
+def _search(agent: Agent, *ways: dict[str, Any]) -> str:
+    memory, asked = agent.memory, (*agent.questions, *agent.nearly)
+    return _told(memory.search(question, limit=50, **how) for question in asked for how in ways)
+
+
+def _recall(agent: Agent) -> str:
+    memory = agent.memory
+    return _told(memory.recall(question, limit=10) for question in agent.questions)
+
+
+def _sessions(agent: Agent) -> list[About]:
+    return agent.memory.recent_sessions(limit=100)
+
+
+def _read(agent: Agent) -> str:
+    memory = agent.memory
+    return _told(memory.read_session(about.session) for about in _sessions(agent))
+
+
+def _scroll(agent: Agent) -> str:
+    memory = agent.memory
+    readings = [memory.read_session(about.session) for about in _sessions(agent)]
+    return _told(
+        memory.read_session(one.about.session, around=one.lines[-1].id) for one in readings if one.lines
+    )
+
+
+def _context(agent: Agent) -> str:
+    memory = agent.memory
+    return _told(memory.context(question).fenced for question in agent.questions)
+
+
+def _nudge(agent: Agent) -> str:
+    return agent.memory.nudge(agent.memory.config.nudge_interval)
+
+
+def _session_compaction(agent: Agent) -> str:
+    with agent.memory.session("compacted by hand") as session:
+        return session.compress(agent.talk("a session")).text
+
+
+def _distiller(agent: Agent) -> str:
+    """What the endpoint of the distiller is sent, and what comes of its answer."""
+    before = len(agent.model.requests)
+    agent.model.script.append(call("memory", action="add", target="memory", content="A model found this"))
+    with agent.asking_memory.session("distilled") as session:
+        told = session.compress([user(f"Please look at file {number}") for number in range(8)]).text
+    assert len(agent.model.requests) > before
+    return json.dumps([*agent.model.requests[before:], told])
+
+
+def _summarizer(agent: Agent) -> str:
+    """What the endpoint of the summarizer is sent, and what comes of its answer."""
+    before, memory = len(agent.model.requests), agent.asking_memory
+    told = _told(memory.recall(question, limit=10) for question in agent.questions)
+    return json.dumps(agent.model.requests[before:]) + told
+
+
+def _host_files(agent: Agent) -> str:
+    agent.begin().compare()
+    return "\n".join([*agent.home.entries("MEMORY.md"), *agent.home.entries("USER.md")])
+
+
+def _host_skills(agent: Agent) -> str:
+    agent.begin().compare()
+    skills = Path(agent.home.home.skills)
+    files = {path.relative_to(skills): path for path in sorted(skills.rglob("*")) if path.is_file()}
+    ours = {name: path for name, path in files.items() if not name.parts[0].startswith(".")}
+    return "\n".join(f"{name}\n{path.read_text()}" for name, path in ours.items())
+
+
+def _prefetch(agent: Agent) -> str:
+    return "\n".join(agent.begin().prefetch(question) for question in agent.questions)
+
+
+def _compaction(agent: Agent) -> str:
+    return agent.begin("compacted").on_pre_compress(agent.talk("a compaction"))
+
+
+def _slow_compaction(agent: Agent) -> str:
+    """The memory is in use while the host waits: it gets what is known without a commit."""
+    driver = agent.begin("compacted slowly")
+    with pytest.MonkeyPatch.context() as patch, agent.memory.writing("a long gc"):
+        patch.setattr("gitmem.hosts.hermes.agent_run._COMPRESS_WAIT", 0.01)
+        told = driver.on_pre_compress(agent.talk("a slow compaction"))
+    driver.settle()
+    return told
+
+
+def _log(agent: Agent) -> str:
+    paths = ("", "memories", "decisions", "plans", "skills", "snapshots", "tools", "notes")
+    return "\n".join(agent.use("gitmem_history", action="log", path=path, limit=20) for path in paths)
+
+
+def _diff(agent: Agent) -> str:
+    first = agent.home.log()[0].commit.oid
+    spans = [(first, "HEAD"), *((moment, "HEAD") for moment in agent.moments)]
+    spans += [(first, moment) for moment in agent.moments]
+    return "\n".join(
+        agent.use("gitmem_history", action="diff", since=since, until=until, path=path, limit=20)
+        for since, until in spans
+        for path in ("", "memories", "decisions", "plans", "skills", "sessions")
+    )
+
+
+def _blame(agent: Agent) -> str:
+    paths = [
+        path for path in agent.memory.file_paths() if path.startswith(("memories/", "plans/", "hermes/"))
+    ]
+    return "\n".join(agent.use("gitmem_history", action="blame", path=path) for path in paths)
+
+
+def _remember(agent: Agent, kind: str) -> str:
+    told = agent.use("gitmem_remember", kind=kind, text=f"The {kind} of today is plain", reason="asked")
+    agent.begin().settle()
+    return told
+
+
+def _revert(agent: Agent) -> str:
+    """The newest change is taken back, and that too."""
+    told = []
+    for _ in range(2):
+        newest = json.loads(agent.use("gitmem_history", action="log", limit=1))["commits"][0]["commit"]
+        told.append(agent.use("gitmem_revert", commit=newest, reason="the user asked"))
+    return "\n".join(told)
+
+
+def _errors(agent: Agent) -> str:
+    """Names that are nearly right, and arguments that are wrong."""
+    asked: list[tuple[str, dict[str, Any]]] = [("gitmem_nothing", {}), ("gitmem_search", {})]
+    for name in (*agent.questions[:3], *agent.nearly):
+        near = f"lamp-{name[:-1]}"
+        asked += [
+            ("gitmem_history", {"action": "diff", "since": near}),
+            ("gitmem_history", {"action": "diff", "since": f"session:{near}"}),
+            ("gitmem_history", {"action": "blame", "path": f"decisions/{near}.md"}),
+            ("gitmem_history", {"action": near}),
+            ("gitmem_search", {"query": near, "as_of": near}),
+            ("gitmem_remember", {"kind": near, "text": "x"}),
+            ("gitmem_snapshot", {"name": f"../{near}"}),
+            ("gitmem_revert", {"commit": near, "reason": "x"}),
+        ]
+    return "\n".join(agent.use(tool, **arguments) for tool, arguments in asked)
+
+
+# --- the table -------------------------------------------------------------------------------------------
+
+EXITS: Mapping[str, Callable[[Agent], str]] = {
+    # Python programs
+    "prompt block": _prompt_block,
+    "search": lambda agent: _search(agent, {}, {"type": "Decision"}, {"scope": "all"}),
+    "search as of": lambda agent: _search(agent, *({"as_of": moment} for moment in agent.moments)),
+    "search removed": lambda agent: _search(agent, {"removed": True}),
+    "recall": _recall,
+    "recall browse": lambda agent: _told(_sessions(agent)),
+    "recall read": _read,
+    "recall scroll": _scroll,
+    "context": _context,
+    "log page": lambda agent: agent.memory.read_log(),
+    "nudge": _nudge,
+    "compaction in a session": _session_compaction,
+    "distiller endpoint": _distiller,
+    "summarizer endpoint": _summarizer,
+    # Hermes
+    "host files": _host_files,
+    "host skills": _host_skills,
+    "system prompt": lambda agent: agent.begin().system_prompt_block(),
+    "prefetch": _prefetch,
+    "compaction": _compaction,
+    "slow compaction": _slow_compaction,
+    "gitmem_search": lambda agent: agent.ask("gitmem_search", limit=20),
+    "gitmem_search as of": lambda agent: _told(
+        agent.ask("gitmem_search", as_of=moment) for moment in agent.moments
+    ),
+    "gitmem_recall": lambda agent: agent.ask("gitmem_recall", limit=10),
+    "gitmem_history log": _log,
+    "gitmem_history diff": _diff,
+    "gitmem_history blame": _blame,
+    "gitmem_snapshot": lambda agent: agent.use("gitmem_snapshot", name=f"named-{os.urandom(4).hex()}"),
+    "gitmem_remember decision": lambda agent: _remember(agent, "decision"),
+    "gitmem_remember memory": lambda agent: _remember(agent, "memory"),
+    "gitmem_remember user": lambda agent: _remember(agent, "user"),
+    "gitmem_revert": _revert,
+    "errors of tools": _errors,
+}
+"""What an agent, a prompt or a model endpoint gets, by the name of the way."""
+
+
+def everything(agent: Agent) -> dict[str, str]:
+    """What every exit gives this agent, in one case: a word is found however it is written."""
+    try:
+        return {name: leave(agent).lower() for name, leave in EXITS.items()}
+    finally:
+        agent.close()
+
+
+def leaks(shown: Mapping[str, str], words: Iterable[str], *, but: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Which of these words each exit shows, but for some exits."""
+    wanted, exempt = [word.lower() for word in words], set(but)
+    found = {name: [word for word in wanted if word in text] for name, text in shown.items()}
+    return {name: words for name, words in found.items() if words and name not in exempt}
