@@ -1,4 +1,7 @@
-"""Where a bundle is: by the cheapest signs, so that a command can look before it imports anything of weight."""
+"""Where a bundle is: by the cheapest signs, before anything of weight is imported.
+
+Buys "a sync that finds nothing", which imports little else.
+"""
 
 from __future__ import annotations
 

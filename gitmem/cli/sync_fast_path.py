@@ -1,5 +1,6 @@
 """`gitmem sync` where nothing changed, here or there: answered before anything heavy is imported.
 
+Buys "a sync that finds nothing, against `git fetch` plus interpreter start".
 Whatever is not plain to see (an option, a host, a young file, a server that says no) is left to the command itself.
 """
 

@@ -34,7 +34,10 @@ class IndexFile:
         return signature == _NO_INDEX or self.has_seen(signature)
 
     def has_seen(self, signature: bytes) -> bool:
-        """Whether the index had this signature when it was last found to hold what a tip holds."""
+        """Whether the index had this signature when it was last found to hold what a tip holds.
+
+        Buys "`gitmem status` at 10,000 files": the index is not compared with the tip's tree.
+        """
         return read_file(self._seen_path) == signature
 
     def signature(self, tip: Oid) -> bytes:
@@ -70,7 +73,10 @@ class IndexFile:
         return index
 
     def remembered(self) -> GitIndex | None:
-        """The index if this process has read or written it, and nobody else wrote it since."""
+        """The index if this process has read or written it, and nobody else wrote it since.
+
+        Buys "times faster than git": reading it would be a third of the flush of one file.
+        """
         with contextlib.suppress(FileNotFoundError):
             if self._cached is not None and self._cached[0] == marks(os.stat(self.path)):
                 return self._cached[1]
@@ -168,5 +174,5 @@ class IndexFile:
 
 
 def _signed(tip: Oid, stat: os.stat_result) -> bytes:
-    # Of one length, because it is written over in place: emptying a file first costs a wait for the disk.
+    # Buys "times the floor": of one length, and written over in place; emptying it would wait for the disk.
     return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".ljust(120).encode()

@@ -62,7 +62,7 @@ class BundleLock:
         return f"process {pid} ({str(purpose)[:60]})" if known else ""
 
     def _sign(self, purpose: str) -> None:
-        # Written over in place and of one length: emptying a file first costs a wait for the disk.
+        # Buys "times the floor": of one length, and written over in place; emptying it would wait for the disk.
         owner = json.dumps({"pid": os.getpid(), "purpose": purpose[:60]})
         with contextlib.suppress(OSError):
             overwrite_file(self._state.path(LOCK_OWNER), owner.encode().ljust(_OWNER_LENGTH))

@@ -1,7 +1,7 @@
 """Pack files written by hand: all new objects of one commit in one pack, with its index.
 
-A pack costs three fsyncs however many objects it holds; loose files cost one each. The entries
-are whole objects, never deltas, so that many small packs can be joined by copying bytes.
+Buys "times the floor": a pack costs three fsyncs however many objects it holds, loose files cost one each.
+The entries are whole objects, never deltas, so that many small packs can be joined by copying bytes.
 """
 
 from __future__ import annotations
@@ -45,17 +45,10 @@ def compress(item: GitObject) -> Packed:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    # Names and hashes hardly shrink, and compressing them costs more than all else about a tree.
-    deflated = _stored(item.content) if item.type == b"tree" else _deflated(item.content)
+    # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
+    deflated = _stored(item.content) if item.type == b"tree" else zlib.compress(item.content, 1)
     raw = bytes(header) + deflated
     return Packed(item.oid, zlib.crc32(raw), raw)
-
-
-def _deflated(content: bytes) -> bytes:
-    """Zlib data with a window no larger than needed: setting up a full one takes longer than using it."""
-    bits = min(max(len(content).bit_length(), 9), zlib.MAX_WBITS)
-    deflate = zlib.compressobj(1, zlib.DEFLATED, bits, bits - 7)
-    return deflate.compress(content) + deflate.flush()
 
 
 def _stored(content: bytes) -> bytes:
@@ -162,6 +155,7 @@ def _render_index(ordered: list[Packed], offsets: list[int], checksum: bytes) ->
 def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, unfit: set[str]) -> int:
     """Join small packs into one when there are many; gives how many were joined.
 
+    Buys "cold open and 50 reads, after 5,000 flushes against freshly packed".
     Packs are taken from the smallest up while the next one is less than twice what was taken so
     far: each object is copied a logarithmic number of times, and few packs remain. `unfit` keeps
     the names of packs that cannot be joined, so that they are looked at only once.

@@ -1,9 +1,9 @@
 """The note of a commit under way, on disk before its ref moves.
 
 After a crash it tells a file that we had no time to write from a file that a person edited, and
-our own git locks from somebody else's. It is one file, written over in place (a new file would
-cost a second flush of the file system's journal), guarded by a checksum: a torn note means that
-the ref was not moved yet, because the ref waits for the note.
+our own git locks from somebody else's. It is one file, guarded by a checksum: a torn note means
+that the ref was not moved yet, because the ref waits for the note.
+Buys "times the floor": it is written over in place, where a new file would flush the file system's journal again.
 """
 
 from __future__ import annotations

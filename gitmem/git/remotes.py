@@ -46,7 +46,7 @@ class Remotes:
         self._path = os.path.join(repository.git_dir, "config")
 
     def all(self) -> list[Remote]:
-        # It buys Hermes' `initialize`: most bundles have no remote, and only dulwich reads git's configuration.
+        # Buys "`initialize`": most bundles have no remote, and only dulwich reads git's configuration.
         if not _MAY_NAME_REMOTES.search(read_file(self._path) or b""):
             return []
         config = self._read()

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 _CACHED_TREES = 2048
 _CACHED_COMMITS = 8192
-# What a flush reads again of what the last ones wrote: the writer's part, log.md. From the packs that is
-# slow, because every commit adds one.
+# Buys "flush of 50 at 10,000 files": it reads the writer's part and log.md, which the last ones wrote.
 _COMMITS_REMEMBERED = 4
 _SMALL = 64 * 1024
 _FEW = 256
@@ -157,7 +156,7 @@ class ObjectStore:
         self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
 
     def remember_commits_of(self, other: ObjectStore) -> None:
-        """What another store has read of the commits that are ours now too."""
+        """What another store has read of the commits that are ours now too. Buys "fetch + merge + push"."""
         self._commits = {**self._commits, **other._commits}
 
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:

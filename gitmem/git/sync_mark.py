@@ -1,6 +1,6 @@
 """Fingerprint of both sides after a successful sync; lets the next sync exit early when nothing changed.
 
-Nothing heavy is imported before it is needed: interpreter and imports are nearly all that such a sync costs.
+Buys "a sync that finds nothing": interpreter and imports are nearly all that it costs, so only `os` is imported here.
 """
 
 from __future__ import annotations

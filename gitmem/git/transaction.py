@@ -296,8 +296,8 @@ class _Steps:
             repository.on_stage("work tree")
             lock = self._index_lock
             if len(written) > _MANY:
-                # Such a change takes seconds. A look at files of a past second spares every later
-                # search for hand edits from reading all of them.
+                # Buys "The first search for hand edits after a large import": such a change takes seconds, and
+                # after a look at the files of a past second no later search reads them all.
                 lock.renew()
                 written = index_file.still_held(entries, written, lock.moment)
             index = index_file.spliced(entries, self._tree, written, lock.moment)

@@ -39,7 +39,7 @@ class Tree:
     def __init__(self, store: ObjectStore, oid: Oid = EMPTY_TREE) -> None:
         self._store = store
         self.oid = oid
-        # A commit asks for the same files at several steps, and a tree never changes.
+        # A tree never changes. What `apply` lays is found here also before its objects are written.
         self._found: dict[str, TreeEntry | None] = {}
 
     def entry(self, path: str) -> TreeEntry | None:

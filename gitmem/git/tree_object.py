@@ -1,4 +1,7 @@
-"""One tree object: its entries by name beside its bytes, which are cheaper to patch than to make anew."""
+"""One tree object: its entries by name beside its bytes.
+
+Buys "100,000 files against 1,000": the bytes are patched, which is cheaper than making them again.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from gitmem.errors import RefusedFetch, UnsafePath
 from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, Oid, TreeEntry, path_text
@@ -95,13 +94,8 @@ def _refuse_collisions(names: Iterable[bytes]) -> None:
     folded: dict[str, str] = {}
     for name in names:
         text = path_text(name)
-        rival = folded.setdefault(_folded(text), text)
+        rival = folded.setdefault(paths.fold(text), text)
         if rival != text:
             raise RefusedFetch(
                 f"The remote sends {rival!r} and {text!r}, which some systems take for one file."
             )
-
-
-@lru_cache(maxsize=65536)  # a directory is looked at again with every commit that adds to it
-def _folded(name: str) -> str:
-    return paths.fold(name)

@@ -229,7 +229,10 @@ class WorkTree:
 
 
 class FilesAside:
-    """Files of a commit that are written, while the disk is busy anyway, but have not got their names yet."""
+    """Files of a commit that are written but have not got their names yet.
+
+    Buys "times the floor": they are written while the disk is busy with the objects anyway.
+    """
 
     def __init__(self, stem: str) -> None:
         self._stem = stem
@@ -248,7 +251,7 @@ class FilesAside:
     def put(self, path: str, full: str) -> os.stat_result:
         """Give a file its name; gives its stat from before anybody else could change it."""
         temporary, written = self._made[path]
-        # Freeing the old file takes longer than all else, and can wait until `close`.
+        # Buys "times the floor": freeing the old file takes longer than all else, and can wait until `close`.
         self._replaced += hold_replaced(full)
         copied = move(temporary, full)
         del self._made[path]

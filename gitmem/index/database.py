@@ -68,7 +68,7 @@ class Database:
 
     @classmethod
     def create(cls, path: str) -> Database:
-        """A new, empty database, fast to fill and not safe until `settle`."""
+        """A new, empty database, not safe until `settle`. Buys "full rebuild / bare loop": nothing waits for a disk."""
         with translated():
             connection = _connect(path)
             connection.execute("PRAGMA journal_mode = OFF")

@@ -85,7 +85,7 @@ def is_part(path: str) -> bool:
 def appended(old: bytes, new: bytes, path: str) -> list[Document] | None:
     """The documents that a session part gained at its end; None where it was not merely continued.
 
-    A part grows by a few events with every flush, so it is read once and not once a flush.
+    Buys "full rebuild / bare loop": a part grows by a few events with every flush, and is read once.
     """
     if not is_part(path) or len(new) <= len(old) or not new.startswith(old):
         return None

@@ -1,7 +1,8 @@
 """Finding candidates: the texts that may answer a query, with all that ranking wants to know of them.
 
-The cost of a full text query is its frequent words: they are in half of all texts and say little. So in a
-large index the texts are chosen by the rare words of a query, and the frequent ones are looked for in those.
+Buys "search, six-word questions": the cost of a full text query is its frequent words, which are in half of all
+texts and say little. So in a large index the rare words of a query choose the texts, and the frequent ones are
+looked for in those.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def counter(term: Term) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         folded = fold(text)
-        # Most texts do not have it, and looking for a plain piece is many times as fast.
+        # Buys "search, six-word questions": most texts do not have it, and a plain piece is looked for faster.
         if not any(start in folded for start in starts):
             return 0
         return len(pattern.findall(folded))

@@ -13,7 +13,7 @@ from gitmem.index.database import Database
 from gitmem.index.records import Document, SessionFacts
 from gitmem.okf.identity import EntryKey
 
-_BATCH = 4_000
+_BATCH = 4_000  # Buys "full rebuild / bare loop": a statement for thousands of rows
 _SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq
 _LISTINGS = 16
 _BATCH_CHARACTERS = 8_000_000

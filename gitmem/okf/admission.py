@@ -58,7 +58,7 @@ def collisions(names: Iterable[str]) -> list[tuple[str, str]]:
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
             part = "/".join(parts[:depth])
-            first = spelled.setdefault(part if part.isascii() and part.islower() else paths.fold(part), part)
+            first = spelled.setdefault(paths.fold(part), part)
             if first != part:
                 found.append((first, path))
                 break

@@ -1,7 +1,7 @@
 """Many versions of one § file: a text with its line of the list is read once, not once a version.
 
-It buys "`blame MEMORY.md` / `git blame`, 1,001 revisions" of docs/performance.md: reading YAML is what each
-version would cost, and two versions differ in an entry or two.
+Buys "`blame MEMORY.md` / `git blame`, 1,001 revisions": YAML is what each version would cost, and two versions
+differ in an entry or two.
 """
 
 from __future__ import annotations

@@ -44,6 +44,7 @@ MAX_DEPTH = 64
 MAX_EXPANDED = 4 * MAX_YAML_BYTES
 MAX_NUMBER = 1000
 
+# Buys "`diff --session` / `git diff` of the two trees", half of which is YAML: libyaml where PyYAML has it.
 # PyYAML's stubs know neither loader as a type that fits both.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

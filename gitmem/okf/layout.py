@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Callable
 from datetime import date as calendar_date
-from functools import lru_cache
 from typing import Protocol
 
 from gitmem.okf import timestamps
@@ -145,7 +144,6 @@ def is_session(path: str) -> bool:
     return path.startswith("sessions/")
 
 
-@lru_cache(maxsize=1024)
 def default_type(path: str) -> str:
     """The OKF type that belongs to a path; empty for a path that the layout does not name."""
     if is_generated(path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from functools import lru_cache
 
 from gitmem.errors import UnsafePath
 
@@ -50,6 +49,9 @@ def check_path(path: str) -> None:
 
 def fold(path: str) -> str:
     """The key under which paths collide on a file system that ignores case or Unicode form."""
+    # Buys "fetch + merge + push": a directory is looked at again with every commit that adds to it.
+    if path.isascii():  # it has one form, and folding it is lowering it
+        return path.lower()
     # Decomposed first: folding a composed character can give another outcome than folding its parts.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
 
@@ -78,12 +80,7 @@ def safe_name(name: str) -> str:
     Plain names stay as they are. Every other one gets a readable base and a hash of the exact name; the `~h`
     before it cannot be in a plain name, and is none of the short names that Windows gives to `.git`.
     """
-    return _known_name(name) if len(name) <= MAX_PLAIN_NAME else _made_safe(name)
-
-
-@lru_cache(maxsize=4096)  # a session and its tools are asked for again with every event
-def _known_name(name: str) -> str:
-    return name if _is_plain(name) else _made_safe(name)
+    return name if len(name) <= MAX_PLAIN_NAME and _is_plain(name) else _made_safe(name)
 
 
 def _made_safe(name: str) -> str:

@@ -1,6 +1,6 @@
 """One layer of disguise taken off: what a text says once it is decoded, respelled or read backwards.
 
-Every layer first looks for a cheap sign that it applies and costs nothing without it. A layer holds
+Buys "recovery of 10,000 events": every layer first looks for a cheap sign that it applies. A layer holds
 only the stretches that decoding changed, with a little around them; nothing is decoded twice.
 """
 

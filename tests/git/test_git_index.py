@@ -14,6 +14,8 @@ from gitmem.git import git_index
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Edit
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.git.support import (
     Git,
@@ -365,3 +367,35 @@ def test_version_staged_by_hand_is_no_late_git(repository: Repository, git: Git)
 
     assert {("a.md", b"0\n", True), ("a.md", b"1\n", False)} == found
     assert found == {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+
+
+_RECORDS = st.dictionaries(
+    st.sampled_from([name.encode() for name in NAMES]),
+    st.builds(
+        git_index.Record,
+        st.sampled_from([0o100644, 0o100755]),
+        st.sampled_from(["1" * 40, "2" * 40]),
+        mtime=st.tuples(st.sampled_from([50, 100, 150]), st.just(7)),
+        size=st.just(9),
+    ),
+)
+
+
+@given(_RECORDS, st.lists(st.tuples(_RECORDS, st.lists(st.sampled_from(NAMES)))))
+def test_spliced_equals_built(
+    before: dict[bytes, git_index.Record],
+    steps: list[tuple[dict[bytes, git_index.Record], list[str]]],
+) -> None:
+    """Bytes, places and what is in doubt are the same whether records are spliced in or all are written again."""
+    records = dict(before)
+    spliced = git_index.GitIndex(git_index.build(records), 100)
+    for written, removed in steps:
+        changes: dict[bytes, git_index.Record | None] = {
+            **written,
+            **{name.encode(): None for name in removed},
+        }
+        records = {name: record for name, record in {**records, **changes}.items() if record is not None}
+        spliced = spliced.splice(changes, 100, lambda _name, _oid: True)
+        built = git_index.GitIndex(git_index.build(records), spliced.mtime)
+        assert (built.raw, built.names, built._starts) == (spliced.raw, spliced.names, spliced._starts)
+        assert built._racy == spliced._racy

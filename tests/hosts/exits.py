@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitmem.config import EndpointConfig
 from gitmem import background
+from gitmem.config import EndpointConfig
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
 

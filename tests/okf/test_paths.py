@@ -182,3 +182,10 @@ def test_paths_need_no_yaml() -> None:
     """Checking a path costs no import of the YAML reader."""
     code = "import sys, gitmem.okf.paths, gitmem.okf.layout; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_plain_path_folds_as_any_other(path: str) -> None:
+    """Lowering an ASCII path gives what decomposing and folding it gives."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+    assert folded == fold(path)

@@ -87,7 +87,7 @@ class Indexing:
     def listing(self, index: Index, oid: Oid) -> tuple[int, int]:
         """The tree of a commit that main never stood at: its number, and the place that it counts from.
 
-        Kept by the tree's id, so the second question about it costs nothing.
+        Kept by the tree's id, for the next question about it.
         """
         from gitmem.index.writer import Writer
 

@@ -1,4 +1,7 @@
-"""Prefetch: recall in the background after each turn, so that the next one has it at once."""
+"""Prefetch: recall in the background after each turn, so that the next one has it at once.
+
+Buys "warm `prefetch()` / cold" and "`prefetch`, warm": a turn reads what is there.
+"""
 
 from __future__ import annotations
 

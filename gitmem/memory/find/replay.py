@@ -25,6 +25,7 @@ from gitmem.okf.timestamps import stamp
 Progress = Callable[[int, int], None]
 """Told how many commits of how many are done."""
 
+# Buys "full rebuild / bare loop": the old side of a change was the new side of an earlier one.
 _CACHED_FILES = 512
 _RETRACTIONS = "retractions/"
 

@@ -187,7 +187,10 @@ class History:
         return (commit for commit in walked if graph.touches(self._repository, commit, path))
 
     def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
-        """What the index knows of commits; None where it cannot be asked, for history needs no index."""
+        """What the index knows of commits; None where it cannot be asked, for history needs no index.
+
+        Buys "history of one path / `git log --raw -- PATH`".
+        """
         from gitmem.memory.find.index import Indexing
 
         try:

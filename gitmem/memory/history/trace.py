@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError, UnknownRevision, UsageError
-from gitmem.git.walk import tree_changes
+from gitmem.errors import UnknownRevision, UsageError
 from gitmem.memory.capture.sessions import Sessions, SessionState
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.results import brief
 from gitmem.okf.entries import Change, EntryKey
-from gitmem.okf.files import open_file
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -80,14 +78,10 @@ def trace(bundle: Bundle, text: str) -> Traced:
 
 
 def _lives(bundle: Bundle, text: str) -> list[Life]:
-    """Oldest first: each entry with the text, from the commit it came with to the one it left with."""
-    try:
-        return _by_spans(bundle, text)
-    except GitMemError:  # the index is only a view: without one the history itself is read
-        return _by_reading(bundle, text)
+    """Oldest first: each entry with the text, from the commit it came with to the one it left with.
 
-
-def _by_spans(bundle: Bundle, text: str) -> list[Life]:
+    Buys "`trace` over the whole history / `git log -S`": the index has them; it is made where there is none.
+    """
     from gitmem.memory.find.index import Indexing
 
     index = bundle.part(Indexing).current()
@@ -105,38 +99,6 @@ def _by_spans(bundle: Bundle, text: str) -> list[Life]:
             )
         )
     return lives
-
-
-def _by_reading(bundle: Bundle, text: str) -> list[Life]:
-    needle = text.casefold()
-    open_lives: dict[tuple[str, EntryKey], int] = {}
-    told: list[Life] = []
-    for commit, changes in tree_changes(bundle.repository, bundle.tip):
-        for change in changes:
-            before = bundle.repository.store.blob(change.old.oid) if change.old else b""
-            after = bundle.repository.store.blob(change.new.oid) if change.new else b""
-            if not _mentions(before, needle) and not _mentions(after, needle):
-                continue
-            now = _holding(change.path, after, needle)
-            for place in [place for place in open_lives if place[0] == change.path and place[1] not in now]:
-                number = open_lives.pop(place)
-                told[number] = replace(told[number], left=LogEntry.of(commit))
-            for key, found in now.items():
-                if (change.path, key) not in open_lives:
-                    open_lives[change.path, key] = len(told)
-                    told.append(Life(change.path, key, found, LogEntry.of(commit)))
-    return told
-
-
-def _mentions(data: bytes, needle: str) -> bool:
-    return needle in data.decode("utf-8", "replace").casefold()
-
-
-def _holding(path: str, data: bytes, needle: str) -> dict[EntryKey, str]:
-    if not data:
-        return {}
-    entries = open_file(path, data).entries
-    return {key: entry.text for key, entry in entries.items() if needle in entry.text.casefold()}
 
 
 def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:

@@ -1384,3 +1384,14 @@ def test_a_push_inside_a_push_is_refused(tmp_path: Path) -> None:
     assert [journal.append("observation", {}, "s1", at=AT).seq] == [1]
     journal.forget(1)
     journal.close()
+
+
+@given(
+    st.dictionaries(st.one_of(st.text(max_size=5), st.integers()), st.one_of(TEXT, st.integers(), st.none()))
+)
+def test_plain_fields_are_what_cleaning_gives(fields: dict[Any, object]) -> None:
+    """Fields that are taken as they are would come out of the cleaner unchanged."""
+    slowly = journal_format._Cleaner()
+    assert slowly.mapping(fields, 0) == journal_format.cleaned(fields)
+    for value in fields.values():
+        assert journal_format._Cleaner().text(value) == journal_format.plain(value)
