@@ -567,10 +567,11 @@ def reason_and_source(place: Place, sample: Sample) -> None:
 
 
 def _across_a_border(text: str) -> str:
-    """A long text in which this one is read by two windows of the scanner, and by none of them as a whole."""
+    """A long text in which the phrase of this one lies across the end of what the scanner reads at once."""
+    inside = text.index("previous") + 4 if "previous" in text else 4
     words = "plain words of a long note \n"
-    lead = (words * (WINDOW // len(words) + 1))[: WINDOW - len(text) // 4]
-    return f"{lead[:-2]}\n\n{text}\n\n{words * 200}"
+    lead = (words * (WINDOW // len(words) + 1))[: WINDOW - inside - 2]
+    return f"{lead}\n\n{text}\n\n{words * 200}"
 
 
 def _arriving(bring: Enter, house: str, arrive: Callable[[Place], None]) -> Enter:

@@ -138,12 +138,12 @@ def _night(place: Place, told: Story) -> list[str]:
     [path] = [path for path in place.memory.file_paths() if "decisions/the-lamp-goes" in path]
     Path(place.bundle, path).unlink()
     place.memory.take_in_edits(strict=True)
-    skill = (
-        f"---\nname: lamp\ndescription: lamp {word('what a skill is for')}\n---\n\nlamp {word('a skill')}\n"
-    )
-    put(place.home, f"lamp-{word('the name of a skill')}/SKILL.md", skill)
-    night.compare()
-    moments.append(place.memory.tip)
+    name = f"lamp-{word('the name of a skill')}/SKILL.md"
+    for version in ("a skill", "a skill that was changed"):
+        head = f"---\nname: lamp\ndescription: lamp {word(f'the description of {version}')}\n---\n"
+        put(place.home, name, f"{head}\nlamp {word(version)}\n")
+        night.compare()
+        moments.append(place.memory.tip)
     night.shutdown()
     return moments
 
@@ -157,9 +157,14 @@ def _evening(place: Place, told: Story) -> None:
 
 
 def _taken_back(place: Place, moments: list[str]) -> None:
-    """A person takes back the session, and the skill, which the host wrote without a word about a session."""
+    """A person takes back the session, and the skill, which is of no session; then the host writes that again."""
+    [skill] = Path(place.home.home.skills).glob("lamp-*/SKILL.md")
+    written = skill.read_bytes()
     place.command("revert", "--session", "night", "--reason", "it was poisoned")
-    place.command("revert", moments[-1])
+    place.command("revert", *moments[-2:])
+    assert not skill.exists()
+    skill.parent.mkdir()
+    skill.write_bytes(written)
 
 
 def test_no_exit_shows_what_was_taken_back(story: Story) -> None:
