@@ -12,7 +12,7 @@ PYTEST ?= WHEEL_IS_INSTALLED=1 $(BIN)/python -P -m pytest
 # What the wheel is made of; directories too, whose time says that a file has gone.
 SOURCES := $(shell find gitmem hooks templates -name __pycache__ -prune -o -print) pyproject.toml README.md LICENSE
 
-.PHONY: demo test lint check test-slow test-servers bench clean
+.PHONY: demo test lint check test-slow test-servers mutants bench clean
 
 $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
@@ -51,5 +51,17 @@ test-servers: $(VENV)/installed-wheel
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SERVERS)
 	$(PYTEST) -m servers -rfs
 
+# Changes code in small ways, one at a time, and runs the tests on each: an hour or two. Which files and tests, is in
+# pyproject.toml; what survives, and why, in docs/testing.md. ONLY="gitmem.okf.merge*" takes a part of it.
+MUTANTS := $(VENV)-mutants
+$(MUTANTS)/installed: pyproject.toml
+	$(PYTHON) -m venv $(MUTANTS)
+	$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	touch $@
+
+mutants: $(MUTANTS)/installed
+	$(MUTANTS)/bin/mutmut run --max-children 2 $(ONLY)
+	$(MUTANTS)/bin/mutmut results
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(MUTANTS) mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
