@@ -237,8 +237,8 @@ def _merge_log(
 
 
 def _line_key(line: pages.LogLine) -> EntryKey:
-    """A line goes by its id, which for an event is that of the event."""
-    return EntryKey("event", line.id) if line.id else EntryKey("line", "\n".join(line))
+    """A line goes by its id, which for an event is that of the event; without one by all it says."""
+    return EntryKey("event", line.id or "\n".join(line))
 
 
 def _severest(ours: bytes, theirs: bytes) -> bytes:

@@ -526,8 +526,13 @@ def test_a_full_log_has_the_newest_lines_that_hold() -> None:
     """Fifty lines of both sides; what was retracted makes room for an older one, also where one side has none."""
     lines = [LogLine(f"2026-06-30T14:00:{n:02}.000Z", "Decision", f"n {n}", f"w-{n}") for n in range(60)]
     gone = frozenset(EntryKey("event", f"w-{n}") for n in range(50, 60))
-    data = merged(LOG, None, log_page(lines[:30]), log_page([*lines[20:30], *lines[25:]]), gone=gone)[LOG]
-    assert [f"w-{n}" for n in reversed(range(50))][:MAX_LOG_LINES] == [line.id for line in parse_log(data)]
+    for path in (LOG, f"notes/{LOG}"):
+        data = merged(path, None, log_page(lines[:30]), log_page([*lines[20:30], *lines[25:]]), gone=gone)[
+            path
+        ]
+        assert [f"w-{n}" for n in reversed(range(50))] == [line.id for line in parse_log(data)][
+            :MAX_LOG_LINES
+        ]
     assert {LOG: log_page([])} == merged(LOG, None, log_page(lines[50:]), None, gone=gone)
     assert {} == merged(LOG, log_page(lines), None, None)
 

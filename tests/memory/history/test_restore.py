@@ -48,13 +48,20 @@ def test_a_whole_restore_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: 
     odd = b"# Odd\n"
     target = commit(bundle, "s", **{"decisions/a.md": NOTE, "decisions/index.md": odd, "tools/t.md": NOTE})
     assert odd == bundle.read("decisions/index.md")
-    tip = commit(bundle, "s", **{"decisions/a.md": None, "decisions/b.md": NOTE, "tools/t.md": None})
+    later = {
+        "decisions/a.md": None,
+        "decisions/b.md": NOTE,
+        "sessions/2026-06/s.md": NOTE,
+        "tools/t.md": None,
+    }
+    tip = commit(bundle, "s", **later)
     for how in ({"paths": ["decisions"]}, {"paths": ["decisions/"]}, {"keep_sessions": True}):
         restore(bundle, target, origin=bundle.origin(), **how)
         page = (bundle.read("decisions/index.md") or b"").decode()
         assert "a.md" in page
         assert "b.md" not in page
-        assert ("tools/t.md" in bundle.tree()) == ("keep_sessions" in how)  # also what comes after sessions/
+        assert "sessions/2026-06/s.md" in bundle.tree()
+        assert ("tools/t.md" in bundle.tree()) == ("keep_sessions" in how)
         restore(bundle, tip, origin=bundle.origin())
         assert bundle.repository.tree(tip).oid == bundle.tree().oid
     restore(bundle, target, origin=bundle.origin())
