@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gitmem.errors import *  # noqa: F403 (each of them, written once)
     from gitmem.hosts.plain import open as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
     from gitmem.hosts.plain import open_async as open_async
+    from gitmem.index.readers import Reader as Reader
     from gitmem.memory.async_memory import AsyncMemory as AsyncMemory
     from gitmem.memory.async_session import AsyncSession as AsyncSession
     from gitmem.memory.capture.buffer import HotMemoryBuffer as HotMemoryBuffer
@@ -33,6 +34,7 @@ else:
         "HotMemoryBuffer": "gitmem.memory.capture.buffer",
         "Memory": "gitmem.memory.memory",
         "Prefetch": "gitmem.memory.find.prefetch",
+        "Reader": "gitmem.index.readers",
         "Session": "gitmem.memory.session",
         "fence": "gitmem.safety.fence",
         "memorize_decision": "gitmem.memory.capture.decorators",

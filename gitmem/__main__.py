@@ -7,6 +7,8 @@ import sys
 
 def main() -> int:
     """Run one command and give its exit code."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_closed_streams()
     if "sync" in sys.argv:
         import os
 
@@ -23,5 +25,25 @@ def main() -> int:
     return run()
 
 
+def _open_closed_streams() -> None:
+    """Let a closed descriptor (`>&-`) lead nowhere: else the next file that is opened would take its place."""
+    import os
+
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # gives the lowest free number, which is this one
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 (lives as long as the process)
+
+
+def _leave_the_current_directory() -> None:
+    """Let nothing more be imported from where we are: it may be a bundle, and hold anything. As `python -P` does."""
+    import os
+
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if not sys.flags.safe_path and sys.path[:1] != [home]:
+        del sys.path[:1]
+
+
 if __name__ == "__main__":
+    _leave_the_current_directory()
     sys.exit(main())

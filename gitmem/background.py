@@ -12,23 +12,25 @@ from collections.abc import Mapping
 _started: list[subprocess.Popen[bytes]] = []
 
 
-def start(root: str, *arguments: str, env: Mapping[str, str]) -> None:
-    """Run `gitmem -C ROOT ARGUMENTS…`, which goes on when we end. Nothing depends on it, and nobody reads it."""
+def start(root: str, *arguments: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+    """Run `gitmem -C ROOT ARGUMENTS…`, which goes on when we end; None where no process can be started."""
     # -P: it runs in the bundle, from where Python must not import.
     command = [sys.executable, "-P", "-m", "gitmem", "-C", root, *arguments]
     _started[:] = [process for process in _started if process.poll() is None]
-    with contextlib.suppress(OSError):
-        _started.append(
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                cwd=root,
-                env=dict(env),
-            )
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=root,
+            env=dict(env),
         )
+    except OSError:
+        return None
+    _started.append(process)
+    return process
 
 
 def wait(seconds: float) -> None:

@@ -1,8 +1,8 @@
 """Every setting of gitmem, and how its value is found.
 
-Order, first hit wins: `GITMEM_*` environment, `<git dir>/gitmem/config`, `$HERMES_HOME/gitmem.yaml`,
-`plugins.gitmem` and then `memory` of Hermes' `config.yaml`, the default below. Nothing here looks at
-the environment, the home directory or the disk: `cli/` and `hosts/` hand in what they read.
+Order, first hit wins: `GITMEM_*` environment, `<git dir>/gitmem/config` (personal settings excepted),
+`$HERMES_HOME/gitmem.yaml`, `plugins.gitmem` and then `memory` of Hermes' `config.yaml`, the default below. Nothing here
+looks at the environment, the home directory or the disk: `cli/` and `hosts/` hand in what they read.
 
 The fields of `Config` are the table. A new setting is one line there.
 """
@@ -21,7 +21,7 @@ from gitmem.errors import ConfigError
 
 ENV_PREFIX = "GITMEM_"
 # Variables of the command line that name a thing to work on and set nothing.
-NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION", "GITMEM_DEBUG"})
+NOT_SETTINGS = frozenset({"GITMEM_BUNDLE", "GITMEM_SESSION", "GITMEM_DEBUG", "GITMEM_SAFE_DIRECTORY"})
 
 GIT_DIR_CONFIG = "<git dir>/gitmem/config"
 HERMES_YAML = "$HERMES_HOME/gitmem.yaml"
@@ -34,14 +34,8 @@ Value = str | bool | int | float
 
 _NAME = r"([A-Za-z_][A-Za-z0-9_]*)?"
 _BOOLS = {
-    "true": True,
-    "1": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "0": False,
-    "no": False,
-    "off": False,
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
 }
 
 
@@ -52,6 +46,9 @@ class About(NamedTuple):
     minimum: float = 0
     pattern: str = ""
     form: str = ""  # what the pattern asks for, in words
+    renamed: Mapping[str, str] = MappingProxyType({})  # values of older versions
+    is_personal: bool = False
+    """It says where to send what to whom: a bundle, which may come from somebody else, has no say in that."""
 
 
 # --- the table -------------------------------------------------------------------------------------------
@@ -61,13 +58,42 @@ class About(NamedTuple):
 class EndpointConfig:
     """An OpenAI-compatible endpoint; without a base_url there is none, and no socket is opened."""
 
-    base_url: Annotated[str, About("where the endpoint is, up to and without /chat/completions")] = ""
+    base_url: Annotated[
+        str, About("where the endpoint is, up to and without /chat/completions", is_personal=True)
+    ] = ""
     model: Annotated[str, About("model to ask for")] = ""
     # A name and never the key itself: `status --config` prints this.
     api_key_env: Annotated[
-        str, About("environment variable that holds the key", pattern=_NAME, form="the name of a variable")
+        str,
+        About(
+            "environment variable that holds the key",
+            pattern=_NAME,
+            form="the name of a variable",
+            is_personal=True,
+        ),
     ] = ""
     timeout: Annotated[float, About("seconds one request may take", minimum=0.1)] = 20.0
+
+
+Trust = Literal["follow", "mark", "hold"]
+
+
+@dataclass(frozen=True)
+class TrustConfig:
+    """What becomes of an entry that came by a channel and that the user did not say or ask to keep.
+
+    `follow` takes it as the user's own; `mark` marks it, and holds it for a person where it gives orders or changes who is
+    paid, an address, a host, a credential's place or a permission; `hold` always holds it.
+    """
+
+    web: Annotated[Trust, About("what becomes of entries from the web that nobody confirmed")] = "mark"
+    mail: Annotated[Trust, About("the same for mail")] = "mark"
+    file: Annotated[Trust, About("the same for files that a tool read")] = "mark"
+    shell: Annotated[Trust, About("the same for what commands on this machine printed")] = "mark"
+    agent: Annotated[Trust, About("the same for other agents")] = "mark"
+    tool: Annotated[Trust, About("the same for any other tool")] = "mark"
+    recall: Annotated[Trust, About("the same for what was recalled from earlier sessions")] = "mark"
+    remote: Annotated[Trust, About("the same for what a shared remote brought")] = "mark"
 
 
 @dataclass(frozen=True)
@@ -85,7 +111,10 @@ class Config:
     hot_memory_max: Annotated[int, About("events in the buffer before it is flushed", minimum=1)] = 50
     flush_min_turns: Annotated[int, About("user turns before a session is distilled; 0 = never")] = 6
     nudge_interval: Annotated[int, About("turns between two memory nudges; 0 = never")] = 10
-    transcripts: Annotated[Literal["full", "summary", "off"], About("how much of each turn is kept")] = "full"
+    transcripts: Annotated[
+        Literal["all", "summary", "text", "user-only", "off"],
+        About("what is kept of conversations", renamed={"full": "all", "on": "all"}),
+    ] = "all"
     fsync: Annotated[Literal["always", "interval", "off"], About("when the journal is fsynced")] = "interval"
     fsync_interval_ms: Annotated[int, About("milliseconds between two fsyncs of the journal", minimum=1)] = (
         200
@@ -103,16 +132,24 @@ class Config:
         float, About("days after which an entry's being recent counts half; 0 = age does not count")
     ] = 90.0
     recall_log: Annotated[bool, About("note what each recall showed")] = False
-    session_search: Annotated[bool, About("offer session search to the agent")] = True
+    session_search: Annotated[bool, About("give the agent what was said in earlier sessions")] = True
+    users: Annotated[
+        Literal["separate", "shared"], About("whether users of a gateway see each other's sessions")
+    ] = "separate"
     enforce_host_files: Annotated[bool, About("take what the scanner flags out of the host's own files")] = (
         False
     )
     undo_tools: Annotated[bool, About("let the model itself take memory back")] = False
-    auto_sync: Annotated[bool, About("sync in the background when a session begins or ends")] = True
+    auto_sync: Annotated[bool, About("sync when a session begins or ends")] = True
+    sync_wait: Annotated[
+        float, About("seconds that the beginning of a session waits for its sync; 0 = not at all")
+    ] = 1.5
+    trust: TrustConfig = TrustConfig()
     distiller: EndpointConfig = EndpointConfig()
     summarizer: EndpointConfig = EndpointConfig()
 
     _origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    _ignored: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __getitem__(self, key: str) -> Value:
         """The value of a setting by its dotted name."""
@@ -129,6 +166,11 @@ class Config:
 
     def __len__(self) -> int:
         return len(_table())
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Settings that the bundle's own directory gives and that only the user's files may give."""
+        return self._ignored
 
     def origin(self, key: str) -> str:
         """Where the value of `key` came from: a variable, a file, or `default`."""
@@ -149,6 +191,8 @@ class Setting(NamedTuple):
     minimum: float = 0
     pattern: str = ""
     form: str = ""
+    renamed: Mapping[str, str] = MappingProxyType({})
+    is_personal: bool = False
 
     @property
     def env(self) -> str:
@@ -179,7 +223,7 @@ def _rows(table: type, defaults: Any, prefix: str = "") -> Iterator[Setting]:
         kind, about = get_args(hint)
         choices = get_args(kind) if get_origin(kind) is Literal else ()
         name: Any = "choice" if choices else kind.__name__
-        yield Setting(key, name, default, about.help, choices, about.minimum, about.pattern, about.form)
+        yield Setting(key, name, default, about.help, choices, *about[1:])
 
 
 @cache
@@ -255,15 +299,18 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
             )
 
     # Every file is checked in full, also where an earlier source already gave the value.
+    ignored: list[str] = []
     for file in files:
         for key, raw in _flat(file):
-            if raw is not None:
+            if raw is not None and _table()[key].is_personal and file.origin == GIT_DIR_CONFIG:
+                ignored.append(key)
+            elif raw is not None:
                 take(key, _from_data(_table()[key], raw, file.origin), file.origin)
 
     if hostname and not values.get("machine"):
         values["machine"] = hostname
         origins["machine"] = "host name"
-    return _build(values, origins)
+    return replace(_build(values, origins), _ignored=tuple(ignored))
 
 
 def _build(values: Mapping[str, Value], origins: Mapping[str, str]) -> Config:
@@ -358,6 +405,7 @@ def _from_data(setting: Setting, raw: object, source: str) -> Value:
 
 def _checked(setting: Setting, value: Value, source: str) -> Value:
     if isinstance(value, str):
+        value = setting.renamed.get(value, value)
         good = (
             value in setting.choices
             if setting.choices

@@ -14,6 +14,7 @@ GitMemError                 exit 1: it failed; the message says what happened an
 │   ├── TooLarge            over a limit that is never cut silently
 │   └── Refused             the gate or the store refuses this content; nothing was changed
 │       ├── BlockedContent  the scanner blocks the text; `result` says why
+│       ├── TakesMuch       an undo that would take more than half of the memory, and nobody said that it is meant
 │       └── StoreRefusal    the curated store cannot do it; says how full it is and what it holds
 ├── RemoteError             a remote could not be reached, or would not do what was asked
 │   ├── RefusedFetch        something in what it sent must not enter; nothing of it did
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 Trouble = Literal["missing", "damaged", "busy", "unwritable"]
 """What is wrong with a search index: making it again helps against the first two alone."""
+
+
+VERIFY = "Run `gitmem verify`."
+"""The hint of whatever finds the repository damaged."""
 
 
 class GitMemError(Exception):
@@ -70,7 +75,7 @@ class NewerFormat(BundleUnusable):
 
 class MissingObject(BundleUnusable):
     def __init__(self, oid: str) -> None:
-        super().__init__(f"Object {oid} is missing from the repository; run `gitmem verify`.")
+        super().__init__(f"Object {oid} is missing from the repository.", hint=VERIFY)
         self.oid = oid
 
 
@@ -105,6 +110,10 @@ class BlockedContent(Refused):
     def __init__(self, result: Result) -> None:
         super().__init__(f"This cannot be stored: {result.explain()}.")
         self.result = result
+
+
+class TakesMuch(Refused):
+    pass
 
 
 class StoreRefusal(Refused):

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import ClassVar
@@ -54,7 +54,7 @@ class DiskGroup:
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644, in_place: bool = False) -> None:
         """Write a file; `in_place` leaves what stands behind `data` in an older, longer file."""
-        flags = os.O_WRONLY | os.O_CREAT | _BINARY | (0 if in_place else os.O_TRUNC)
+        flags = os.O_WRONLY | os.O_CREAT | _BINARY | _NO_LINK | (0 if in_place else os.O_TRUNC)
         descriptor = os.open(path, flags, mode)
         self._ours.append(descriptor)
         write_all(descriptor, data)
@@ -167,6 +167,17 @@ def close_later(descriptors: Sequence[int]) -> None:
         close() if waiters is None else waiters.do(close)
 
 
+def do_beside(job: Callable[[], object]) -> None:
+    """Do something that the disk may refuse while the caller goes on."""
+
+    def work() -> None:
+        with contextlib.suppress(OSError):
+            job()
+
+    waiters = _DiskWaiters.shared()
+    work() if waiters is None else waiters.do(work)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_DiskWaiters.forget)
 
@@ -201,36 +212,67 @@ def durable_directory(path: str) -> None:
         os.close(descriptor)
 
 
-def overwrite_file(path: str, data: bytes) -> None:
-    """Write over the beginning of a small file in place, for notes that do no harm when they are torn."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _BINARY, 0o644)
+def make_durable(root: str, paths: Iterable[str]) -> None:
+    """Files below `root`, those that are still there, are on disk when this returns."""
+    if _durable_file_system(root):
+        return
+    directories = {root}
+    for path in paths:
+        full = os.path.join(root, *path.split("/"))
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            with _opened(full, WRITE) as descriptor:
+                os.fsync(descriptor)
+            directories.add(os.path.dirname(full))
+    for directory in directories:
+        durable_directory(directory)
+
+
+def _durable_file_system(path: str) -> bool:
+    """Put all of the file system of `path` on disk; False where the system has no call for that."""
+    import ctypes
+
     try:
-        write_all(descriptor, data)
+        call = ctypes.CDLL(None).syncfs
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return False
+    with _opened(path, os.O_RDONLY) as descriptor:
+        return bool(call(descriptor) == 0)
+
+
+@contextlib.contextmanager
+def _opened(path: str, flags: int, mode: int = 0o644) -> Iterator[int]:
+    descriptor = os.open(path, flags | _BINARY, mode)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def overwrite_file(path: str, data: bytes) -> None:
+    """Write over the beginning of a small file in place, for notes that do no harm when they are torn."""
+    with _opened(path, os.O_WRONLY | os.O_CREAT | _NO_LINK) as descriptor:
+        write_all(descriptor, data)
 
 
 def append_to(path: str, data: bytes, *, durable: bool = False) -> None:
     """Add to the end of a file, which is made where there is none."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _BINARY, 0o644)
-    try:
+    with _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK) as descriptor:
         write_all(descriptor, data)
         if durable:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def replace_file(
-    path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False
+    path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False, mtime: int = 0
 ) -> os.stat_result:
     """Put `data` at `path` at once: a reader sees the old file or the new one, never a part.
 
-    Gives the stat of what was written, taken before anybody else could change it.
+    Gives the stat of what was written, taken before anybody else could change it. `mtime`, in nanoseconds, is the
+    file's from the beginning.
     """
     temporary = os.path.join(scratch, f"{os.getpid()}-{threading.get_ident()}-file")
     try:
-        written = write_new(temporary, data, mode=mode, durable=durable)
+        written = write_new(temporary, data, mode=mode, durable=durable, mtime=mtime)
         return move(temporary, path) or written
     except OSError:
         with contextlib.suppress(OSError):
@@ -268,16 +310,15 @@ def replacement(
         remove_file(temporary)
 
 
-def write_new(path: str, data: bytes, *, mode: int, durable: bool = False) -> os.stat_result:
+def write_new(path: str, data: bytes, *, mode: int, durable: bool = False, mtime: int = 0) -> os.stat_result:
     """Write a file that nobody else knows of; gives its stat."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode)
-    try:
+    with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode) as descriptor:
         write_all(descriptor, data)
+        if mtime:
+            os.utime(descriptor if os.utime in os.supports_fd else path, ns=(mtime, mtime))
         if durable:
             os.fsync(descriptor)
         return os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def move(source: str, target: str) -> os.stat_result | None:
@@ -292,19 +333,14 @@ def move(source: str, target: str) -> os.stat_result | None:
         if error.errno != errno.EXDEV:
             raise
         with open(source, "rb") as file:
-            data = file.read()
+            data, was = file.read(), os.fstat(file.fileno())
         # The name is one that the bundle's exclude file covers, should we die here.
         beside = os.path.join(os.path.dirname(target), f"{TEMPORARY}{os.getpid()}")
-        descriptor = os.open(
-            beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, os.stat(source).st_mode & 0o777
-        )
         try:
-            try:
-                write_all(descriptor, data)
-                written = os.fstat(descriptor)
-            finally:
-                os.close(descriptor)
+            # On disk at once: what comes after it on the other file system may get there first.
+            written = write_new(beside, data, mode=was.st_mode & 0o777, durable=True, mtime=was.st_mtime_ns)
             os.replace(beside, target)
+            durable_directory(os.path.dirname(target))
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(beside)

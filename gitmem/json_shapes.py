@@ -6,7 +6,6 @@ The command line prints these with `--json`; the tools of a host hand some of th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.okf.plain import shortened
@@ -21,9 +20,10 @@ if TYPE_CHECKING:
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.log import LogEntry
+    from gitmem.memory.history.reach import Exposed, Reached
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
-    from gitmem.memory.history.trace import Exposed, Life, Traced
+    from gitmem.memory.history.trace import Life, Traced
     from gitmem.memory.plans import Plan
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
@@ -74,6 +74,7 @@ def commit_json(entry: LogEntry) -> Json:
         "agent": entry.first("Agent"),
         "machine": entry.first("Machine"),
         "reason": entry.first("Reason"),
+        "pulled_from": entry.pulled_from or None,
         "trailers": {key: list(values) for key, values in entry.trailers.items()},
     }
 
@@ -100,6 +101,7 @@ def origin_json(entry: LogEntry) -> Json:
         "author": entry.commit.author.name,
         "reason": entry.first("Reason") or None,
         "source": entry.first("Source") or None,
+        "pulled_from": entry.pulled_from or None,
     }
 
 
@@ -124,7 +126,9 @@ def traced_json(found: Traced) -> Json:
         "text": found.text,
         "entries": [_life_json(life) for life in found.lives],
         "sessions": [_exposed_json(one) for one in found.exposed],
+        "reached": reached_json(found.reached),
         "command": found.command,
+        "command_for_all": found.command_for_all,
     }
 
 
@@ -145,8 +149,27 @@ def _exposed_json(one: Exposed) -> Json:
         "in_prompt": one.in_prompt,
         "certain": one.certain,
         "recalled_for": list(one.recalled_for),
-        "wrote": [written_line(change) for change in one.wrote],
+        "wrote": [written_line(reached.change) for reached in one.wrote],
     }
+
+
+def reached_json(reached: Iterable[Reached]) -> Json:
+    """What was reached, by its group."""
+    from gitmem.memory.history.reach import GROUPS
+
+    found: dict[str, list[Json]] = {group: [] for group in GROUPS}
+    for one in reached:
+        found[one.group].append(
+            {
+                "commit": one.entry.id,
+                "session": one.session or None,
+                "path": one.change.path,
+                "text": one.change.new.text if one.change.new else "",
+                "why": one.why or None,
+                "taken": one.taken,
+            }
+        )
+    return found
 
 
 def written_line(change: Change) -> str:
@@ -160,14 +183,14 @@ def written_line(change: Change) -> str:
 
 
 def snapshot_json(one: Snapshot) -> Json:
-    from gitmem.okf.timestamps import stamp
+    from gitmem.okf.timestamps import of_seconds, stamp
 
     return {
         "name": one.name,
         "commit": one.commit,
         "automatic": one.is_automatic,
         "note": one.note,
-        "at": stamp(datetime.fromtimestamp(one.time, UTC)),
+        "at": stamp(of_seconds(one.time)),
     }
 
 
@@ -189,6 +212,7 @@ def reverted_json(done: Reverted, *, dry_run: bool) -> Json:
         "changes": changes_json(without_retractions(done.changes)),
         "kept": [str(notice) for notice in done.kept],
         "derived": [derived_line(entry) for entry in done.derived],
+        "reached": reached_json(done.reached),
     }
 
 
@@ -268,6 +292,7 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "path": hit.path,
         "session": hit.session,
         "type": hit.type,
+        "rank": hit.rank,
         "text": hit.text,
         "at": hit.at,
         "score": hit.score,
@@ -278,6 +303,9 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "commit": hit.commit,
         "key": {"space": hit.key.space, "id": hit.key.id},
         "also": hit.also,
+        **({"source": hit.source} if hit.source else {}),
+        **({"since": hit.since} if hit.since else {}),
+        **({"unconfirmed": hit.unconfirmed} if hit.unconfirmed else {}),
         **({"removed": hit.removed} if hit.removed else {}),
         **({"parts": hit.parts} if explain else {}),
     }
@@ -322,7 +350,13 @@ def _lines_json(lines: Iterable[Line]) -> list[Json]:
 def remote_json(one: Remote) -> Json:
     from gitmem.git.transport import shown_url
 
-    return {"name": one.name, "url": shown_url(one.url), "mode": one.mode, "consent": one.consent}
+    return {
+        "name": one.name,
+        "url": shown_url(one.url),
+        "mode": one.mode,
+        "consent": one.consent,
+        "shared": one.shared,
+    }
 
 
 def synced_json(done: Synced) -> Json:
@@ -335,6 +369,8 @@ def synced_json(done: Synced) -> Json:
         "held": list(done.held),
         "snapshots": list(done.snapshots),
         "dry_run": done.dry_run,
+        "waiting": done.waiting or None,
+        "taken": done.taken or None,
         "archived": [text for store in done.archived for text in store.texts],
         "changes": changes_json(without_retractions(done.came)),
     }

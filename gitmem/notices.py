@@ -5,50 +5,23 @@ A program looks at `kind` and `subject`; a person reads `str(notice)`.
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "call-not-recorded",
-    "distiller-failed",
-    "endpoint-failed",
-    "endpoint-unusable",
-    "entry-held",
-    "events-recovered",
-    "file-not-committed",
-    "head-elsewhere",
-    "hook-foreign",
-    "host-entry-held",
-    "host-entry-refused",
-    "host-file-emptied",
-    "host-file-left",
-    "host-followed",
-    "host-left-behind",
-    "index-private",
-    "index-rebuilt",
-    "journal-damaged",
-    "journal-kept",
-    "kept-part",
-    "kept-rewritten",
-    "kept-wording",
-    "model-answer",
-    "recall-not-noted",
-    "rule-ignored",
-    "rules-not-accepted",
-    "secret-came",
-    "secret-found",
-    "secret-redacted",
+    "call-not-recorded", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
+    "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
+    "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
+    "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
+    "kept-part", "kept-rewritten", "kept-wording", "model-answer", "plan-steps-open", "recall-not-noted",
+    "rule-ignored", "rules-not-accepted", "secret-came", "secret-found", "secret-redacted", "setting-ignored",
     "skill-file-held",
-    "skill-file-refused",
-    "skill-file-retracted",
-    "skill-file-unwritable",
-    "skill-file-withheld",
-    "snapshot-moved",
-    "snapshot-not-made",
-    "snapshot-renamed",
-    "turn-cut-short",
+    "skill-file-refused", "skill-file-retracted", "skill-file-unwritable", "skill-file-withheld",
+    "snapshot-moved", "snapshot-not-made", "snapshot-twice", "step-was-done", "taken-kept", "turn-cut-short",
     "work-tree-behind",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +37,7 @@ class Notice:
     @property
     def remedy(self) -> str:
         """What to do about it, where anything can be done."""
-        return _REMEDIES.get(self.kind, "").format(subject=self.subject, detail=self.detail)
+        return _REMEDIES.get(self.kind, "").format(subject=shlex.quote(self.subject))  # in a command
 
     def __str__(self) -> str:
         said = _WORDS[self.kind].format(subject=self.subject, detail=self.detail)
@@ -73,10 +46,12 @@ class Notice:
 
 _WORDS: dict[Kind, str] = {
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
+    "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
     "endpoint-unusable": "{detail} The {subject} works without a model.",
     "entry-held": "An entry in {subject} is held back as {detail}.",
+    "event-redacted": "A secret in what was recorded in session {subject} is redacted.",
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
     "head-elsewhere": "HEAD is at {subject} and not on main: searched as of that commit.",
@@ -98,12 +73,14 @@ _WORDS: dict[Kind, str] = {
     "kept-rewritten": "{subject}: rewritten since, so it stays.",
     "kept-wording": "{subject}: changed again since, so the later wording stays ({detail}).",
     "model-answer": "{detail}",
+    "plan-steps-open": "{subject} is finished with open steps: {detail}.",
     "recall-not-noted": "What was recalled was not noted ({detail}).",
     "rule-ignored": "A rule in {subject} is ignored: {detail}",
     "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
     "secret-came": "{subject} seems to hold a secret ({detail}).",
     "secret-found": "{subject}, made elsewhere, seems to hold a secret ({detail}).",
     "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
+    "setting-ignored": "`{subject}` in {detail} is ignored: a bundle may come from somebody else.",
     "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",
     "skill-file-refused": "A file of the skill {subject} is not versioned: {detail}",
     "skill-file-retracted": "{subject} was taken back earlier and is taken out again.",
@@ -111,7 +88,9 @@ _WORDS: dict[Kind, str] = {
     "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it.",
     "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is.",
     "snapshot-not-made": "No snapshot after the call of {subject}: {detail}",
-    "snapshot-renamed": "Another machine has a snapshot {subject!r} too: yours is called {detail!r} from now on.",
+    "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
+    "step-was-done": "Step {subject} was done already; nothing was changed.",
+    "taken-kept": "{subject} takes {detail} away; they stay until a person looks.",
     "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
     "work-tree-behind": "{detail}",
 }
@@ -120,6 +99,15 @@ _REMEDIES: dict[Kind, str] = {
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
     "hook-foreign": "See `gitmem doctor`.",
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
+    "setting-ignored": "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
     "skill-file-withheld": "See `gitmem scan`.",
+    "taken-kept": "See `gitmem review`.",
     "snapshot-moved": "If that was meant, run `gitmem snapshot delete {subject}` and `gitmem sync`.",
 }
+
+
+def wrong_dates(found: Sequence[tuple[str, str]]) -> Notice:
+    """What there is to say of dates that came and cannot be right: what has one, and the date."""
+    what, date = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return Notice("dates-wrong", f"{what}{more}", date)

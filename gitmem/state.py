@@ -1,7 +1,7 @@
 """The state directory, `<git dir>/gitmem/`: every name in it, and how it is read and written.
 
-It belongs to one machine and is never committed; docs/format.md lists the same names. Only `os` is imported before it
-is needed: a `gitmem sync` that finds nothing new reads its mark before anything heavy is loaded.
+It belongs to one machine and is never committed; docs/format.md lists the same names, and says what is lost with each.
+Only `os` is imported before it is needed: a `gitmem sync` that finds nothing new reads its mark before anything heavy.
 """
 
 from __future__ import annotations
@@ -13,23 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final, Literal
 
+    from gitmem.scratch import Scratch
+
     Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
 
 
 class Name:
     """One name below the state directory. `<...>` in it stands for a key; a `/` ends the name of a directory."""
 
-    __slots__ = ("_after", "_before", "deletable", "format", "lost", "pattern", "purpose", "writer")
+    __slots__ = ("_after", "_before", "deletable", "format", "pattern", "purpose", "writer")
 
     def __init__(
-        self,
-        pattern: str,
-        form: Format,
-        purpose: str,
-        writer: str,
-        *,
-        lost: str = "nothing",
-        deletable: bool = True,
+        self, pattern: str, form: Format, purpose: str, writer: str, *, deletable: bool = True
     ) -> None:
         self.pattern: Final = pattern
         self.format: Final = form
@@ -38,8 +33,6 @@ class Name:
         """The module of gitmem that writes it; empty where a person does."""
         self.deletable: Final = deletable
         """Whether a person may delete it while no gitmem runs."""
-        self.lost: Final = lost
-        """What is lost then."""
         before, _, after = pattern.replace("/", os.sep).rstrip(os.sep).partition("<")
         self._before: Final = before
         self._after: Final = after.partition(">")[2]
@@ -58,36 +51,33 @@ class Name:
         return file[len(before) : len(file) - len(self._after)] if is_one else ""
 
 
-CONFIG = Name(
-    "config", "text", "settings of this bundle on this machine", "", lost="the settings", deletable=False
-)
+CONFIG = Name("config", "text", "settings of this bundle on this machine", "", deletable=False)
 
 # Names with `_` are written under names of their writer's own making: a lock beside a journal, what SQLite needs.
 
 # Commits
 
 LOCK = Name("lock", "lock", "the bundle lock, held by the operating system", "git.lock")
-LOCK_OWNER = Name(
-    "lock.owner",
-    "json",
-    "who took the bundle lock last",
-    "git.lock",
-    lost="a message does not say who holds the lock",
-)
+LOCK_OWNER = Name("lock.owner", "json", "who took the bundle lock last", "git.lock")
 PENDING = Name(
     "pending",
     "text",
-    "the commit under way, or `settled`",
+    "the last commit, under way or `settled`, and the files that may not be on disk yet",
     "git.pending",
-    lost="after a crash: git's locks stay, and files that were not written yet count as hand edits",
+    deletable=False,
+)
+PENDING_TOO = Name(
+    "pending-too",
+    "text",
+    "the same: the two take turns, so that one that is torn leaves the other",
+    "git.pending",
     deletable=False,
 )
 PENDING_REF = Name(
     "pending-ref",
     "text",
-    "the locks on refs that are held, or `settled`",
+    "the locks on refs that are held; not there while none is",
     "git.refs",
-    lost="after a crash: a lock on a ref stays",
     deletable=False,
 )
 INDEX_SEEN = Name(
@@ -95,16 +85,22 @@ INDEX_SEEN = Name(
     "text",
     "git's index as gitmem last wrote it, to know what a person staged",
     "git.index_file",
-    lost="the next command compares the whole index",
 )
-TMP = Name("tmp/", "directory", "files on their way to their place", "files")
+CLOCKS = Name(
+    "clocks",
+    "json",
+    "how wrong the clocks of the history are, up to a commit",
+    "git.clocks",
+)
+TMP = Name(
+    "tmp/",
+    "directory",
+    "a directory for each process that runs: files on their way to their place, a fetch while it is checked",
+    "scratch",
+)
 GC_LOCK = Name("gc.lock", "lock", "held while housekeeping runs", "git.housekeeping")
 LAST_GC = Name(
-    "last-gc",
-    "json",
-    "the size of the object store after the last housekeeping",
-    "git.housekeeping",
-    lost="housekeeping may run earlier than it has to",
+    "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
 )
 
 # Capture
@@ -114,11 +110,10 @@ JOURNAL = Name(
     "jsonl",
     "events that wait for a flush, one file for each writer",
     "memory.capture.journal",
-    lost="those events",
     deletable=False,
 )
 _JOURNAL_LOCK = Name(
-    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "memory.capture.journal_lock"
+    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "process_lock"
 )
 _JOURNAL_NEW = Name(
     "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
@@ -128,21 +123,10 @@ _JOURNAL_DAMAGED = Name(
     "jsonl",
     "a recovered journal with lines that cannot be read, kept for a person",
     "memory.capture.abandoned",
-    lost="those lines",
 )
-SESSION = Name(
-    "session",
-    "json",
-    "the session that `session start` opened here",
-    "memory.capture.sessions",
-    lost="the commands that follow are no longer part of that session",
-)
+SESSION = Name("session", "json", "the session that `session start` opened here", "memory.capture.sessions")
 LAST_SNAPSHOT = Name(
-    "last-snapshot",
-    "text",
-    "the newest automatic snapshot and its commit",
-    "memory.snapshots",
-    lost="the same commit may get a second automatic snapshot",
+    "last-snapshot", "text", "the newest automatic snapshot and its commit", "memory.snapshots"
 )
 
 # The gate
@@ -152,7 +136,6 @@ RELEASES = Name(
     "json",
     "texts that a person released from the scanner here",
     "memory.gate.scan",
-    lost="those texts are held back again",
     deletable=False,
 )
 RULES_ACCEPTED = Name(
@@ -160,85 +143,63 @@ RULES_ACCEPTED = Name(
     "text",
     "the version of the bundle's own scanner rules that a person accepted here",
     "memory.gate.scan",
-    lost="those rules are off until a person accepts them again",
     deletable=False,
 )
 SCANNED_WITH = Name(
-    "scanned-with",
-    "text",
-    "the rules with which the whole tree was last found clean",
-    "memory.gate.audit",
-    lost="`gitmem doctor` scans the whole tree again",
+    "scanned-with", "text", "the rules with which the whole tree was last found clean", "memory.gate.audit"
+)
+FOREIGN = Name(
+    "foreign",
+    "json",
+    "entries that a shared remote brought, by hash: which remote, and whether they wait for a person",
+    "memory.gate.foreign",
+    deletable=False,
+)
+TAKEN = Name(
+    "taken",
+    "json",
+    "entries that a remote took away and that stay until a person looks, by hash",
+    "memory.gate.taken",
+    deletable=False,
 )
 PULLED = Name(
     "pulled",
     "text",
-    "a line for each fetch, `<their tip> <our tip>`: what came from elsewhere, whose `verified: human` is not believed",
+    "a line for each fetch, `<their tip> <our tip> <remote>`: what came from elsewhere, and from where",
     "memory.gate.trust",
-    lost="it is believed again",
     deletable=False,
 )
 
 # Search
 
-INDEX = Name(
-    "index.db",
-    "sqlite",
-    "the search index",
-    "memory.find.index",
-    lost="the next search builds it again from the history",
-)
-_INDEX_PART = Name(
-    "index.db-<part>",
-    "sqlite",
-    "what SQLite keeps beside the search index",
-    "index.database",
-    lost="as `index.db`, with which it goes",
-)
-INDEX_NEW = Name(
-    "index.new.db",
-    "sqlite",
-    "a search index while it is built",
-    "memory.find.index",
-    lost="the build that is under way",
-)
-_INDEX_NEW_PART = Name(
-    "index.new.db-<part>",
-    "sqlite",
-    "what SQLite keeps beside it",
-    "index.database",
-    lost="as `index.new.db`, with which it goes",
-)
+INDEX = Name("index.db", "sqlite", "the search index", "memory.find.index")
+_INDEX_PART = Name("index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database")
+INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.find.index")
+_INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database")
 INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.find.index")
 RECALL_LOG = Name(
-    "recall.log",
-    "jsonl",
-    "which session was shown what, if `recall_log` is on",
-    "memory.find.recall_log",
-    lost="`gitmem trace` does not know of those recalls",
+    "recall.log", "jsonl", "which session was shown what, if `recall_log` is on", "memory.find.recall_log"
 )
 RECALL_LOG_BEFORE = Name(
-    "recall.log.1",
-    "jsonl",
-    "the same, from before `recall.log` began anew",
-    "memory.find.recall_log",
-    lost="`gitmem trace` does not know of those recalls",
+    "recall.log.1", "jsonl", "the same, from before `recall.log` began anew", "memory.find.recall_log"
 )
 
 # Sync
 
+CLONING = Name(
+    "cloning",
+    "text",
+    "the address of a clone under way, or of one that was killed: the same `gitmem clone` again finishes it",
+    "memory.upkeep.clone",
+)
 FETCH = Name(
-    "fetch-<random>/",
-    "directory",
-    "a fetch under way: what comes is checked there",
-    "git.transport",
+    "fetch-<random>/", "directory", "a fetch of an older gitmem; `gitmem gc` removes what was left of it", ""
 )
 SYNC = Name(
     "sync/<remote>.json",
     "json",
     "how the last sync ended, when to try again, the snapshots seen there",
     "memory.sync.remote_state",
-    lost="snapshots that were deleted on one side come back from the other",
 )
 SYNC_MARK = Name(
     "sync/<remote>.mark",
@@ -246,17 +207,14 @@ SYNC_MARK = Name(
     "the state of both sides when they agreed, and when that was last true: "
     "a sync that finds it unchanged has nothing to do",
     "memory.sync.remote_state",
-    lost="the next sync takes longer",
 )
+
+SYNC_LOCK = Name("sync.lock", "lock", "held while a sync runs: one at a time", "memory.sync.one_at_a_time")
 
 # A host that keeps files of its own
 
 HOST_LINK = Name(
-    "host/link",
-    "json",
-    "the Hermes home whose files belong to this bundle",
-    "hosts.hermes.host_link",
-    lost="changes do not reach that home until its next session",
+    "host/link", "json", "the Hermes home whose files belong to this bundle", "hosts.hermes.host_link"
 )
 HOST_LOCK = Name("host/lock", "lock", "held while the host's files are compared", "hosts.hermes.memory_files")
 HOST_MEMORY = Name(
@@ -264,54 +222,38 @@ HOST_MEMORY = Name(
     "text",
     "the host's MEMORY.md as both sides last agreed on it",
     "hosts.hermes.memory_files",
-    lost="an entry that one side removed since comes back from the other",
 )
 HOST_USER = Name(
-    "host/USER.md",
-    "text",
-    "the host's USER.md as both sides last agreed on it",
-    "hosts.hermes.memory_files",
-    lost="an entry that one side removed since comes back from the other",
+    "host/USER.md", "text", "the host's USER.md as both sides last agreed on it", "hosts.hermes.memory_files"
 )
 HOST_STATE = Name(
     "host/state",
     "json",
     "entries that had no room in the host's files, and the notices that are used",
     "hosts.hermes.memory_files",
-    lost="a change in the host's files may get the origin of an older write",
 )
 HOST_SKILLS = Name(
-    "host/skills",
-    "json",
-    "the host's skills as both sides last agreed on them",
-    "hosts.hermes.skill_files",
-    lost="a skill that one side removed since comes back from the other",
+    "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
 )
 HOST_LAST_SESSION = Name(
-    "host/last-session",
-    "json",
-    "the commit at which the last session ended",
-    "hosts.hermes.bundle_worker",
-    lost="the next session does not hear what others changed",
+    "host/last-session", "json", "the commit at which the last session ended", "hosts.hermes.bundle_worker"
 )
 HOST_CONFIG_EDIT = Name(
     "host/config-edit",
     "text",
     "what `hermes install` added to the host's config.yaml",
     "hosts.hermes.install",
-    lost="`hermes uninstall` may leave an empty section there",
 )
 HOST_NOTICES = Name(
     "host/notices/<id>.jsonl",
     "jsonl",
-    "what the host reported of its memory tool and of a turn under way, one journal for each provider",
+    "what the host reported of its memory and skill tools and of a turn under way, one journal for each provider",
     "hosts.hermes.write_notices",
-    lost="who wrote an entry, and what the user said in a turn that was cut off",
     deletable=False,
 )
 
 _HOST_NOTICES_LOCK = Name(
-    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "memory.capture.journal_lock"
+    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "process_lock"
 )
 _HOST_NOTICES_NEW = Name(
     "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"
@@ -321,7 +263,6 @@ _HOST_NOTICES_DAMAGED = Name(
     "jsonl",
     "notices with lines that cannot be read, kept for a person",
     "memory.capture.abandoned",
-    lost="those lines",
 )
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
@@ -336,12 +277,26 @@ class LocalState:
     Writing makes the directories that are missing, and looks for them only then.
     """
 
-    __slots__ = ("directory", "scratch")
+    __slots__ = ("_scratch", "directory")
 
     def __init__(self, git_dir: str) -> None:
         self.directory: Final = os.path.join(git_dir, "gitmem")
-        self.scratch: Final = self.path(TMP)
-        """Where a file is written before it gets its name."""
+        self._scratch: Scratch | None = None
+
+    @property
+    def scratch(self) -> str:
+        """This process's own directory, made when it is asked for: a file is written there before it gets its name."""
+        if self._scratch is None or not self._scratch.is_ours:
+            from gitmem.scratch import Scratch
+
+            self._scratch = Scratch.of(self.path(TMP))
+        return self._scratch.directory
+
+    def sweep(self) -> None:
+        """Remove the scratch files of dead processes; the caller holds the bundle lock."""
+        from gitmem.scratch import sweep
+
+        sweep(self.path(TMP))
 
     def path(self, name: Name, key: str = "") -> str:
         return f"{self.directory}{os.sep}{name.path(key)}"
@@ -448,5 +403,4 @@ class LocalState:
             os.mkdir(self.directory)  # not what is above it: a bundle that was removed stays removed
         except FileExistsError:
             pass
-        for directory in (self.scratch, os.path.dirname(path)):
-            os.makedirs(directory, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)

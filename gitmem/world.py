@@ -17,6 +17,9 @@ Clock = Callable[[], datetime]
 """Gives the present moment as an aware datetime."""
 
 
+_SETTINGS_SIZE = 1 << 16
+
+
 def now() -> datetime:
     return datetime.now(UTC)
 
@@ -29,7 +32,7 @@ class World(NamedTuple):
     cwd: str = ""
     clock: Clock = now
     person: str = ""
-    """Who edits files by hand here."""
+    """Who sits here: git's `user.name`, else the name of the account."""
     hostname: str = ""
     zone: tzinfo | None = None
     """The time zone that dates are shown in; None is the system's."""
@@ -41,7 +44,9 @@ class World(NamedTuple):
             cwd = os.getcwd()
         except OSError:
             cwd = ""  # it was deleted under us; only who needs it minds
-        return cls(env, os.path.expanduser("~"), cwd, person=_login_name(env), hostname=_host_name(env))
+        home = os.path.expanduser("~")
+        person = _name_in_git(env, home) or _login_name(env)
+        return cls(env, home, cwd, person=person, hostname=_host_name(env))
 
     @property
     def hermes_home(self) -> str:
@@ -66,6 +71,31 @@ class World(NamedTuple):
             return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone)
         except (OverflowError, ValueError, OSError):  # a date that no calendar has
             return datetime.fromtimestamp(0, UTC)
+
+
+def _name_in_git(env: Mapping[str, str], home: str) -> str:
+    """What git calls the person: $GIT_AUTHOR_NAME, or `user.name` in his own settings, where it is written plainly.
+
+    Read by hand: to ask git, or to import what reads its settings, costs more than most commands.
+    """
+    if env.get("GIT_AUTHOR_NAME"):
+        return env["GIT_AUTHOR_NAME"].strip()
+    more = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
+    own = env.get("GIT_CONFIG_GLOBAL")
+    for path in (own,) if own is not None else (os.path.join(home, ".gitconfig"), more):
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read(_SETTINGS_SIZE)
+        except (OSError, UnicodeDecodeError):
+            continue
+        section = ""
+        for line in map(str.strip, text.split("\n")):
+            if line.startswith("["):
+                section = line.partition("]")[0].strip("[ ").lower()
+            key, equals, value = line.partition("=")
+            if section == "user" and equals and key.strip().lower() == "name":
+                return value.strip().strip('"')
+    return ""
 
 
 def _login_name(env: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ DEFAULTS = {
     "hot_memory_max": 50,
     "flush_min_turns": 6,
     "nudge_interval": 10,
-    "transcripts": "full",
+    "transcripts": "all",
     "fsync": "interval",
     "fsync_interval_ms": 200,
     "memory_enabled": True,
@@ -33,6 +33,7 @@ DEFAULTS = {
     "recall_mode": "hybrid",
     "recall_log": False,
     "session_search": True,
+    "users": "separate",
     "distiller.base_url": "",
     "distiller.model": "",
     "distiller.api_key_env": "",
@@ -190,6 +191,13 @@ class TestValues:
         """YAML reads a bare `off` as false; as a choice it still means off."""
         resolved = resolve({}, sources("fsync: off\ntranscripts: off\n"))
         assert (resolved.fsync, resolved.transcripts) == ("off", "off")
+
+    @pytest.mark.parametrize("old", ["full", "on", "true"])
+    def test_values_of_older_versions(self, old: str) -> None:
+        """They mean what they are called now."""
+        assert "all" == resolve({}, sources(f"transcripts: {old}\n")).transcripts
+        if old != "true":
+            assert "all" == resolve({"GITMEM_TRANSCRIPTS": old}).transcripts
 
     def test_int_for_a_float(self) -> None:
         """A whole number is a number."""

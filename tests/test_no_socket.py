@@ -109,6 +109,7 @@ def test_a_whole_session_on_the_command_line_opens_no_socket(tmp_path: Path) -> 
         (("-C", "mem", "memory", "block"), ""),
         (("-C", "mem", "plan", "create", "Move", "copy", "switch"), ""),
         (("-C", "mem", "plan", "step", "move", "1"), ""),
+        (("-C", "mem", "plan", "step", "move", "2"), ""),
         (("-C", "mem", "plan", "complete", "move"), ""),
         (("-C", "mem", "snapshot", "one"), ""),
         (("-C", "mem", "session", "end"), ""),

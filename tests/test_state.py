@@ -36,19 +36,16 @@ def local(tmp_path: Path) -> LocalState:
 
 
 def test_the_page_has_exactly_the_names_of_the_table() -> None:
-    """Name, format, purpose and what deleting costs, in both directions."""
+    """Name, format, purpose and whether it may be deleted, in both directions; and the page says what is lost then."""
     section = (ROOT / "docs/format.md").read_text().partition("\n## 6. ")[2].partition("\n### ")[0]
     rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     expected = [
-        [
-            f"`{name.pattern}`",
-            name.format,
-            name.purpose,
-            f"{'yes' if name.deletable else '**no**'}: {name.lost}",
-        ]
+        [f"`{name.pattern}`", name.format, name.purpose, "yes" if name.deletable else "**no**"]
         for name in TABLE
     ]
-    assert sorted(expected) == sorted([cell.strip() for cell in row] for row in rows)
+    found = [[cell.strip() for cell in row] for row in rows]
+    assert all(row[3].partition(": ")[2] for row in found)
+    assert sorted(expected) == sorted([*row[:3], row[3].partition(": ")[0]] for row in found)
 
 
 def test_no_name_is_in_the_table_twice() -> None:
@@ -64,7 +61,7 @@ def test_the_writer_of_a_name_exists(name: Name) -> None:
     path = ROOT / "gitmem" / f"{name.writer.replace('.', '/')}.py"
     assert path.is_file()
     [constant] = [key for key, value in vars(state).items() if value is name]
-    handed_over = constant.startswith("_") or name in (state.TMP, state.PENDING, JOURNAL)
+    handed_over = constant.startswith("_") or name in (state.TMP, state.PENDING, state.PENDING_TOO, JOURNAL)
     assert handed_over or re.search(rf"\b{constant}\b", path.read_text())
 
 
@@ -135,7 +132,7 @@ def test_missing_directories_are_made(local: LocalState) -> None:
     """By a write and by an added line; a backup may leave out empty directories."""
     local.write_json(SYNC, {"failures": 0}, "origin")
     assert {"failures": 0} == local.read_json(SYNC, "origin")
-    assert [] == os.listdir(local.scratch)
+    assert ["lock"] == os.listdir(local.scratch)
 
 
 def test_lines_are_added(local: LocalState) -> None:

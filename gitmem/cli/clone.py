@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.held import refuse_held
+from gitmem.cli.options import with_json
 from gitmem.cli.output import green
-from gitmem.cli.sync import refuse_held
 from gitmem.errors import GitMemError, UsageError
 
 if TYPE_CHECKING:
@@ -24,25 +26,23 @@ if TYPE_CHECKING:
     "--hermes", is_flag=True, help="Clone into a Hermes home (DIRECTORY, else ~/.hermes) and install."
 )
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
-@json_option
-@pass_app
-def clone(
-    app: App, url: str, directory: str | None, hermes: bool, transport: str | None, as_json: bool
-) -> None:
-    """Make a bundle of what a remote holds, ready to sync with it.
+@with_json
+def clone(app: App, url: str, directory: str | None, hermes: bool, transport: str | None) -> None:
+    """Make a bundle of what a remote holds, ready to sync with it; without DIRECTORY in one named like the remote.
 
     \b
     gitmem clone git@host:me/memory.git mem
     gitmem clone git@host:me/memory.git --hermes
     """
-    from gitmem.cli.init import hook_command
     from gitmem.memory.upkeep.clone import clone as make_clone
+    from gitmem.memory.upkeep.clone import is_unfinished
 
     if not directory and not hermes:
-        raise UsageError("Name the directory for the bundle, or give --hermes.")
+        directory = _directory_of(url)
     home = _hermes_home(app, directory) if hermes else None
     target = home.bundle if home else app.world.path(directory or "")
-    if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
+    git_dir = home.git_dir if home else None
+    if os.path.exists(target) and (not os.path.isdir(target) or not is_unfinished(target, git_dir)):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
     if home:
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -51,8 +51,8 @@ def clone(
         url,
         target,
         config=app.config_of(None),
-        command=hook_command(),
-        separate_git_dir=home.git_dir if home else None,
+        python=sys.executable,
+        separate_git_dir=git_dir,
         prefer=transport or "",
     )
     with done:
@@ -61,13 +61,22 @@ def clone(
     for warning in done.warnings:
         app.warn(warning)
     steps = _install(app, home) if home else []
-    if as_json:
-        app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
-    else:
-        app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
-        for step in steps:
-            app.out.line(green("✓ "), step)
-    refuse_held(held)
+    app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
+    app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
+    for step in steps:
+        app.out.line(green("✓ "), step)
+    refuse_held(done, held)
+
+
+def _directory_of(url: str) -> str:
+    """The directory that a clone without one goes to, as git names it: the last part of the address."""
+    place = url.split("?", maxsplit=1)[0].split("#", maxsplit=1)[0].rstrip("/").removesuffix("/.git")
+    name = re.split(r"[/:\\]", place)[-1].removesuffix(".git").removesuffix(".bundle")
+    if name.strip(". ") == "" or "@" in name:
+        raise UsageError(
+            f"No directory can be derived from {url!r}.", hint="Name the directory for the bundle."
+        )
+    return name
 
 
 def _hermes_home(app: App, directory: str | None) -> Home:

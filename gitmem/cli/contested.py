@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.held import refuse_held
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.json_shapes import contest_json
 
@@ -16,16 +17,13 @@ def contested() -> None:
 
 
 @contested.command("list")
-@json_option
-@pass_app
-def list_contested(app: App, as_json: bool) -> None:
+@with_json
+def list_contested(app: App) -> None:
     """List entries that replace the same one."""
     from gitmem.memory.curated.contests import contested as find
 
     found = find(app.bundle)
-    if as_json:
-        app.out.json({"contested": [contest_json(one) for one in found]})
-        return
+    app.out.json({"contested": [contest_json(one) for one in found]})
     for one in found:
         app.out.line(bold(one.path), dim(f"  {one.replaced[:8]}"))
         for entry in one.entries:
@@ -38,19 +36,13 @@ def list_contested(app: App, as_json: bool) -> None:
 @click.argument("which")
 @click.argument("text")
 @click.option("--reason", default="", help="Why; kept in the commit.")
-@json_option
-@pass_app
-def resolve(app: App, which: str, text: str, reason: str, as_json: bool) -> None:
+@with_json
+def resolve(app: App, which: str, text: str, reason: str) -> None:
     """Settle a contest: all its entries go, TEXT takes their place. WHICH is the hash that `list` shows."""
     from gitmem.memory.curated.contests import resolve as settle
 
     bundle = app.writing_bundle
     done = settle(bundle, which, text, origin=bundle.origin(reason=reason))
-    if as_json:
-        app.out.json({"commit": done.commit or bundle.tip, "held": list(done.held)})
-    elif done.held:
-        app.out.line(
-            yellow("held "), f"for a person to look at: {', '.join(done.held)}. Nothing is settled yet."
-        )
-    else:
-        app.out.line(yellow((done.commit or bundle.tip)[:8]), " settled")
+    app.out.json({"commit": done.commit or bundle.tip, "held": list(done.held)})
+    refuse_held(bundle, done.held)
+    app.out.line(yellow((done.commit or bundle.tip)[:8]), " settled")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,11 @@ class App:
         return open_bundle(self.world, self.repository.root, purpose)
 
     def _prepared(self, purpose: Purpose) -> Memory:
-        self.bundle.prepare(purpose)
-        return self.bundle
+        bundle, person = self.bundle, self.world.person
+        if person and sys.stdin.isatty() and bundle.config.origin("agent_id") == "default":
+            bundle.config = replace(bundle.config, agent_id=person)  # nobody's agent types at a terminal
+        bundle.prepare(purpose)
+        return bundle
 
     @cached_property
     def repository(self) -> Repository:
@@ -65,7 +69,7 @@ class App:
         from gitmem.git.setup import open_repository
         from gitmem.memory.opening import find_root
 
-        return open_repository(find_root(self.world, self.chosen))
+        return open_repository(find_root(self.world, self.chosen), self.world)
 
     def config_of(self, repository: Repository | None) -> Config:
         """The settings that hold for a repository, or without one."""
@@ -119,6 +123,13 @@ class App:
     def date(self, seconds: float) -> str:
         """A moment for people: local time, to the minute."""
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
+
+    def moment(self, at: str) -> str:
+        """A timestamp of a file as `date` gives it; as it is where it is none."""
+        from gitmem.okf.timestamps import parse
+
+        found = parse(at)
+        return self.date(found.timestamp()) if found else at
 
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"

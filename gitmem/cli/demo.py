@@ -84,10 +84,6 @@ def _first_facts(stage: Stage) -> None:
     )
 
 
-def _with_git(stage: Stage) -> bool:
-    return stage.has_git()
-
-
 STORY: tuple[Step, ...] = (
     Step("A bundle is a git repository with an agent's memory in it.", ("gitmem init mem",), cwd="."),
     Step(
@@ -164,7 +160,7 @@ STORY: tuple[Step, ...] = (
     Step(
         "It is an ordinary repository: plain git reads the same story.",
         ("git log --oneline -8", "git status"),
-        when=_with_git,
+        when=Stage.has_git,
     ),
     Step("And it can be proved whole.", ("gitmem verify",)),
 )

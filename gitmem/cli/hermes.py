@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, dim, green, red, yellow
 from gitmem.errors import FoundSomething, UsageError
 
@@ -33,8 +33,7 @@ def _where(command: Any) -> Any:
     for option in (
         click.option("--home", metavar="DIR", help="The Hermes home; $HERMES_HOME or ~/.hermes if left out."),
         click.option("--profile", metavar="NAME", help="A profile of Hermes, by its name."),
-        json_option,
-        pass_app,
+        with_json,
     ):
         command = option(command)
     return command
@@ -42,7 +41,7 @@ def _where(command: Any) -> Any:
 
 @hermes.command()
 @_where
-def install(app: App, home: str | None, profile: str | None, as_json: bool) -> None:
+def install(app: App, home: str | None, profile: str | None) -> None:
     """Install gitmem as the memory provider of a Hermes home.
 
     Makes a bundle in it, takes in MEMORY.md, USER.md and the agent's own skills, writes the plugin, and
@@ -52,34 +51,32 @@ def install(app: App, home: str | None, profile: str | None, as_json: bool) -> N
 
     chosen = _home(app, home, profile)
     report = put_in(chosen, app.world)
-    _tell(app, chosen, report, as_json)
-    if not as_json:
-        app.out.line(dim("It is active from the next session on; `gitmem hermes status` checks every step."))
+    _tell(app, chosen, report)
+    app.out.line(dim("It is active from the next session on; `gitmem hermes status` checks every step."))
 
 
 @hermes.command()
 @_where
-def uninstall(app: App, home: str | None, profile: str | None, as_json: bool) -> None:
+def uninstall(app: App, home: str | None, profile: str | None) -> None:
     """Take gitmem out of a Hermes home. The bundle stays, and so do MEMORY.md and USER.md."""
     from gitmem.hosts.hermes.install import uninstall as take_out
 
     chosen = _home(app, home, profile)
-    _tell(app, chosen, take_out(chosen), as_json)
+    _tell(app, chosen, take_out(chosen))
 
 
 @hermes.command()
 @_where
-def status(app: App, home: str | None, profile: str | None, as_json: bool) -> None:
+def status(app: App, home: str | None, profile: str | None) -> None:
     """Check every step of the installation, and say the fix for each that is wrong."""
     from gitmem.hosts.hermes.status import check
 
     chosen = _home(app, home, profile)
     found = check(chosen, app.world)
     bad = [one for one in found if not one.ok]
-    if as_json:
-        rows = [{"name": one.name, "ok": one.ok, "what": one.what, "fix": one.fix or None} for one in found]
-        app.out.json({"home": chosen.path, "ok": not bad, "checks": rows})
-    for one in found if not as_json else []:
+    rows = [{"name": one.name, "ok": one.ok, "what": one.what, "fix": one.fix or None} for one in found]
+    app.out.json({"home": chosen.path, "ok": not bad, "checks": rows})
+    for one in found:
         app.out.line(green("✓ ") if one.ok else red("✗ "), bold(one.name), "  ", one.what)
         if one.fix:
             app.out.line("    ", yellow(one.fix))
@@ -97,20 +94,18 @@ def _home(app: App, home: str | None, profile: str | None) -> Home:
     return choose_home(app.world, path=path, profile=profile or "")
 
 
-def _tell(app: App, home: Home, report: Report, as_json: bool) -> None:
-    if as_json:
-        app.out.json(
-            {
-                "home": home.path,
-                "bundle": home.bundle,
-                "changed": report.changed,
-                "steps": [{"state": state, "what": what} for state, what in report.steps],
-                "warnings": report.warnings,
-            }
-        )
-        return
+def _tell(app: App, home: Home, report: Report) -> None:
+    app.out.json(
+        {
+            "home": home.path,
+            "bundle": home.bundle,
+            "changed": report.changed,
+            "steps": [{"state": state, "what": what} for state, what in report.steps],
+            "warnings": report.warnings,
+        }
+    )
     app.out.line("Hermes home ", bold(home.path))
     for state, what in report.steps:
         app.out.line(green("✓ ") if state == "done" else dim("· "), what)
-    for warning in report.warnings:
+    for warning in report.warnings if not app.out.is_json else ():
         app.warn(warning)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import Piece, bold, count, cyan, dim, green, red, yellow
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.json_shapes import (
-    blamed_json,
-    changes_json,
-    commit_json,
-    counts_json,
-    entry_json,
-    traced_json,
-)
+from gitmem.json_shapes import blamed_json, changes_json, commit_json, counts_json, entry_json, traced_json
 
 if TYPE_CHECKING:
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
@@ -34,32 +29,23 @@ _SHORT = 8
 @click.command()
 @click.argument("revision", default="HEAD", metavar="[REV]")
 @click.option("-n", "number", type=click.IntRange(min=1), help="At most that many commits.")
-@click.option("--kind", help="Only commits of a kind: edit, flush, session, snapshot, …")
-@click.option("--session", help="Only commits of a session.")
-@click.option("--agent", help="Only commits of an agent.")
-@click.option("--machine", help="Only commits of a machine.")
-@click.option("--path", help="Only commits that changed a file or a directory.")
-@click.option("--since", metavar="DATE", help="Only commits from that day or moment on.")
-@click.option("--until", metavar="DATE", help="Only commits up to that day or moment.")
-@click.option("-S", "text", metavar="TEXT", help="Only commits that brought or took an entry with this text.")
+@click.option("--kind", default="", help="Only commits of a kind: edit, flush, session, snapshot, …")
+@click.option("--session", default="", help="Only commits of a session.")
+@click.option("--agent", default="", help="Only commits of an agent.")
+@click.option("--machine", default="", help="Only commits of a machine.")
+@click.option("--path", default="", help="Only commits that changed a file or a directory.")
+@click.option("--since", default="", metavar="DATE", help="Only commits from that day or moment on.")
+@click.option("--until", default="", metavar="DATE", help="Only commits up to that day or moment.")
+@click.option(
+    "-S",
+    "text",
+    default="",
+    metavar="TEXT",
+    help="Only commits that brought or took an entry with this text.",
+)
 @click.option("--stat/--no-stat", default=None, help="What each commit did in entries: +2 -1 ~3.")
-@json_option
-@pass_app
-def log(
-    app: App,
-    revision: str,
-    number: int | None,
-    kind: str | None,
-    session: str | None,
-    agent: str | None,
-    machine: str | None,
-    path: str | None,
-    since: str | None,
-    until: str | None,
-    text: str | None,
-    stat: bool | None,
-    as_json: bool,
-) -> None:
+@with_json
+def log(app: App, /, revision: str, number: int | None, path: str, stat: bool | None, **wanted: str) -> None:
     """List commits, newest first, from REV or from now.
 
     REV is a commit, a snapshot, HEAD~3, a date (2026-06-30, yesterday, `2 days ago`) or session:ID.
@@ -69,25 +55,30 @@ def log(
     gitmem log --kind edit --since yesterday
     gitmem log --path memories/MEMORY.md
     """
-    found = app.bundle.log(
-        kind=kind or "",
-        session=session or "",
-        agent=agent or "",
-        machine=machine or "",
-        path=app.path(path) if path else "",
-        since=since or "",
-        until=until or "",
-        text=text or "",
-        limit=number,
-        start=revision,
-    )
-    if as_json:
+    inside = app.path(path) if path else ""
+    found = app.bundle.log(**wanted, path=inside, limit=number, start=revision)
+    first = next(iter(found), None)
+    if first is None:
+        _explain_nothing(app, inside, wanted)
+    else:
+        found = chain([first], found)
+    if app.out.is_json:
         rows = [{**commit_json(entry), **(_counts(app, entry) if stat else {})} for entry in found]
         app.out.json({"commits": rows})
         return
     app.out.paged()
     for entry in found:
         app.out.line(*_log_line(app, entry), *_told_counts(app, entry, stat))
+
+
+def _explain_nothing(app: App, path: str, wanted: dict[str, str]) -> None:
+    """Why there is no commit: a filter names nothing, or nothing fits all of them."""
+    from gitmem.memory.history.named import check_names, check_path
+
+    check_names(app.bundle, **wanted)
+    if path:
+        check_path(app.bundle, path)
+    app.out.line("No commit fits.")
 
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
@@ -112,18 +103,14 @@ def _log_line(app: App, entry: LogEntry) -> list[Piece]:
     about = f"{who} on {machine}" if machine else who
     if entry.session:
         about += f", session {entry.session}"
+    if entry.pulled_from:
+        from gitmem.cli.show_origins import claimed
+
+        about = claimed(entry, about).strip("()")
     reason = entry.first("Reason")
-    return [
-        yellow(commit.oid[:_SHORT]),
-        " ",
-        dim(app.date(commit.committer.time)),
-        " ",
-        cyan(entry.kind.ljust(8)),
-        " ",
-        what,
-        f": {reason}" if reason else "",
-        dim(f"  ({about})"),
-    ]
+    when, kind = dim(app.date(commit.committer.time)), cyan(entry.kind.ljust(8))
+    told = f"{what}: {reason}" if reason else what
+    return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({about})")]
 
 
 # --- show ------------------------------------------------------------------------------------------------
@@ -134,9 +121,8 @@ def _log_line(app: App, entry: LogEntry) -> list[Piece]:
 @click.option("--as-of", metavar="REV", help="Show PATH as it was at that commit, snapshot or date.")
 @click.option("--unified", is_flag=True, help="Show a commit's changes as a unified diff.")
 @click.option("--raw", is_flag=True, help="Write a file's bytes as they are, to a file or a pipe.")
-@json_option
-@pass_app
-def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, as_json: bool) -> None:
+@with_json
+def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool) -> None:
     """Show a commit and what it did, or a file as it was.
 
     Control characters are shown, never passed on; use --raw to get a file's exact bytes.
@@ -148,17 +134,17 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, as_js
     gitmem show HEAD~2:memories/MEMORY.md --raw > MEMORY.md
     """
     if as_of is not None:
-        _show_file(app, as_of, what, raw=raw, as_json=as_json)
+        _show_file(app, as_of, what, raw=raw)
         return
     try:
         shown = app.bundle.show(what)
     except UnknownRevision as unknown:
         revision, path = _file_named(app, what, unknown)
-        _show_file(app, revision, path, raw=raw, as_json=as_json)
+        _show_file(app, revision, path, raw=raw)
         return
     if raw:
         raise UsageError("--raw is for files: name one as REV:PATH.")
-    _show_commit(app, shown, unified=unified, as_json=as_json)
+    _show_commit(app, shown, unified=unified)
 
 
 def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str]:
@@ -169,25 +155,22 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
     inside = app.path(what)
     if inside in app.bundle.tree():
         return "HEAD", what
-    looks_like_path = (
-        "/" in what or what.endswith(".md") or os.path.lexists(app.bundle.repository.worktree.path(inside))
-    )
-    if looks_like_path:
+    if "/" in what or what.endswith(".md") or os.path.lexists(app.bundle.repository.worktree.path(inside)):
         return "HEAD", what  # the error will speak of a file
     raise unknown
 
 
-def _show_commit(app: App, shown: ShownCommit, *, unified: bool, as_json: bool) -> None:
+def _show_commit(app: App, shown: ShownCommit, *, unified: bool) -> None:
     from gitmem.cli import show_changes as told
 
     entry, commit = shown.entry, shown.entry.commit
     if unified:
         diff = app.bundle.diff(commit.parents[0], commit.oid) if commit.parents else shown.diff
         lines = diff.unified()
-        if as_json:
+        if app.out.is_json:
             app.out.json({**commit_json(entry), "message": commit.message, "unified": "".join(lines)})
             return
-    elif as_json:
+    elif app.out.is_json:
         changes = changes_json(shown.diff)
         app.out.json({**commit_json(entry), "message": commit.message, "changes": changes})
         return
@@ -197,6 +180,8 @@ def _show_commit(app: App, shown: ShownCommit, *, unified: bool, as_json: bool) 
         app.out.line("Merge of   ", " ".join(parent[:_SHORT] for parent in commit.parents))
     app.out.line("Author:    ", f"{commit.author.name} <{commit.author.email}>")
     app.out.line("Date:      ", app.long_date(commit.committer.time))
+    if entry.pulled_from:
+        app.out.line("Pulled:    ", f"from {entry.pulled_from}; what is here is what it says")
     for key, values in entry.trailers.items():
         for value in values:
             app.out.line(f"{key + ':':<10} ", value)
@@ -224,7 +209,7 @@ def _prose(message: str, *, has_trailers: bool) -> list[str]:
     return ["", *body.split("\n")] if body else []
 
 
-def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool) -> None:
+def _show_file(app: App, revision: str, given: str, *, raw: bool) -> None:
     bundle = app.bundle
     path = app.path(given)
     commit = bundle.resolve(revision)
@@ -235,14 +220,14 @@ def _show_file(app: App, revision: str, given: str, *, raw: bool, as_json: bool)
     if found.is_directory:
         if raw:
             raise UsageError(f"{given} is a directory, and --raw is for files.")
-        _show_directory(app, path, commit, as_json=as_json)
+        _show_directory(app, path, commit)
         return
     data = tree.read_entry(found)
     if raw:
         if sys.stdout.isatty():
             raise UsageError("--raw writes bytes as they are: send them to a file or a pipe.")
         app.out.bytes(data)
-    elif as_json:
+    elif app.out.is_json:
         app.out.json({"path": path, "commit": commit, **_content_json(path, data)})
     elif b"\0" in data:
         app.out.line(f"A binary file of {len(data):,} bytes; --raw writes it out.")
@@ -266,12 +251,10 @@ def _content_json(path: str, data: bytes) -> dict[str, object]:
     return content
 
 
-def _show_directory(app: App, path: str, commit: str, *, as_json: bool) -> None:
+def _show_directory(app: App, path: str, commit: str) -> None:
     names = app.bundle.repository.tree(commit).names(path)
     listed = [name + "/" if entry.is_directory else name for name, entry in sorted(names.items())]
-    if as_json:
-        app.out.json({"path": path, "commit": commit, "kind": "directory", "names": listed})
-        return
+    app.out.json({"path": path, "commit": commit, "kind": "directory", "names": listed})
     app.out.paged()
     for name in listed:
         app.out.line(name)
@@ -282,7 +265,9 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
     message = f"There is no file {path} {where}."
     if os.path.lexists(app.bundle.repository.worktree.path(path)):
         return UnknownRevision(message, hint="It lies in the work tree uncommitted: run `gitmem commit`.")
-    return UnknownRevision(message, hint=f"`gitmem log --path {path}` tells whether there ever was one.")
+    return UnknownRevision(
+        message, hint=f"`gitmem log --path {shlex.quote(path)}` tells whether there ever was one."
+    )
 
 
 # --- diff ------------------------------------------------------------------------------------------------
@@ -295,8 +280,7 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
 @click.option("--path", help="Only one file or directory.")
 @click.option("--stat", is_flag=True, help="Only how many entries changed in each file.")
 @click.option("--unified", is_flag=True, help="As lines of a unified diff.")
-@json_option
-@pass_app
+@with_json
 def diff(
     app: App,
     old: str | None,
@@ -305,7 +289,6 @@ def diff(
     path: str | None,
     stat: bool,
     unified: bool,
-    as_json: bool,
 ) -> None:
     """Show what changed, entry by entry, with the words that changed.
 
@@ -330,21 +313,21 @@ def diff(
     about = {"from": found.old, "to": found.new, "session": session}
     if unified:
         lines = found.unified()
-        if as_json:
+        if app.out.is_json:
             app.out.json({**about, "unified": "".join(lines)})
-        else:
-            app.out.paged()
-            _tell_unified(app, lines)
+            return
+        app.out.paged()
+        _tell_unified(app, lines)
         return
-    _tell_diff(app, found, about, stat=stat, as_json=as_json)
+    _tell_diff(app, found, about, stat=stat)
 
 
-def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, stat: bool, as_json: bool) -> None:
+def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
-    if as_json and stat:
+    if app.out.is_json and stat:
         app.out.json({**about, "files": told.stat(diff)})
-    elif as_json:
+    elif app.out.is_json:
         app.out.json({**about, "changes": changes_json(diff)})
     elif not diff:
         app.out.line(dim("No entries differ."))
@@ -374,9 +357,8 @@ def _tell_unified(app: App, lines: Iterable[str]) -> None:
 @click.option(
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
-@json_option
-@pass_app
-def blame(app: App, path: str, removed: bool, as_of: str, as_json: bool) -> None:
+@with_json
+def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     """Say for every entry of a file when it came, from which session, agent and machine, and why.
 
     \b
@@ -386,9 +368,7 @@ def blame(app: App, path: str, removed: bool, as_of: str, as_json: bool) -> None
     from gitmem.cli.show_origins import blame_line
 
     found = app.bundle.blame(app.path(path), removed=removed, as_of=as_of)
-    if as_json:
-        app.out.json({"path": path, "entries": [blamed_json(one) for one in found]})
-        return
+    app.out.json({"path": path, "entries": [blamed_json(one) for one in found]})
     app.out.paged()
     for one in found:
         mark = red("- ") if one.left else green("+ ")
@@ -398,9 +378,8 @@ def blame(app: App, path: str, removed: bool, as_of: str, as_json: bool) -> None
 
 @click.command()
 @click.argument("text")
-@json_option
-@pass_app
-def trace(app: App, text: str, as_json: bool) -> None:
+@with_json
+def trace(app: App, text: str) -> None:
     """Say where a text came from, and what it may have touched: its whole life and its blast radius.
 
     Ends with the command that takes it back.
@@ -408,9 +387,7 @@ def trace(app: App, text: str, as_json: bool) -> None:
     from gitmem.cli.show_origins import trace_lines
 
     found = app.bundle.trace(text)
-    if as_json:
-        app.out.json(traced_json(found))
-        return
+    app.out.json(traced_json(found))
     app.out.paged()
     for line in trace_lines(found):
         app.out.line(line)

@@ -58,7 +58,9 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     else:
         try:
             if name == "post-merge":
-                git_hooks.merged(bundle)
+                git_hooks.merged(bundle, bundle.repository.refs.read("ORIG_HEAD"))
+            elif name == "post-commit":
+                git_hooks.merged(bundle, git_hooks.before_a_merge(bundle))
             git_hooks.afterwards(bundle)
         except GitMemError as error:  # what git did is done: only tell
             app.warn(str(error))
@@ -79,13 +81,11 @@ def _refuse_push(app: App) -> None:
 
 
 def _install(app: App, args: tuple[str, ...]) -> None:
-    import shlex
-
     from gitmem.memory.sync.server import guard
 
     if len(args) != 1:
-        raise UsageError("Name one bare repository: `gitmem hook install PATH`.")
-    hook_path = guard(app.world.path(args[0]), command=f"{shlex.quote(sys.executable)} -m gitmem")
+        raise UsageError("Name one bare repository.", hint="As in `gitmem hook install PATH`.")
+    hook_path = guard(app.world.path(args[0]), python=sys.executable)
     app.out.line(f"{hook_path} is in place: every push is checked from now on.")
 
 
@@ -106,9 +106,8 @@ def _refuse(app: App, problems: list[str], what: str) -> None:
     for problem in problems:
         complain(problem, env=app.world.env)
     if problems:
-        raise GitMemError(
-            f"The {what} was stopped: repair that and try again, or skip the check: `git {what} --no-verify`."
-        )
+        how = f"Repair that and try again, or skip the check: `git {what} --no-verify`."
+        raise GitMemError(f"The {what} was stopped.", hint=how)
 
 
 def _commit_msg(app: App, bundle: Memory, path: str) -> None:

@@ -8,7 +8,7 @@ import time
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import size
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import FoundSomething
@@ -25,32 +25,27 @@ def index() -> None:
 
 
 @index.command()
-@json_option
-@pass_app
-def rebuild(app: App, as_json: bool) -> None:
+@with_json
+def rebuild(app: App) -> None:
     """Make the search index again from the history."""
     began = time.monotonic()
     with shown_while_building(app) as bundle:
         made = bundle.index.rebuild()
         entries, commits, tip = made.count_texts(), made.seq, made.tip
         weight = os.path.getsize(bundle.index.path)
-    if as_json:
-        app.out.json({"commit": tip, "commits": commits, "entries": entries, "bytes": weight})
-        return
+    app.out.json({"commit": tip, "commits": commits, "entries": entries, "bytes": weight})
     took = time.monotonic() - began
     app.out.line(f"Indexed {entries:,} entries of {commits:,} commits in {took:.1f} s ({size(weight)}).")
 
 
 @index.command()
-@json_option
-@pass_app
-def verify(app: App, as_json: bool) -> None:
+@with_json
+def verify(app: App) -> None:
     """Make the index again beside the one in use, and compare the two."""
     with shown_while_building(app) as bundle:
         told = bundle.index.verify()
-    if as_json:
-        app.out.json({"identical": not told, "differences": told})
-    elif not told:
+    app.out.json({"identical": not told, "differences": told})
+    if not told:
         app.out.line("The index says what the history says.")
     if told:
         raise FoundSomething(

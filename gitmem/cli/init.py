@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 import sys
+from dataclasses import replace
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, dim
-
-
-def hook_command() -> str:
-    """How git hooks call this gitmem.
-
-    With -P, because git runs a hook in the bundle's root: without it Python would import modules
-    from there, and a pulled bundle could carry a `click.py`.
-    """
-    return f"{shlex.quote(sys.executable)} -P -m gitmem"
+from gitmem.state import CONFIG
 
 
 @click.command()
@@ -26,9 +19,11 @@ def hook_command() -> str:
 @click.option(
     "--separate-git-dir", metavar="PATH", help="Keep the git directory there, outside the work tree."
 )
-@json_option
-@pass_app
-def init(app: App, directory: str, separate_git_dir: str | None, as_json: bool) -> None:
+@click.option(
+    "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
+)
+@with_json
+def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> None:
     """Make a bundle in DIR, or in the current directory.
 
     A bundle is a git repository with a skeleton of OKF files and gitmem's git hooks. Files that are in
@@ -46,21 +41,17 @@ def init(app: App, directory: str, separate_git_dir: str | None, as_json: bool) 
     bundle, made = create(
         app.world,
         root,
-        config=app.config_of(None),
+        config=replace(app.config_of(None), agent_id=agent) if agent else app.config_of(None),
         separate_git_dir=app.world.path(separate_git_dir) if separate_git_dir else None,
-        command=hook_command(),
+        python=sys.executable,
     )
     app.bundle = bundle
-    if as_json:
-        app.out.json(
-            {
-                "bundle": bundle.root,
-                "git_dir": bundle.repository.git_dir,
-                "made": made,
-                "commit": bundle.tip,
-            }
-        )
-    elif made:
+    if made and agent:
+        bundle.state.write_text(CONFIG, f"agent_id: {json.dumps(agent)}\n")
+    app.out.json(
+        {"bundle": bundle.root, "git_dir": bundle.repository.git_dir, "made": made, "commit": bundle.tip}
+    )
+    if made:
         app.out.line("Made a bundle in ", bold(bundle.root), ".")
         app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`."))
     else:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from gitmem.cli import ReaderGone
 from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
@@ -20,82 +21,70 @@ if TYPE_CHECKING:
     from gitmem.world import World
 
 _INTERRUPTED = 130
+_PIPE_CLOSED = 141
+"""What a shell shows for a program that SIGPIPE ended, as git is."""
 
 
 class Row(NamedTuple):
-    """A command: where it is, and its one line in `gitmem --help`."""
+    """A command: the module of `gitmem.cli` that it is in, and its one line in `gitmem --help`."""
 
     module: str
-    attribute: str
     help: str
 
 
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
-        "init": Row("gitmem.cli.init", "init", "Make a bundle."),
-        "status": Row(
-            "gitmem.cli.status", "status", "Show what the bundle holds and what waits to be committed."
-        ),
-        "commit": Row("gitmem.cli.status", "commit", "Commit what was edited by hand."),
-        "demo": Row("gitmem.cli.demo", "demo", "Tell a short real story in a temporary bundle."),
+        "init": Row("init", "Make a bundle."),
+        "status": Row("status", "Show what the bundle holds and what waits to be committed."),
+        "commit": Row("status", "Commit what was edited by hand."),
+        "demo": Row("demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
-        "memory": Row("gitmem.cli.memory", "memory", "The curated store: add, replace, remove, list, block."),
-        "record": Row("gitmem.cli.record", "record", "Record an observation, decision, tool call or turn."),
-        "session": Row("gitmem.cli.record", "session", "Begin, end, list and show sessions."),
-        "plan": Row("gitmem.cli.record", "plan", "Plans with their steps."),
+        "memory": Row("memory", "The curated store: add, replace, remove, list, block."),
+        "record": Row("record", "Record an observation, decision, tool call or turn."),
+        "session": Row("record", "Begin, end, list and show sessions."),
+        "plan": Row("record", "Plans with their steps."),
     },
     "History": {
-        "log": Row("gitmem.cli.history", "log", "List commits, newest first."),
-        "show": Row("gitmem.cli.history", "show", "Show a commit, or a file as it was."),
-        "diff": Row("gitmem.cli.history", "diff", "Show what changed, entry by entry."),
-        "blame": Row("gitmem.cli.history", "blame", "Say who brought each entry of a file, when and why."),
-        "trace": Row(
-            "gitmem.cli.history", "trace", "Follow a text through the history and say what it touched."
-        ),
+        "log": Row("history", "List commits, newest first."),
+        "show": Row("history", "Show a commit, or a file as it was."),
+        "diff": Row("history", "Show what changed, entry by entry."),
+        "blame": Row("history", "Say who brought each entry of a file, when and why."),
+        "trace": Row("history", "Follow a text through the history and say what it touched."),
     },
     "Find": {
-        "search": Row("gitmem.cli.search", "search", "Find entries, now or as of any commit."),
-        "recall": Row("gitmem.cli.recall", "recall", "Recall earlier sessions."),
-        "links": Row("gitmem.cli.links", "links", "Show where the links of a file lead."),
-        "backlinks": Row("gitmem.cli.links", "backlinks", "Show which files link to a file."),
+        "search": Row("search", "Find entries, now or as of any commit."),
+        "recall": Row("recall", "Recall earlier sessions."),
+        "links": Row("links", "Show where the links of a file lead."),
+        "backlinks": Row("links", "Show which files link to a file."),
     },
     "Undo": {
-        "snapshot": Row(
-            "gitmem.cli.snapshot", "snapshot", "Name the present state; list, show, delete names."
-        ),
-        "restore": Row("gitmem.cli.undo", "restore", "Put the memory back to an earlier state."),
-        "revert": Row("gitmem.cli.undo", "revert", "Take back what some commits did, keep what came since."),
-        "undo": Row("gitmem.cli.undo", "undo", "Take back the last restore, revert or merge."),
-        "redo": Row("gitmem.cli.undo", "redo", "Take back the last undo."),
+        "snapshot": Row("snapshot", "Name the present state; list, show, delete names."),
+        "restore": Row("undo", "Put the memory back to an earlier state."),
+        "revert": Row("undo", "Take back what some commits did, keep what came since."),
+        "undo": Row("undo", "Take back the last restore, revert or merge."),
+        "redo": Row("undo", "Take back the last undo."),
     },
     "Other machines": {
-        "remote": Row("gitmem.cli.remote", "remote", "Add, list and remove remotes."),
-        "sync": Row("gitmem.cli.sync", "sync", "Bring this memory and a remote together."),
-        "clone": Row("gitmem.cli.clone", "clone", "Make a bundle of what a remote holds."),
-        "contested": Row(
-            "gitmem.cli.contested", "contested", "Settle what two machines reworded differently."
-        ),
+        "remote": Row("remote", "Add, list and remove remotes."),
+        "sync": Row("sync", "Bring this memory and a remote together."),
+        "clone": Row("clone", "Make a bundle of what a remote holds."),
+        "contested": Row("contested", "Settle what two machines reworded differently."),
     },
-    "Hosts": {
-        "hermes": Row(
-            "gitmem.cli.hermes", "hermes", "Install, uninstall or check the Hermes Agent integration."
-        ),
-    },
+    "Hosts": {"hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration.")},
     "Safety": {
-        "scan": Row("gitmem.cli.safety", "scan", "Scan text for attacks on a memory."),
-        "quarantine": Row(
-            "gitmem.cli.safety", "quarantine", "Look at what was held back; release or drop it."
-        ),
+        "scan": Row("safety", "Scan text for attacks on a memory."),
+        "review": Row("review", "Decide on what waits for a person, one after the other."),
+        "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
     "Upkeep": {
-        "verify": Row("gitmem.cli.upkeep", "verify", "Prove that the bundle is whole."),
-        "doctor": Row("gitmem.cli.upkeep", "doctor", "Find the usual problems and say how to repair each."),
-        "index": Row("gitmem.cli.index", "index", "The search index: rebuild, verify."),
-        "gc": Row("gitmem.cli.upkeep", "gc", "Compress the object store."),
-        "hook": Row("gitmem.cli.hooks", "hook", "Run one of gitmem's git hooks (git calls this)."),
-        "merge-driver": Row("gitmem.cli.merge_driver", "merge_driver", "Merge one file (git calls this)."),
-        "completion": Row("gitmem.cli.upkeep", "completion", "Print a completion script for a shell."),
+        "verify": Row("upkeep", "Prove that the bundle is whole."),
+        "doctor": Row("upkeep", "Find the usual problems and say how to repair each."),
+        "index": Row("index", "The search index: rebuild, verify."),
+        "gc": Row("upkeep", "Compress the object store."),
+        "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
+        "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
+        "completion": Row("upkeep", "Print a completion script for a shell."),
     },
 }
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
@@ -111,7 +100,7 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        command = getattr(importlib.import_module(row.module), row.attribute)
+        command = getattr(importlib.import_module(f"gitmem.cli.{row.module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
@@ -219,10 +208,10 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted.", env=env)
         return _INTERRUPTED
-    except BrokenPipeError:
+    except (ReaderGone, BrokenPipeError):
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
-        return 0
+        return _PIPE_CLOSED
     except Exception as error:  # the last boundary: people get a line, not a traceback
         if env.get("GITMEM_DEBUG"):
             raise

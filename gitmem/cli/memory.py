@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.held import refuse_held
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, yellow
 from gitmem.json_shapes import answer_json, block_json, curated_json
 
@@ -41,8 +42,7 @@ def _writing(command: Any) -> Any:
             "--derived-from", multiple=True, metavar="HASH", help="An entry that this follows from."
         ),
         click.option("--session", default="", help="The session it belongs to."),
-        json_option,
-        pass_app,
+        with_json,
     ):
         command = option(command)
     return command
@@ -51,35 +51,35 @@ def _writing(command: Any) -> Any:
 @memory.command()
 @click.argument("text")
 @_writing
-def add(app: App, text: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
+def add(app: App, text: str, target: Target, machine: bool, **where: Any) -> None:
     """Add an entry. One that is there already changes nothing.
 
     What was taken back earlier comes back only when a person adds it at a terminal; else it is held.
     """
     by_person = sys.stdin.isatty()
     answer = app.writing_bundle.remember(text, target=target, machine=machine, by_person=by_person, **where)
-    _tell(app, answer, as_json)
+    _tell(app, answer)
 
 
 @memory.command()
 @click.argument("old")
 @click.argument("new")
 @_writing
-def replace(app: App, old: str, new: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
+def replace(app: App, old: str, new: str, target: Target, machine: bool, **where: Any) -> None:
     """Replace the entry that contains OLD by NEW."""
     by_person = sys.stdin.isatty()
     answer = app.writing_bundle.replace(
         old, new, target=target, machine=machine, by_person=by_person, **where
     )
-    _tell(app, answer, as_json)
+    _tell(app, answer)
 
 
 @memory.command()
 @click.argument("old")
 @_writing
-def remove(app: App, old: str, target: Target, machine: bool, as_json: bool, **where: Any) -> None:
+def remove(app: App, old: str, target: Target, machine: bool, **where: Any) -> None:
     """Remove the entry that contains OLD. It stays in the history."""
-    _tell(app, app.writing_bundle.forget(old, target=target, machine=machine, **where), as_json)
+    _tell(app, app.writing_bundle.forget(old, target=target, machine=machine, **where))
 
 
 @memory.command("list")
@@ -88,9 +88,8 @@ def remove(app: App, old: str, target: Target, machine: bool, as_json: bool, **w
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
 @click.option("--verbose", "-v", is_flag=True, help="With age and origin.")
-@json_option
-@pass_app
-def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: bool) -> None:
+@with_json
+def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
     """List the entries, oldest first."""
     from gitmem.cli.show_origins import blame_line
     from gitmem.memory.curated.store import TARGETS
@@ -107,8 +106,6 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
         blamed = {story.entry.key: story for story in stories}
         listed = [curated_json(e, blamed.get(e.key)) for e in entries]
         result[one] = {"usage": usage, "limit": limit, "entries": listed}
-        if as_json:
-            continue
         app.out.line(
             bold(f"{one}: {count(len(entries), 'entry', 'entries')}, {usage:,} of {limit:,} characters")
         )
@@ -116,8 +113,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
             app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
             if e.key in blamed:
                 app.out.line(dim(f"           {blame_line(blamed[e.key])}"))
-    if as_json:
-        app.out.json(result)
+    app.out.json(result)
 
 
 @memory.command()
@@ -125,42 +121,39 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool, as_json: b
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
 @click.option("--machine", metavar="NAME", help="As another machine has it.")
-@json_option
-@pass_app
-def block(app: App, as_of: str, machine: str | None, as_json: bool) -> None:
+@with_json
+def block(app: App, as_of: str, machine: str | None) -> None:
     """Print the prompt block, byte for byte what a session that begins now would see."""
     from gitmem.memory.curated.prompt_block import freeze
 
     frozen = freeze(app.bundle, revision=as_of, machine=machine)
-    if as_json:
-        app.out.json(block_json(frozen))
-    elif frozen.text:
+    app.out.json(block_json(frozen))
+    if frozen.text:
         app.out.text(frozen.text)
         app.out.line()
 
 
 @memory.command()
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
-@json_option
-@pass_app
-def undo(app: App, dry_run: bool, as_json: bool) -> None:
+@with_json
+def undo(app: App, dry_run: bool) -> None:
     """Take the last change of the store back."""
     from gitmem.cli.undo import tell_reverted
     from gitmem.memory.history.revert import Undo
 
     bundle = app.writing_bundle
     done = bundle.part(Undo).undo(origin=bundle.origin(), dry_run=dry_run, kinds=("memory",))
-    tell_reverted(app, done, as_json=as_json, dry_run=dry_run, by="redo")
+    tell_reverted(app, done, dry_run=dry_run, by="redo")
 
 
-def _tell(app: App, answer: Answer, as_json: bool) -> None:
-    if as_json:
-        app.out.json(answer_json(answer))
-        return
-    app.out.line(answer.message)
+def _tell(app: App, answer: Answer) -> None:
+    app.out.json(answer_json(answer))
+    if answer.changed or not answer.held:
+        app.out.line(answer.message)
     usage = f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars"
     app.out.line(dim(f"{answer.target}: {usage}, {count(answer.count, 'entry', 'entries')}"))
     if answer.note:
         app.out.line(yellow(answer.note))
     if answer.suggestion:
         app.out.line(yellow(answer.suggestion))
+    refuse_held(app.bundle, answer.held)

@@ -30,7 +30,9 @@ def merge_driver(app: App, base: str, ours: str, theirs: str, path: str) -> None
 
     files = [app.world.path(name) for name in (base, ours, theirs)]
     try:
-        merged = merge_versions(open_repository(app.world.cwd), path, *(_read(name) for name in files))
+        merged = merge_versions(
+            open_repository(app.world.cwd, app.world), path, *(_read(name) for name in files)
+        )
         for name, data in merged.beside.items():
             _write(os.path.join(app.world.cwd, *name.split("/")), data)
         _write(files[1], merged.data or b"")

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from gitmem.cli.context import App
+from gitmem.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 pass_app = click.make_pass_decorator(App)
 
 
+def _print_json(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    app = ctx.find_object(App)
+    if wanted and app is not None:
+        app.out.is_json = True
+
+
 def json_option(command: _Command) -> _Command:
-    """`--json`: the parameter `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+    """`--json`: the output is one JSON document."""
+    option = click.option(
+        "--json", is_flag=True, expose_value=False, callback=_print_json, help="Print one JSON document."
+    )
+    return option(command)
+
+
+def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The app as the first parameter, and `--json`."""
+    return json_option(pass_app(command))
+
+
+def need_a_person() -> None:
+    """Refuse where no person is at a terminal: whether a text is fine is not an agent's to say."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "Only a person at a terminal decides what enters the memory.",
+            hint="List what waits with `gitmem review --list`.",
+        )

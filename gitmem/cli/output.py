@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
+
+from gitmem.cli import ReaderGone
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -34,14 +37,7 @@ _HARMLESS = (
 )
 _PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
 
-_CODES = {
-    "bold": "1",
-    "dim": "2",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "cyan": "36",
-}
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
 class Styled(NamedTuple):
@@ -54,28 +50,7 @@ class Styled(NamedTuple):
 Piece = str | Styled
 
 
-def bold(text: str) -> Styled:
-    return Styled(text, "bold")
-
-
-def dim(text: str) -> Styled:
-    return Styled(text, "dim")
-
-
-def red(text: str) -> Styled:
-    return Styled(text, "red")
-
-
-def green(text: str) -> Styled:
-    return Styled(text, "green")
-
-
-def yellow(text: str) -> Styled:
-    return Styled(text, "yellow")
-
-
-def cyan(text: str) -> Styled:
-    return Styled(text, "cyan")
+bold, dim, red, green, yellow, cyan = (partial(Styled, style=style) for style in _CODES)
 
 
 def safe(text: str, *, keep: str = "") -> str:
@@ -133,22 +108,28 @@ class Output:
         self._env = env
         self._pager: Popen[str] | None = None
         self._held: list[str] = []
-        self._held_lines = 0
+        self._held_rows = 0
         self._paged = False
+        self.is_json = False
+        """Whether the command was asked for JSON: then nothing else comes out."""
         self.colour = wants_colour(env, sys.stdout)
 
-    def line(self, *pieces: Piece) -> None:
+    def line(self, *pieces: Piece, between: str = "") -> None:
         """One line; a line end inside a piece is shown, not obeyed."""
-        self._write("".join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+        if not self.is_json:
+            self._write(between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
 
     def text(self, *pieces: Piece) -> None:
         """Text of several lines, as it stands; ended with a line end where it has none."""
+        if self.is_json:
+            return
         whole = "".join(self._rendered(piece, "\t\n") for piece in pieces)
         self._write(whole if whole.endswith("\n") or not whole else whole + "\n")
 
     def json(self, value: object) -> None:
-        """The one document of a command with `--json`."""
-        self._write(to_json(value) + "\n")
+        """The one document of a command with `--json`; without it nothing."""
+        if self.is_json:
+            self._write(to_json(value) + "\n")
 
     def bytes(self, data: bytes) -> None:
         """Bytes exactly as they are, for a file or another program, never for a terminal."""
@@ -198,9 +179,10 @@ class Output:
         elif not self._paged:
             _echo(text, colour=self.colour)
         else:
+            screen = os.get_terminal_size(sys.stdout.fileno())
             self._held.append(text)
-            self._held_lines += text.count("\n")
-            if self._held_lines >= os.get_terminal_size(sys.stdout.fileno()).lines - 1:
+            self._held_rows += sum(rows(line, screen.columns) for line in text.split("\n")[:-1])
+            if self._held_rows >= screen.lines - 1:
                 self._start_pager()
 
     def _start_pager(self) -> None:
@@ -226,7 +208,10 @@ class Output:
 def _echo(text: str, *, colour: bool) -> None:
     import click
 
-    click.echo(text, nl=False, color=colour)
+    try:
+        click.echo(text, nl=False, color=colour)
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def complain(message: str, *, env: Mapping[str, str], prefix: str = "gitmem: ") -> None:
@@ -253,8 +238,30 @@ def size(number: int) -> str:
     return f"{value:.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:.1f} {unit}"
 
 
-def table(rows: Iterable[tuple[str, str]], *, width: int = 0) -> list[tuple[str, str]]:
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters take two, marks none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with spaces behind it, so that what follows begins at the same column."""
+    return text + " " * (columns - width(text))
+
+
+def rows(line: str, columns: int) -> int:
+    """How many rows of a terminal a line takes; its colours take no room."""
+    shown = re.sub(r"\x1b\[\d*m", "", line).expandtabs()
+    return max(1, -(-width(shown) // max(1, columns)))
+
+
+def table(listed: Sequence[tuple[str, str]], *, least: int = 0) -> list[tuple[str, str]]:
     """Rows whose first column is as wide as its widest text."""
-    listed = list(rows)
-    width = max([width, *(len(name) for name, _ in listed)])
-    return [(name.ljust(width), text) for name, text in listed]
+    widest = max((width(name) for name, _ in listed), default=0)
+    return [(padded(name, max(least, widest)), text) for name, text in listed]

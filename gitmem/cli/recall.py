@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
-from gitmem.cli.output import bold, count, cyan, dim
+from gitmem.cli.options import with_json
+from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
 from gitmem.json_shapes import about_json, reading_json, recalled_json
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("query", nargs=-1, metavar="[QUERY...]")
-@click.option("--session", help="Read this session instead: how it began and ended.")
-@click.option("--around", metavar="ENTRY", help="With --session: what stands around an entry, by its id.")
+@click.option("--session", default="", help="Read this session instead: how it began and ended.")
+@click.option(
+    "--around", default="", metavar="ENTRY", help="With --session: what stands around an entry, by its id."
+)
 @click.option(
     "--window", type=click.IntRange(1, 20), default=5, show_default=True, help="Entries on each side."
 )
@@ -30,23 +32,22 @@ if TYPE_CHECKING:
 @click.option(
     "--order", type=click.Choice(["best", "newest", "oldest"]), default="best", help="Which come first."
 )
-@click.option("--since", metavar="DATE", help="Only what was said from that day or moment on.")
-@click.option("--until", metavar="DATE", help="Only what was said up to that day or moment.")
-@click.option("--current", metavar="SESSION", help="Leave out this session; else the open one.")
-@json_option
-@pass_app
+@click.option("--since", default="", metavar="DATE", help="Only what was said from that day or moment on.")
+@click.option("--until", default="", metavar="DATE", help="Only what was said up to that day or moment.")
+@click.option(
+    "--events", is_flag=True, help="Leave out nothing: echoes of the memory, and what no longer holds."
+)
+@click.option("--current", default="", metavar="SESSION", help="Leave out this session; else the open one.")
+@with_json
 def recall(
     app: App,
     query: tuple[str, ...],
-    session: str | None,
-    around: str | None,
+    session: str,
+    around: str,
     window: int,
     limit: int,
-    order: Any,
-    since: str | None,
-    until: str | None,
-    current: str | None,
-    as_json: bool,
+    current: str,
+    **wanted: Any,
 ) -> None:
     """Recall what earlier sessions had to do with a question.
 
@@ -64,22 +65,20 @@ def recall(
         raise UsageError("Give a question or a --session to read, not both.")
     with shown_while_building(app) as bundle:
         if session:
-            reading = bundle.read_session(session, around=around or "", window=window)
-            _tell_reading(app, reading, as_json)
+            reading = bundle.read_session(
+                session, around=around, window=window, events=bool(wanted["events"])
+            )
+            _tell_reading(app, reading)
             return
         if not text.strip():
-            _tell_sessions(app, bundle.recent_sessions(limit=limit, current=current or ""), as_json)
+            _tell_sessions(app, bundle.recent_sessions(limit=limit, current=current))
             return
-        found = bundle.recall(
-            text, limit=limit, order=order, since=since or "", until=until or "", current=current or ""
-        )
-    _tell_recalled(app, found, text, as_json)
+        found = bundle.recall(text, limit=limit, current=current, **wanted)
+    _tell_recalled(app, found, text)
 
 
-def _tell_recalled(app: App, found: Recalled, text: str, as_json: bool) -> None:
-    if as_json:
-        app.out.json(recalled_json(found))
-        return
+def _tell_recalled(app: App, found: Recalled, text: str) -> None:
+    app.out.json(recalled_json(found))
     if not found.recaps:
         app.out.line(f"No earlier session has to do with {text[:80]!r}.")
         return
@@ -96,20 +95,16 @@ def _tell_recalled(app: App, found: Recalled, text: str, as_json: bool) -> None:
                 _tell_line(app, line)
 
 
-def _tell_sessions(app: App, sessions: list[About], as_json: bool) -> None:
-    if as_json:
-        app.out.json({"sessions": [about_json(about) for about in sessions]})
-        return
+def _tell_sessions(app: App, sessions: list[About]) -> None:
+    app.out.json({"sessions": [about_json(about) for about in sessions]})
     if not sessions:
         app.out.line("There is no session yet.")
     for about in sessions:
         _tell_about(app, about)
 
 
-def _tell_reading(app: App, reading: Reading, as_json: bool) -> None:
-    if as_json:
-        app.out.json(reading_json(reading))
-        return
+def _tell_reading(app: App, reading: Reading) -> None:
+    app.out.json(reading_json(reading))
     app.out.paged()
     _tell_about(app, reading.about)
     for line in reading.lines:
@@ -120,7 +115,7 @@ def _tell_reading(app: App, reading: Reading, as_json: bool) -> None:
 
 def _tell_about(app: App, about: About) -> None:
     known = (about.source or about.platform, about.model, about.agent, about.machine)
-    told = "  ".join(piece for piece in (_date(app, about.started), about.title, *known) if piece)
+    told = "  ".join(piece for piece in (app.moment(about.started), about.title, *known) if piece)
     app.out.line(cyan(about.session), dim(f"  {told}"))
 
 
@@ -128,11 +123,9 @@ def _tell_line(app: App, line: Line) -> None:
     from gitmem.memory.find.search import on_one_line
 
     text = on_one_line(line.text)
-    app.out.line("  ", dim(f"{_date(app, line.at)}  "), bold(text) if line.matches else text)
-
-
-def _date(app: App, at: str) -> str:
-    from gitmem.okf.timestamps import parse
-
-    moment = parse(at)
-    return app.date(moment.timestamp()) if moment else at
+    source = dim(f"output of {line.source}: ") if line.source else ""
+    app.out.line("  ", dim(f"{app.moment(line.at)}  "), source, bold(text) if line.matches else text)
+    if line.unconfirmed:
+        app.out.line("    ", yellow(f"unconfirmed, from {line.unconfirmed}"))
+    if line.since:
+        app.out.line("    ", dim(f"since then replaced by: {on_one_line(line.since)}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.held import refuse_held
+from gitmem.cli.options import json_option, with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
 from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
@@ -28,7 +30,7 @@ _session = click.option("--session", default="", help="The session it belongs to
 @_session
 @json_option
 @click.pass_context
-def record(ctx: click.Context, from_stdin: bool, session: str, as_json: bool) -> None:
+def record(ctx: click.Context, from_stdin: bool, session: str) -> None:
     """Record events in a session: the one named, the one that is open, or today's.
 
     \b
@@ -44,18 +46,17 @@ def record(ctx: click.Context, from_stdin: bool, session: str, as_json: bool) ->
     if ctx.invoked_subcommand is None:
         if not from_stdin:
             raise UsageError("Say what to record, or give events on standard input with --stdin.")
-        _from_stdin(app, session, as_json)
+        _from_stdin(app, session)
 
 
 @record.command()
 @click.argument("content")
 @click.option("--category", default="Observation", help="Its category in log.md.")
 @_session
-@json_option
-@pass_app
-def observation(app: App, content: str, category: str, session: str, as_json: bool) -> None:
+@with_json
+def observation(app: App, content: str, category: str, session: str) -> None:
     """Record something that was seen or learned."""
-    _one(app, as_json, session, "observation", content=content, category=category)
+    _one(app, session, "observation", content=content, category=category)
 
 
 @record.command()
@@ -63,13 +64,10 @@ def observation(app: App, content: str, category: str, session: str, as_json: bo
 @click.option("--rationale", default="", help="Why.")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given several times.")
 @_session
-@json_option
-@pass_app
-def decision(
-    app: App, decision: str, rationale: str, tags: tuple[str, ...], session: str, as_json: bool
-) -> None:
+@with_json
+def decision(app: App, decision: str, rationale: str, tags: tuple[str, ...], session: str) -> None:
     """Record a decision; it becomes a concept of its own."""
-    _one(app, as_json, session, "decision", decision=decision, rationale=rationale, tags=tags)
+    _one(app, session, "decision", decision=decision, rationale=rationale, tags=tags)
 
 
 @record.command("tool-call")
@@ -77,32 +75,29 @@ def decision(
 @click.option("--args", "given", default="", help="What it was called with.")
 @click.option("--result", default="", help="What came of it (500 characters are kept).")
 @_session
-@json_option
-@pass_app
-def tool_call(app: App, name: str, given: str, result: str, session: str, as_json: bool) -> None:
+@with_json
+def tool_call(app: App, name: str, given: str, result: str, session: str) -> None:
     """Record the use of a tool; its first use makes it known."""
-    _one(app, as_json, session, "tool_call", tool_name=name, args=given, result=result)
+    _one(app, session, "tool_call", tool_name=name, args=given, result=result)
 
 
 @record.command()
 @click.option("--user", default="", help="What the person said.")
 @click.option("--assistant", default="", help="What the agent answered.")
 @_session
-@json_option
-@pass_app
-def turn(app: App, user: str, assistant: str, session: str, as_json: bool) -> None:
+@with_json
+def turn(app: App, user: str, assistant: str, session: str) -> None:
     """Record one turn of a conversation, or one side of it."""
     if not user.strip() and not assistant.strip():
         raise UsageError("A turn needs --user, --assistant, or both.")
-    _one(app, as_json, session, "turn", user=user, assistant=assistant)
+    _one(app, session, "turn", user=user, assistant=assistant)
 
 
 @record.command("user-profile")
 @click.argument("text")
 @_session
-@json_option
-@pass_app
-def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
+@with_json
+def user_profile(app: App, text: str, session: str) -> None:
     """Record a fact about the user, in today's profile."""
     from gitmem.memory.curated.user_profile import add_user_profile
 
@@ -110,20 +105,16 @@ def user_profile(app: App, text: str, session: str, as_json: bool) -> None:
     origin = bundle.origin(session=session or app.world.env.get("GITMEM_SESSION", ""))
     done = add_user_profile(bundle, text, origin=origin, by_person=sys.stdin.isatty())
     commit = done.published.commit.oid if done.published else bundle.tip
-    if as_json:
-        app.out.json({"commit": commit, "changed": done.published is not None, "held": list(done.held)})
-    elif done.held:
-        app.out.line(yellow("held"), f" for a person to look at: {', '.join(done.held)}")
-    else:
-        app.out.line(yellow(commit[:8]), " ", "recorded" if done.published else "known already")
+    app.out.json({"commit": commit, "changed": done.published is not None, "held": list(done.held)})
+    refuse_held(bundle, done.held)
+    app.out.line(yellow(commit[:8]), " ", "recorded" if done.published else "known already")
 
 
-def _one(app: App, as_json: bool, session: str, kind: str, **fields: object) -> None:
+def _one(app: App, session: str, kind: str, **fields: object) -> None:
     bundle = app.writing_bundle
     event = bundle.record_event(kind, session=session, **fields)
-    if as_json:
-        app.out.json({"event": event or None, "commit": bundle.tip})
-    elif event:
+    app.out.json({"event": event or None, "commit": bundle.tip})
+    if event:
         app.out.line(yellow(bundle.tip[:8]), " recorded ", dim(event))
     else:
         app.out.line("Not recorded: the settings leave out this kind of event.")
@@ -163,7 +154,7 @@ class _Lines:
         return self.buffer.take(str(fields.pop("_kind", None) or "observation"), fields)
 
 
-def _from_stdin(app: App, session: str, as_json: bool) -> None:
+def _from_stdin(app: App, session: str) -> None:
     bundle = app.writing_bundle
     lines = _Lines(bundle, bundle.session_named(session))
     try:
@@ -174,18 +165,16 @@ def _from_stdin(app: App, session: str, as_json: bool) -> None:
         lines.buffer.close("explicit")
     for problem in lines.problems:
         app.warn(problem)
-    if as_json:
-        app.out.json(
-            {
-                "recorded": lines.recorded,
-                "skipped": lines.skipped,
-                "problems": lines.problems,
-                "commit": bundle.tip,
-            }
-        )
-    else:
-        left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
-        app.out.line(yellow(bundle.tip[:8]), f" recorded {count(lines.recorded, 'event')}{left}")
+    app.out.json(
+        {
+            "recorded": lines.recorded,
+            "skipped": lines.skipped,
+            "problems": lines.problems,
+            "commit": bundle.tip,
+        }
+    )
+    left = f", {lines.skipped} left out by the settings" if lines.skipped else ""
+    app.out.line(yellow(bundle.tip[:8]), f" recorded {count(lines.recorded, 'event')}{left}")
     if lines.problems:
         total = lines.recorded + lines.skipped + len(lines.problems)
         raise GitMemError(f"{len(lines.problems)} of {total} lines were left out; the rest is recorded.")
@@ -206,66 +195,57 @@ def session() -> None:
 
 
 @session.command("start")
-@click.argument("session_id", default="", metavar="[ID]")
+@click.argument("session_id", default=None, required=False, metavar="[ID]")
 @click.option("--parent", default="", help="The session that this one continues.")
 @click.option("--platform", default="", help="Where it runs.")
 @click.option("--model", default="", help="The model it uses.")
 @click.option("--title", default="", help="What it is about.")
-@json_option
-@pass_app
-def start(app: App, /, session_id: str, as_json: bool, **known: str) -> None:
+@with_json
+def start(app: App, /, session_id: str | None, **known: str) -> None:
     """Begin a session, or resume one; the commands that follow belong to it."""
     bundle = app.writing_bundle
-    info = bundle.sessions.start(session_id, keep_open=True, **known)
+    if session_id is not None and not session_id.strip():
+        raise UsageError("A session's id cannot be empty.", hint="Leave it out, and one is made.")
+    earlier = bundle.sessions.open_id()
+    resumed = bool(session_id and bundle.sessions.find(session_id))
+    info = bundle.sessions.start(session_id or "", keep_open=True, **known)
     bundle.sessions.snapshot(info, "session start")
-    if as_json:
-        app.out.json({"session": info.id, "started": info.started})
-    else:
-        app.out.line(info.id)
+    app.out.json({"session": info.id, "started": info.started, "resumed": resumed})
+    app.out.line(info.id)
+    if resumed:
+        app.warn(f"{info.id} was there already and goes on.")
+    if earlier not in ("", info.id):
+        app.warn(f"{earlier} is still open: `gitmem session end {shlex.quote(earlier)}` ends it.")
 
 
 @session.command("end")
 @click.argument("session_id", default="", metavar="[ID]")
-@json_option
-@pass_app
-def end(app: App, session_id: str, as_json: bool) -> None:
+@with_json
+def end(app: App, session_id: str) -> None:
     """End a session: the one named, or the one that is open."""
     bundle = app.writing_bundle
     name = bundle.session_named(session_id)
     made = bundle.sessions.end(name)
-    if as_json:
-        app.out.json({"session": name, "commit": made.commit.oid if made else None})
-    else:
-        app.out.line(f"{name} ended" if made else f"{name} had ended already")
+    app.out.json({"session": name, "commit": made.commit.oid if made else None})
+    app.out.line(f"{name} ended" if made else f"{name} had ended already")
 
 
 @session.command("list")
-@json_option
-@pass_app
-def list_(app: App, as_json: bool) -> None:
+@with_json
+def list_(app: App) -> None:
     """List the sessions, newest first."""
     states = app.bundle.sessions.all()
-    if as_json:
-        app.out.json({"sessions": [session_json(state) for state in states]})
-        return
+    app.out.json({"sessions": [session_json(state) for state in states]})
     app.out.paged()
     for state in states:
-        app.out.line(
-            dim(state.get("started")[:16].replace("T", " ")),
-            "  ",
-            bold(state.id),
-            "  ",
-            state.status,
-            "  ",
-            state.get("model"),
-        )
+        began = dim(state.get("started")[:16].replace("T", " "))
+        app.out.line(began, bold(state.id), state.status, state.get("model"), between="  ")
 
 
 @session.command("show")
 @click.argument("session_id")
-@json_option
-@pass_app
-def show(app: App, session_id: str, as_json: bool) -> None:
+@with_json
+def show(app: App, session_id: str) -> None:
     """Show a session: what is known of it, its commits, and what it changed, entry by entry."""
     from gitmem.cli import show_changes as told
 
@@ -273,7 +253,7 @@ def show(app: App, session_id: str, as_json: bool) -> None:
     state = bundle.sessions.get(session_id)
     commits = list(bundle.log(session=state.id))
     changes = bundle.diff(session=state.id).changes if commits else ()
-    if as_json:
+    if app.out.is_json:
         app.out.json(
             {
                 **session_json(state),
@@ -321,12 +301,11 @@ def plan() -> None:
 @click.argument("title")
 @click.argument("steps", nargs=-1, required=True)
 @_session
-@json_option
-@pass_app
-def create(app: App, title: str, steps: tuple[str, ...], session: str, as_json: bool) -> None:
+@with_json
+def create(app: App, title: str, steps: tuple[str, ...], session: str) -> None:
     """Make a plan with its steps."""
     bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(bundle, session)), as_json)
+    _tell_plan(app, bundle.plans.create(title, steps, origin=_plan_origin(bundle, session)))
 
 
 @plan.command("step")
@@ -334,49 +313,43 @@ def create(app: App, title: str, steps: tuple[str, ...], session: str, as_json: 
 @click.argument("number", type=int)
 @click.option("--result", default="", help="What came of it.")
 @_session
-@json_option
-@pass_app
-def step(app: App, name: str, number: int, result: str, session: str, as_json: bool) -> None:
+@with_json
+def step(app: App, name: str, number: int, result: str, session: str) -> None:
     """Mark a step done, counted from 1."""
     bundle = app.writing_bundle
     done = bundle.plans.complete_step(name, number, result, origin=_plan_origin(bundle, session))
-    _tell_plan(app, done, as_json)
+    _tell_plan(app, done)
 
 
 @plan.command("complete")
 @click.argument("name")
 @_session
-@json_option
-@pass_app
-def complete(app: App, name: str, session: str, as_json: bool) -> None:
+@with_json
+def complete(app: App, name: str, session: str) -> None:
     """Finish a plan; it moves to plans/archive/."""
     bundle = app.writing_bundle
-    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(bundle, session)), as_json)
+    _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(bundle, session)))
 
 
 @plan.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also those in the archive.")
-@json_option
-@pass_app
-def list_plans(app: App, everything: bool, as_json: bool) -> None:
+@with_json
+def list_plans(app: App, everything: bool) -> None:
     """List plans with their progress."""
     plans = app.bundle.plans.all(archived=everything)
-    if as_json:
-        app.out.json({"plans": [plan_json(one) for one in plans]})
-        return
+    app.out.json({"plans": [plan_json(one) for one in plans]})
     for one in plans:
         done, total = one.progress
-        app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title)
+        archived = dim("  archived") if one.is_archived else ""
+        app.out.line(cyan(f"{done}/{total} "), bold(one.name), "  ", one.title, archived)
 
 
 def _plan_origin(bundle: Memory, session: str) -> Origin:
     return bundle.origin(session=bundle.session_named(session))
 
 
-def _tell_plan(app: App, one: Plan, as_json: bool) -> None:
-    if as_json:
-        app.out.json(plan_json(one))
-        return
+def _tell_plan(app: App, one: Plan) -> None:
+    app.out.json(plan_json(one))
     app.out.line(bold(one.title), dim(f"  {one.path}"))
     for step_ in one.steps:
         app.out.line("  ", step_.line())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, yellow
 from gitmem.json_shapes import remote_json
 
@@ -30,20 +30,20 @@ def remote() -> None:
 @click.argument("url")
 @click.option("--pull-only", "mode", flag_value="pull-only", help="Only take from it: a team's shared facts.")
 @click.option("--push-only", "mode", flag_value="push-only", help="Only send to it: a backup.")
+@click.option("--shared", is_flag=True, help="Others write to it: what they add is unconfirmed here.")
 @click.option("--yes", is_flag=True, help="Agree, without being asked, to send this memory there.")
-@json_option
-@pass_app
-def add(app: App, name: str, url: str, mode: Any, yes: bool, as_json: bool) -> None:
+@with_json
+def add(app: App, name: str, url: str, mode: Any, shared: bool, yes: bool) -> None:
     """Add a remote. What leaves this machine is said, and asked about, once."""
     from gitmem.git.remotes import Remote, Remotes
-    from gitmem.git.transport import check_url, shown_url
+    from gitmem.git.transport import check_url, local_path, shown_url
 
     bundle = app.bundle
     check_url(url)
-    if os.path.isdir(app.world.path(url)):  # a path counts from here, and later syncs start elsewhere
+    if local_path(url) == url:  # a path counts from here, and later syncs start elsewhere
         url = app.world.path(url)
     remotes = Remotes(bundle.repository)
-    wanted = Remote(name, url, mode or "both")
+    wanted = Remote(name, url, mode or "both", shared=shared)
     if wanted.pushes:
         transcripts = sum(path.startswith("sessions/") for path in bundle.list_concepts("sessions"))
         told = (
@@ -52,33 +52,28 @@ def add(app: App, name: str, url: str, mode: Any, yes: bool, as_json: bool) -> N
             "To keep later conversations out, set `transcripts: off`."
         )
         agreed = yes
-        if not yes and sys.stdin.isatty() and not as_json:
+        if not yes and sys.stdin.isatty() and not app.out.is_json:
             app.out.line(told)
             agreed = click.confirm("Send it there?")
-        elif not as_json:
+        else:
             app.out.line(told)
-        wanted = Remote(name, url, wanted.mode, consent=agreed)
+        wanted = replace(wanted, consent=agreed)
     remotes.save(wanted)
-    if as_json:
-        app.out.json(remote_json(wanted))
-        return
+    app.out.json(remote_json(wanted))
     app.out.line(f"{name}: {shown_url(url)} ({wanted.mode})")
     if wanted.pushes and not wanted.consent:
         app.out.line(yellow(f"Nothing will be sent yet: run `gitmem remote add {name} URL --yes` to agree."))
 
 
 @remote.command("list")
-@json_option
-@pass_app
-def list_(app: App, as_json: bool) -> None:
+@with_json
+def list_(app: App) -> None:
     """List the remotes."""
     from gitmem.git.remotes import Remotes
     from gitmem.git.transport import shown_url
 
     found = Remotes(app.bundle.repository).all()
-    if as_json:
-        app.out.json({"remotes": [remote_json(one) for one in found]})
-        return
+    app.out.json({"remotes": [remote_json(one) for one in found]})
     for one in found:
         agreed = "" if one.consent or not one.pushes else ", nobody agreed to send yet"
         app.out.line(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
@@ -86,27 +81,27 @@ def list_(app: App, as_json: bool) -> None:
 
 @remote.command("remove")
 @click.argument("name")
-@json_option
-@pass_app
-def remove(app: App, name: str, as_json: bool) -> None:
+@with_json
+def remove(app: App, name: str) -> None:
     """Remove a remote. What it holds stays there, and what came from it stays here."""
     from gitmem.git.remotes import Remotes
     from gitmem.memory.sync.engine import Sync
 
     gone = Remotes(app.bundle.repository).remove(name)
     Sync(app.bundle).forget(name)
-    app.out.json(remote_json(gone)) if as_json else app.out.line(f"{name} removed")
+    app.out.json(remote_json(gone))
+    app.out.line(f"{name} removed")
 
 
 @remote.command("forget")
 @click.argument("name")
-@json_option
-@pass_app
-def forget(app: App, name: str, as_json: bool) -> None:
+@with_json
+def forget(app: App, name: str) -> None:
     """Forget where a remote stood when it was last seen, after it was emptied or rewritten on purpose."""
     from gitmem.git.remotes import Remotes
     from gitmem.memory.sync.engine import Sync
 
     one = Remotes(app.bundle.repository).get(name)
     Sync(app.bundle).forget(name)
-    app.out.json(remote_json(one)) if as_json else app.out.line(f"What was seen of {name} is forgotten.")
+    app.out.json(remote_json(one))
+    app.out.line(f"What was seen of {name} is forgotten.")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import need_a_person, with_json
 from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
 from gitmem.errors import FoundSomething, GitMemError, UsageError
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.memory.gate.audit import Flagged
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     help="How strictly.",
 )
 @click.option("--accept-rules", is_flag=True, help="Accept the rules of config/scanner.md on this machine.")
-@json_option
-@pass_app
+@with_json
 def scan(
     app: App,
     files: tuple[str, ...],
@@ -42,7 +42,6 @@ def scan(
     history: bool,
     scope: Scope,
     accept_rules: bool,
-    as_json: bool,
 ) -> None:
     """Scan text for attacks on a memory: instructions, exfiltration, hidden characters.
 
@@ -68,15 +67,13 @@ def scan(
     else:
         judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
-    if as_json:
-        app.out.json({"findings": [{"where": where, **_result_json(result)} for where, result in found]})
-    for where, result in found if not as_json else []:
+    app.out.json({"findings": [{"where": where, **_result_json(result)} for where, result in found]})
+    for where, result in found:
         style = red if result.verdict == "block" else yellow
         app.out.line(style(f"{result.verdict} "), bold(where), " ", result.explain())
     if found:
         raise FoundSomething(f"{count(len(found), 'text')} with findings.")
-    if not as_json:
-        app.out.line(green("Nothing found."))
+    app.out.line(green("Nothing found."))
 
 
 def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -134,61 +131,40 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@json_option
-@pass_app
-def list_(app: App, as_json: bool) -> None:
+@with_json
+def list_(app: App) -> None:
     """List what is held, and entries of the curated store that the scanner hides from prompts."""
     from gitmem.memory.gate.audit import flagged
 
     held = app.bundle.quarantine.all()
     hidden = list(flagged(app.bundle, "memories"))
-    if as_json:
-        app.out.json(
-            {
-                "held": [_held_json(one) for one in held],
-                "hidden": [_flagged_json(one) for one in hidden],
-            }
-        )
-        return
+    app.out.json(
+        {"held": [_held_json(one) for one in held], "hidden": [_flagged_json(one) for one in hidden]}
+    )
     for one in held:
         where = one.destination
         target = where.get("path") or where.get("session", "")
-        app.out.line(
-            yellow(one.id),
-            "  ",
-            dim(one.at[:16].replace("T", " ")),
-            "  ",
-            bold(one.verdict),
-            f"  for {target}  ",
-            _first(one.text),
-        )
+        about = (dim(one.at[:16].replace("T", " ")), bold(one.verdict), f"for {target}")
+        app.out.line(yellow(one.id), *about, shortened(one.text, 60), between="  ")
     for each in hidden:
-        app.out.line(
-            yellow(each.id),
-            "  ",
-            bold("hidden"),
-            f"  in {each.path}  ",
-            _first(each.text),
-        )
+        text = shortened(each.text, 60)
+        app.out.line(yellow(each.id), bold("hidden"), f"in {each.path}", text, between="  ")
     if not held and not hidden:
         app.out.line("Nothing is held.")
 
 
 @quarantine.command("show")
 @click.argument("item")
-@json_option
-@pass_app
-def show(app: App, item: str, as_json: bool) -> None:
+@with_json
+def show(app: App, item: str) -> None:
     """Show one item with its text (made safe for a terminal), findings and origin."""
     from gitmem.memory.gate.audit import find_flagged
 
     if not app.bundle.quarantine.has(item):
-        _show_flagged(app, find_flagged(app.bundle, item), as_json=as_json)
+        _show_flagged(app, find_flagged(app.bundle, item))
         return
     one = app.bundle.quarantine.get(item)
-    if as_json:
-        app.out.json(_held_json(one))
-        return
+    app.out.json(_held_json(one))
     app.out.line(bold(one.id), "  ", one.verdict, "  ", dim(one.at))
     for finding in one.findings:
         app.out.line(red("  ! "), f"{finding.get('reason', '')} ({finding.get('rule', '')})")
@@ -201,13 +177,13 @@ def show(app: App, item: str, as_json: bool) -> None:
 @quarantine.command("release")
 @click.argument("item")
 @click.option("--reason", default="", help="Why it is fine.")
-@json_option
-@pass_app
-def release(app: App, item: str, reason: str, as_json: bool) -> None:
+@with_json
+def release(app: App, item: str, reason: str) -> None:
     """Let an item in: it goes where it belonged, and is recorded as looked at by you.
 
     An entry that is in the tree and is hidden is shown again, on this machine.
     """
+    from gitmem.memory.gate.admission import UNCONFIRMED
     from gitmem.memory.gate.audit import find_flagged
     from gitmem.memory.gate.release import release as let_in
     from gitmem.memory.gate.release import unhide
@@ -216,30 +192,26 @@ def release(app: App, item: str, reason: str, as_json: bool) -> None:
     if not bundle.quarantine.has(item):
         entry = find_flagged(bundle, item)
         commit = unhide(bundle, entry, by=app.world.person or "human", reason=reason)
-        if as_json:
-            app.out.json({"id": entry.id, "commit": commit or None, "destination": {"path": entry.path}})
-        else:
-            app.out.line(green("released "), entry.id, f" in {entry.path}")
+        app.out.json({"id": entry.id, "commit": commit or None, "destination": {"path": entry.path}})
+        app.out.line(green("released "), entry.id, f" in {entry.path}")
         return
+    found = bundle.quarantine.get(item)
+    if any(finding.get("rule") == UNCONFIRMED for finding in found.findings):
+        need_a_person()  # a scanner may be wrong; what the user never said is only his to confirm
     one, commit = let_in(bundle, item, by=app.world.person or "human", reason=reason)
-    if as_json:
-        app.out.json({"id": one.id, "commit": commit or None, "destination": one.destination})
-    else:
-        where = one.destination.get("path") or one.destination.get("session", "")
-        app.out.line(green("released "), one.id, f" to {where}")
+    app.out.json({"id": one.id, "commit": commit or None, "destination": one.destination})
+    where = one.destination.get("path") or one.destination.get("session", "")
+    app.out.line(green("released "), one.id, f" to {where}")
 
 
 @quarantine.command("drop")
 @click.argument("item")
-@json_option
-@pass_app
-def drop(app: App, item: str, as_json: bool) -> None:
+@with_json
+def drop(app: App, item: str) -> None:
     """Drop an item for good: it will not be asked about again."""
     one = app.writing_bundle.quarantine.remove(item, why="drop")
-    if as_json:
-        app.out.json({"id": one.id})
-    else:
-        app.out.line("dropped ", one.id)
+    app.out.json({"id": one.id})
+    app.out.line("dropped ", one.id)
 
 
 def _held_json(one: QuarantineItem) -> dict[str, Any]:
@@ -258,17 +230,10 @@ def _flagged_json(one: Flagged) -> dict[str, Any]:
     return {"id": one.id, "path": one.path, "text": one.text, **_result_json(one.result)}
 
 
-def _show_flagged(app: App, one: Flagged, *, as_json: bool) -> None:
-    if as_json:
-        app.out.json(_flagged_json(one))
-        return
+def _show_flagged(app: App, one: Flagged) -> None:
+    app.out.json(_flagged_json(one))
     app.out.line(bold(one.id), "  hidden  ", dim(one.path))
     for finding in one.result.findings:
         app.out.line(red("  ! "), f"{finding.reason} ({finding.rule})")
     app.out.line()
     app.out.line(safe(one.text, keep="\n"))
-
-
-def _first(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:59] + "…"

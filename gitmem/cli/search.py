@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import Piece, bold, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.json_shapes import found_json
@@ -19,40 +19,43 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
-@click.option("--as-of", metavar="REV", help="As the memory was: a commit, a snapshot, a date or session:ID.")
 @click.option(
-    "--type", "type_", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …"
+    "--as-of",
+    default="",
+    metavar="REV",
+    help="As the memory was: a commit, a snapshot, a date or session:ID.",
 )
-@click.option("--session", help="Only entries of a session.")
-@click.option("--agent", help="Only entries that an agent wrote.")
-@click.option("--tag", help="Only entries with a tag.")
-@click.option("--since", metavar="DATE", help="Only entries from that day or moment on.")
-@click.option("--until", metavar="DATE", help="Only entries up to that day or moment.")
-@click.option("--path", help="Only entries in a file or below a directory.")
-@click.option("--scope", metavar="SCOPE", help="shared, all, or a machine; else what holds on this machine.")
+@click.option(
+    "--type", default="", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …"
+)
+@click.option("--session", default="", help="Only entries of a session.")
+@click.option("--agent", default="", help="Only entries that an agent wrote.")
+@click.option("--tag", default="", help="Only entries with a tag.")
+@click.option("--since", default="", metavar="DATE", help="Only entries from that day or moment on.")
+@click.option("--until", default="", metavar="DATE", help="Only entries up to that day or moment.")
+@click.option("--path", default="", help="Only entries in a file or below a directory.")
+@click.option(
+    "--scope", default="", metavar="SCOPE", help="shared, all, or a machine; else what holds on this machine."
+)
 @click.option("--removed", is_flag=True, help="Only entries that are gone from the memory.")
+@click.option(
+    "--events", is_flag=True, help="Leave out nothing: echoes of the memory, and what no longer holds."
+)
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most that many."
 )
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
-@json_option
-@pass_app
+@with_json
 def search(
     app: App,
+    /,
     query: tuple[str, ...],
-    as_of: str | None,
-    type_: str | None,
-    session: str | None,
-    agent: str | None,
-    tag: str | None,
-    since: str | None,
-    until: str | None,
-    path: str | None,
-    scope: str | None,
+    path: str,
     removed: bool,
+    events: bool,
     limit: int,
     explain: bool,
-    as_json: bool,
+    **wanted: Any,
 ) -> None:
     """Find entries, the best first.
 
@@ -64,23 +67,17 @@ def search(
     gitmem search '"dark mode" -terminal' --since "2 weeks ago"
     gitmem search invoice --as-of 2026-06-30 --type Decision
     """
-    wanted = {
-        "type": type_ or "",
-        "session": session or "",
-        "agent": agent or "",
-        "tag": tag or "",
-        "since": since or "",
-        "until": until or "",
-        "path": app.path(path) if path else "",
-        "scope": scope or "",
-        "as_of": as_of or "",
-    }
+    wanted["path"] = app.path(path) if path else ""
     text = " ".join(query)
     with shown_while_building(app) as bundle:
-        found = bundle.search(text, **wanted, removed=removed, limit=limit)
-    if as_json:
-        app.out.json(found_json(found, explain=explain))
-        return
+        found = bundle.search(text, **wanted, removed=removed, events=events, limit=limit)
+    if found.query and not found.hits:
+        from gitmem.memory.history.named import check_names, check_path
+
+        check_names(bundle, **{name: wanted[name] for name in ("type", "session", "agent")})
+        if path:
+            check_path(bundle, wanted["path"])
+    app.out.json(found_json(found, explain=explain))
     if not found.hits:
         _tell_nothing(app, text, found, wanted, removed)
         return
@@ -96,16 +93,21 @@ def search(
 
 def _tell(app: App, hit: Hit, explain: bool) -> None:
     session = f"  session {hit.session}" if hit.session else ""
-    also = (
-        f"  (and in {hit.also} other places)"
-        if hit.also > 1
-        else "  (and in another place)"
-        if hit.also
-        else ""
-    )
+    places = "another place" if hit.also == 1 else f"{hit.also} other places"
+    also = f"  (and in {places})" if hit.also else ""
     gone = f"  removed by {hit.removed[:8]}" if hit.removed else ""
-    app.out.line(cyan(hit.path), dim(f"  {hit.type}  {_date(app, hit.at)}{session}{gone}{also}"))
+    app.out.line(cyan(hit.path), dim(f"  {hit.type}  {app.moment(hit.at)}{session}{gone}{also}"))
+    from gitmem.memory.find.search import on_one_line
+    from gitmem.okf.ranks import ECHO, TOOL
+
+    if hit.rank in (TOOL, ECHO):
+        said = "output of" if hit.rank == TOOL else "an echo of the memory by"
+        app.out.line("    ", yellow(f"{said} {hit.source or hit.text.partition(chr(10))[0]}"))
     app.out.line("    ", *_marked(hit))
+    if hit.unconfirmed:
+        app.out.line("    ", yellow(f"unconfirmed, from {hit.unconfirmed}"))
+    if hit.since:
+        app.out.line("    ", dim(f"since then replaced by: {on_one_line(hit.since)}"))
     if explain:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
         app.out.line("    ", yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
@@ -119,13 +121,6 @@ def _marked(hit: Hit) -> Iterator[Piece]:
         yield bold(hit.snippet[start:stop])
         end = stop
     yield hit.snippet[end:]
-
-
-def _date(app: App, at: str) -> str:
-    from gitmem.okf.timestamps import parse
-
-    moment = parse(at)
-    return app.date(moment.timestamp()) if moment else at
 
 
 def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, str], removed: bool) -> None:

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gitmem.cli.output import Output, Piece, Styled, bold, cyan, dim, green, red
+from gitmem.cli.output import Output, Piece, Styled, bold, cyan, dim, green, padded, red, safe, width
 
 if TYPE_CHECKING:
-    from gitmem.okf.entries import Change, Entry
+    from gitmem.json_shapes import Json
+    from gitmem.okf.entries import Change, Entry, Op
 
 _MARKS = {"add": "+", "remove": "-", "change": "~", "move": ">"}
 _STYLES = {"add": "green", "remove": "red", "change": "yellow", "move": "cyan"}
+_COUNTED: dict[Op, str] = {"add": "added", "remove": "removed", "change": "changed", "move": "moved"}
 _MARGIN = "    "
 
 
@@ -102,34 +104,18 @@ def _block(out: Output, pieces: list[Piece]) -> None:
     )
 
 
-def stat(changes: Iterable[Change]) -> list[dict[str, object]]:
+def stat(changes: Iterable[Change]) -> list[Json]:
     """How many entries came, went and changed, by file."""
-    found: list[dict[str, object]] = []
+    found: list[Json] = []
     for path, group in groupby(changes, key=lambda change: change.path):
         ops = [change.op for change in group]
-        found.append(
-            {
-                "path": path,
-                "added": ops.count("add"),
-                "removed": ops.count("remove"),
-                "changed": ops.count("change"),
-                "moved": ops.count("move"),
-            }
-        )
+        found.append({"path": path, **{name: ops.count(op) for op, name in _COUNTED.items()}})
     return found
 
 
-def tell_stat(out: Output, rows: list[dict[str, object]]) -> None:
-    width = max((len(str(row["path"])) for row in rows), default=0)
+def tell_stat(out: Output, rows: list[Json]) -> None:
+    columns = max((width(safe(row["path"])) for row in rows), default=0)
     for row in rows:
-        told = [
-            Styled(f" {mark}{row[name]}", _STYLES[op])
-            for name, op, mark in (
-                ("added", "add", "+"),
-                ("removed", "remove", "-"),
-                ("changed", "change", "~"),
-                ("moved", "move", ">"),
-            )
-            if row[name]
-        ]
-        out.line(str(row["path"]).ljust(width), " ", *told)
+        counts = {op: row[name] for op, name in _COUNTED.items() if row[name]}
+        told = [Styled(f" {_MARKS[op]}{number}", _STYLES[op]) for op, number in counts.items()]
+        out.line(padded(safe(row["path"]), columns), " ", *told)

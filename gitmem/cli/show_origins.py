@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.json_shapes import written_line
+from gitmem.memory.gate.trust import ELSEWHERE
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.log import LogEntry
-    from gitmem.memory.history.trace import Exposed, Traced
+    from gitmem.memory.history.reach import Exposed, Reached
+    from gitmem.memory.history.trace import Traced
 
 _PULLED = " on another machine, which counts as a machine's word here"
 
@@ -30,21 +32,18 @@ def blame_line(one: Blamed) -> str:
 
 
 def _event(verb: str, entry: LogEntry) -> str:
-    who = " ".join(
-        f"{word} {value}"
-        for word, value in (
-            ("in session", entry.session),
-            ("by", entry.first("Agent") or entry.commit.author.name),
-            ("on", entry.first("Machine")),
-        )
-        if value
-    )
-    why = "; ".join(
-        f"{word}: {value}"
-        for word, value in (("reason", entry.first("Reason")), ("source", entry.first("Source")))
-        if value
-    )
+    agent, machine = entry.first("Agent") or entry.commit.author.name, entry.first("Machine")
+    who = claimed(entry, " ".join(_said({"in session": entry.session, "by": agent, "on": machine})))
+    why = "; ".join(_said({"reason:": entry.first("Reason"), "source:": entry.first("Source")}))
     return f"{verb} {_minute(entry)} {who} ({entry.id[:8]})" + (f", {why}" if why else "")
+
+
+def claimed(entry: LogEntry, told: str) -> str:
+    """What a commit says of itself: a claim, where it came from elsewhere."""
+    if not entry.pulled_from:
+        return told
+    whence = "elsewhere" if entry.pulled_from == ELSEWHERE else f"from {entry.pulled_from}"
+    return f"(says {told}, pulled {whence})" if told else f"(pulled {whence})"
 
 
 def trace_lines(found: Traced) -> Iterator[str]:
@@ -61,10 +60,21 @@ def trace_lines(found: Traced) -> Iterator[str]:
             yield f"  {one.session}{_how(one)}"
             for question in one.recalled_for:
                 yield f"    recalled for: {shortened(question)}"
-            for change in one.wrote:
-                yield f"    {written_line(change)}"
+            for reached in one.wrote:
+                yield f"    {reached_line(reached)}"
     yield ""
     yield f"To take it back: {found.command}"
+    if found.command_for_all != found.command and any(one.group != "derived" for one in found.reached):
+        yield f"With all that those sessions wrote: {found.command_for_all}"
+
+
+_GROUPS = {"derived": "derived", "turn": "same turn", "later": "later"}
+
+
+def reached_line(one: Reached) -> str:
+    """What a session wrote while it had something before it, on one line."""
+    why = f" ({one.why})" if one.why else ""
+    return f"{_GROUPS[one.group]}: {written_line(one.change)}{why}"
 
 
 def _how(one: Exposed) -> str:
@@ -74,15 +84,13 @@ def _how(one: Exposed) -> str:
 
 
 def _step(entry: LogEntry) -> str:
-    parts = [_minute(entry), entry.id[:8], entry.commit.subject]
-    for word, value in (
-        ("session", entry.session),
-        ("machine", entry.first("Machine")),
-        ("source", entry.first("Source")),
-    ):
-        if value:
-            parts.append(f"{word} {value}")
-    return "  ".join(parts)
+    known = {"session": entry.session, "machine": entry.first("Machine"), "source": entry.first("Source")}
+    said = claimed(entry, "  ".join(_said(known)))
+    return "  ".join([_minute(entry), entry.id[:8], entry.commit.subject, *([said] if said else [])])
+
+
+def _said(known: Mapping[str, str]) -> list[str]:
+    return [f"{word} {value}" for word, value in known.items() if value]
 
 
 def _minute(entry: LogEntry) -> str:

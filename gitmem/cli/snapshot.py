@@ -5,20 +5,13 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.json_shapes import changes_json, snapshot_json
 
 
 class SnapshotGroup(click.Group):
     """`gitmem snapshot NAME` makes one; `list`, `show` and `delete` are commands."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args or args[0] not in self.commands:
-            return "create", self.commands["create"], args
-        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--help" not in args[:1] and "-h" not in args[:1] and (not args or args[0] not in self.commands):
@@ -43,45 +36,37 @@ def snapshot() -> None:
 @click.option("--session", default="", help="The session it belongs to.")
 @click.option("--model", default="", help="The model in use.")
 @click.option("--plan", "plan_name", default="", help="The plan under way.")
-@json_option
-@pass_app
-def create(app: App, name: str, note: str, session: str, model: str, plan_name: str, as_json: bool) -> None:
+@with_json
+def create(app: App, name: str, note: str, session: str, model: str, plan_name: str) -> None:
     """Name the present state; without a name it is the time."""
     made = app.bundle.snapshot(name, note, session=session, model=model, plan=plan_name)
-    if as_json:
-        app.out.json(snapshot_json(made))
-    else:
-        app.out.line(yellow(made.commit[:8]), " snapshot ", bold(made.name))
+    app.out.json(snapshot_json(made))
+    app.out.line(yellow(made.commit[:8]), " snapshot ", bold(made.name))
 
 
 @snapshot.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also automatic ones.")
-@json_option
-@pass_app
-def list_(app: App, everything: bool, as_json: bool) -> None:
+@with_json
+def list_(app: App, everything: bool) -> None:
     """List snapshots, oldest first."""
     found = app.bundle.snapshots.all(automatic=everything)
-    if as_json:
-        app.out.json({"snapshots": [snapshot_json(one) for one in found]})
-        return
+    app.out.json({"snapshots": [snapshot_json(one) for one in found]})
     for one in found:
-        app.out.line(
-            dim(app.date(one.time)), "  ", yellow(one.commit[:8]), "  ", bold(one.name), "  ", one.note
-        )
+        when, where = dim(app.date(one.time)), yellow(one.commit[:8])
+        app.out.line(when, where, bold(one.name), one.note, between="  ")
 
 
 @snapshot.command("show")
 @click.argument("name")
-@json_option
-@pass_app
-def show(app: App, name: str, as_json: bool) -> None:
+@with_json
+def show(app: App, name: str) -> None:
     """Show a snapshot, and what changed since."""
     from gitmem.cli import show_changes as told
 
     bundle = app.bundle
     one = bundle.snapshots.get(name)
     since = bundle.diff(one.commit)
-    if as_json:
+    if app.out.is_json:
         app.out.json({**snapshot_json(one), "since": changes_json(since)})
         return
     app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
@@ -94,18 +79,15 @@ def show(app: App, name: str, as_json: bool) -> None:
 @snapshot.command("delete")
 @click.argument("name")
 @click.option("--remote", "far", is_flag=True, help="Also on the remotes that this memory is sent to.")
-@json_option
-@pass_app
-def delete(app: App, name: str, far: bool, as_json: bool) -> None:
+@with_json
+def delete(app: App, name: str, far: bool) -> None:
     """Delete a snapshot's name; the history stays."""
     bundle = app.writing_bundle
     gone = bundle.snapshots.delete(name)
     deleted_on = _delete_far(app, gone.name) if far else []
-    if as_json:
-        app.out.json({**snapshot_json(gone), "deleted_on": deleted_on})
-    else:
-        where = f" here and on {', '.join(deleted_on)}" if deleted_on else ""
-        app.out.line(f"{gone.name} deleted{where}; it named {gone.commit[:12]}")
+    app.out.json({**snapshot_json(gone), "deleted_on": deleted_on})
+    where = f" here and on {', '.join(deleted_on)}" if deleted_on else ""
+    app.out.line(f"{gone.name} deleted{where}; it named {gone.commit[:12]}")
 
 
 def _delete_far(app: App, name: str) -> list[str]:

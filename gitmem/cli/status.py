@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import commit_json
+from gitmem.json_shapes import Json, commit_json
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 @click.option(
     "--config", "show_config", is_flag=True, help="Every setting, its value and where it comes from."
 )
-@json_option
-@pass_app
-def status(app: App, show_config: bool, as_json: bool) -> None:
+@with_json
+def status(app: App, show_config: bool) -> None:
     """Show what the bundle holds, how full the curated store is, and what waits to be committed.
 
     \b
@@ -33,19 +32,17 @@ def status(app: App, show_config: bool, as_json: bool) -> None:
     gitmem status --json
     """
     if show_config:
-        _show_config(app, as_json=as_json)
+        _show_config(app)
         return
     found = _gather(app)
-    if as_json:
-        app.out.json(found)
-    else:
-        _tell(app, found)
+    app.out.json(found)
+    _tell(app, found)
 
 
 # --- settings --------------------------------------------------------------------------------------------
 
 
-def _show_config(app: App, *, as_json: bool) -> None:
+def _show_config(app: App) -> None:
     from gitmem.config import settings
     from gitmem.errors import BundleNotFound
 
@@ -57,11 +54,9 @@ def _show_config(app: App, *, as_json: bool) -> None:
         {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
         for row in settings()
     ]
-    if as_json:
-        app.out.json({"settings": rows})
-        return
+    app.out.json({"settings": rows})
     app.out.paged()
-    width = max(len(str(row["key"])) for row in rows)
+    width = max(len(row.key) for row in settings())
     for row in rows:
         value = row["value"]
         shown = str(value).lower() if isinstance(value, bool) else str(value) or '""'
@@ -71,7 +66,7 @@ def _show_config(app: App, *, as_json: bool) -> None:
 # --- status ----------------------------------------------------------------------------------------------
 
 
-def _gather(app: App) -> dict[str, object]:
+def _gather(app: App) -> Json:
     """All that `status` tells, as the JSON document has it."""
     from gitmem.git.housekeeping import Weight, last_time
     from gitmem.memory.bundle import format_of
@@ -90,7 +85,7 @@ def _gather(app: App) -> dict[str, object]:
         repository.refuse_if_busy()
         edits = _edits_json(bundle)
     except GitMemError as error:  # a busy bundle can still be looked at
-        problems.append(str(error))
+        problems.append(f"{error} {error.hint}".strip())
         edits = []
     paths = bundle.file_paths()
     weight = Weight.of(repository)
@@ -107,25 +102,34 @@ def _gather(app: App) -> dict[str, object]:
         "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
         "curated": _usage(bundle),
         "events_waiting": _waiting(bundle),
+        "review": _review(bundle),
         "last_gc": None if cleaned is None else _iso(cleaned),
         "hand_edits": edits,
         "problems": problems,
     }
 
 
+def _review(bundle: Memory) -> dict[str, object]:
+    """What waits for a person: how many of each kind, and a sentence."""
+    from gitmem.memory.review import in_words, unconfirmed, waiting
+
+    # Hand edits have a list of their own.
+    items = [item for item in (*waiting(bundle), *unconfirmed(bundle)) if item.kind != "broken"]
+    kinds = [item.kind for item in items]
+    return {**{kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}, "told": in_words(items)}
+
+
 def _iso(seconds: float) -> str:
-    from datetime import UTC, datetime
+    from gitmem.okf.timestamps import of_seconds, stamp
 
-    from gitmem.okf.timestamps import stamp
-
-    return stamp(datetime.fromtimestamp(seconds, UTC))
+    return stamp(of_seconds(seconds))
 
 
-def _usage(bundle: Memory) -> list[dict[str, object]]:
+def _usage(bundle: Memory) -> list[Json]:
     from gitmem.okf import layout
     from gitmem.okf.curated import CuratedFile
 
-    rows: list[dict[str, object]] = []
+    rows: list[Json] = []
     for target, path, limit in (
         ("memory", layout.MEMORY, bundle.config.memory_char_limit),
         ("user", layout.USER, bundle.config.user_char_limit),
@@ -159,13 +163,13 @@ def _waiting(bundle: Memory) -> int:
     return pending_count(bundle.journal_dir)
 
 
-def _edits_json(bundle: Memory) -> list[dict[str, object]]:
+def _edits_json(bundle: Memory) -> list[Json]:
     tree = bundle.tree()
-    found: dict[str, dict[str, object]] = {}
+    found: dict[str, Json] = {}
     for edit in bundle.hand_edits():
         row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
         row["change"] = _kind_of_edit(edit, edit.path in tree)
-        row["staged"] = bool(row["staged"]) or edit.staged
+        row["staged"] = row["staged"] or edit.staged
         row["problem"] = edit.problem or row["problem"]
     return list(found.values())
 
@@ -176,27 +180,21 @@ def _kind_of_edit(edit: HandEdit, known: bool) -> str:
     return "removed" if edit.data is None and not edit.problem else "changed"
 
 
-def _tell(app: App, found: dict[str, object]) -> None:
-    out = app.out
-    store, curated = found["store"], found["curated"]
-    assert isinstance(store, dict)
-    assert isinstance(curated, list)
-    out.line(bold(str(found["bundle"])))
+def _tell(app: App, found: Json) -> None:
+    out, store = app.out, found["store"]
+    out.line(bold(found["bundle"]))
     rows = [
-        ("git directory", str(found["git_dir"])),
-        (
-            "newest commit",
-            f"{str(found['commit'])[:8]}  {found['subject']}  ({_local(app, str(found['at']))})",
-        ),
-        ("holds", f"{count(_int(found['concepts']), 'concept')}, {count(_int(found['files']), 'file')}"),
+        ("git directory", found["git_dir"]),
+        ("newest commit", f"{found['commit'][:8]}  {found['subject']}  ({app.moment(found['at'])})"),
+        ("holds", f"{count(found['concepts'], 'concept')}, {count(found['files'], 'file')}"),
         (
             "object store",
             f"{size(store['bytes'])} ({count(store['packs'], 'pack')}, {store['loose']:,} loose)",
         ),
-        ("last gc", _local(app, str(found["last_gc"])) if found["last_gc"] else "never"),
+        ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
         ("format", str(found["format"])),
     ]
-    for row in curated:
+    for row in found["curated"]:
         share = round(100 * row["characters"] / row["limit"])
         rows.append(
             (
@@ -206,12 +204,13 @@ def _tell(app: App, found: dict[str, object]) -> None:
             )
         )
     if found["events_waiting"]:
-        rows.append(("journal", f"{count(_int(found['events_waiting']), 'event')} not committed yet"))
+        rows.append(("journal", f"{count(found['events_waiting'], 'event')} not committed yet"))
     for name, text in table(rows):
         out.line("  ", dim(name), "  ", text)
-    edits = found["hand_edits"]
-    assert isinstance(edits, list)
-    if edits:
+    if told := found["review"]["told"]:
+        out.line()
+        out.line(yellow(told))
+    if edits := found["hand_edits"]:
         out.line()
         out.line("Edited by hand; the next write or `gitmem commit` commits them:")
         for row in edits:
@@ -219,23 +218,9 @@ def _tell(app: App, found: dict[str, object]) -> None:
             note = f"  ({row['problem']})" if row["problem"] else ""
             note = note or ("  (staged)" if row["staged"] else "")
             out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
-    problems = found["problems"]
-    assert isinstance(problems, list)
-    for problem in problems:
+    for problem in found["problems"]:
         out.line()
         out.line(red("! "), problem)
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _local(app: App, at: str) -> str:
-    from gitmem.okf.timestamps import parse
-
-    moment = parse(at)
-    return app.date(moment.timestamp()) if moment else at
 
 
 # --- commit ----------------------------------------------------------------------------------------------
@@ -243,9 +228,8 @@ def _local(app: App, at: str) -> str:
 
 @click.command()
 @click.option("-m", "--reason", default="", help="Why you changed it; kept in the commit as its Reason.")
-@json_option
-@pass_app
-def commit(app: App, reason: str, as_json: bool) -> None:
+@with_json
+def commit(app: App, reason: str) -> None:
     """Commit what was edited by hand, as kind `edit`.
 
     All of it or nothing: a file that cannot be part of a bundle stops it, and nothing is changed. The
@@ -263,7 +247,7 @@ def commit(app: App, reason: str, as_json: bool) -> None:
         if one.warning:
             bundle.report(Notice("work-tree-behind", detail=one.warning))
     made = [bundle.show(one.commit.oid) for one in published]
-    if as_json:
+    if app.out.is_json:
         app.out.json({"commits": [commit_json(one.entry) for one in made]})
         return
     if not made:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
-from gitmem.cli.output import bold, count, dim, green, yellow
+from gitmem.cli.held import refuse_held
+from gitmem.cli.options import with_json
+from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
-from gitmem.errors import FoundSomething, UsageError
+from gitmem.errors import GitMemError, UsageError
 from gitmem.json_shapes import remote_json, synced_json, without_retractions
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
+    from gitmem.memory.gate.taken import Loss
     from gitmem.memory.sync.engine import Synced
 
 
@@ -44,24 +48,24 @@ def sync() -> None:
 @click.option(
     "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
 )
+@click.option("--due", is_flag=True, help="Sync with every remote that is due, one after the other.")
 @click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
 @click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
 @click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
-@json_option
-@pass_app
+@with_json
 def run(
     app: App,
     name: str,
     dry_run: bool,
     allow_unrelated: bool,
+    due: bool,
     background: bool,
     to_file: str | None,
     from_file: str | None,
     transport: str | None,
     timeout: float,
-    as_json: bool,
 ) -> None:
     """Bring this memory and a remote together."""
     if to_file and from_file:
@@ -69,18 +73,19 @@ def run(
     if background:
         from gitmem.memory.sync.schedule import start_due
 
-        started = start_due(app.bundle)
-        app.out.json({"started": started}) if as_json else app.out.line(
-            f"started: {', '.join(started)}" if started else "No remote is due."
-        )
+        started, _ = start_due(app.bundle)
+        app.out.json({"started": started})
+        app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
         return
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commits": commits}) if as_json else app.out.line(
-            f"{to_file}: {commits} commits"
-        )
+        app.out.json({"file": to_file, "commits": commits})
+        app.out.line(f"{to_file}: {commits} commits")
+        return
+    if due:
+        _sync_all_due(app, transport=transport or "", timeout=timeout)
         return
     with shown_stages() as progress:
         done = app.bundle.sync(
@@ -91,17 +96,41 @@ def run(
             transport=transport or "",
             timeout=timeout,
             progress=progress,
+            agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
         )
-    app.out.json(synced_json(done)) if as_json else _tell(app, done)
-    refuse_held(done.held)
+    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done)
+    refuse_held(app.bundle, done.held)
 
 
-def refuse_held(held: Sequence[str]) -> None:
-    """A sync that held something back found something."""
-    if held:
-        raise FoundSomething(
-            f"{count(len(held), 'entry', 'entries')} held back: see `gitmem quarantine list`."
-        )
+def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
+    """One remote that fails stops no other; its error is the command's."""
+    from gitmem.memory.sync.schedule import all_due
+
+    told, held, failure = [], list[str](), None
+    for name in all_due(app.bundle):
+        try:
+            done = app.bundle.sync(name, transport=transport, timeout=timeout, wait=0)
+        except GitMemError as error:
+            failure = failure or error
+            continue
+        held += done.held
+        told.append(synced_json(done))
+        if not app.out.is_json:
+            _tell(app, done)
+    app.out.json({"synced": told})
+    if not told and failure is None:
+        app.out.line("No remote is due.")
+    if failure is not None:
+        raise failure
+    refuse_held(app.bundle, held)
+
+
+def _agree(remote: str, losses: Sequence[Loss]) -> bool:
+    """Ask the person who is here; a plain Enter keeps what there is."""
+    click.echo(f"\r\x1b[K{remote} takes away:")
+    for loss in losses:
+        click.echo(f"  - {safe(shortened(loss.entry.text))}  ({safe(loss.path)}: {safe(loss.why)})")
+    return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
 def _tell(app: App, done: Synced) -> None:
@@ -114,15 +143,18 @@ def _tell(app: App, done: Synced) -> None:
         app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
     else:
         app.out.line(green("synced "), f"with {done.remote}: {commits} came, {done.sent} went")
+    if done.taken:
+        app.out.line(yellow(f"{done.remote} takes away: {done.taken}"))
     for store in done.archived:
         moved = count(len(store.texts), "entry", "entries")
         app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
+    if done.waiting:
+        app.out.line(yellow(done.waiting))
 
 
 @sync.command("status")
-@json_option
-@pass_app
-def status(app: App, as_json: bool) -> None:
+@with_json
+def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
     from gitmem.git.ancestry import only_in
     from gitmem.git.remotes import Remotes
@@ -147,9 +179,7 @@ def status(app: App, as_json: bool) -> None:
                 "next_try": state.get("next_try") if state.get("failures") else None,
             }
         )
-    if as_json:
-        app.out.json({"remotes": found})
-        return
+    app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")
         app.out.line(dim(f"  last success: {row['last_success'] or 'never'}"))

@@ -10,8 +10,10 @@ import os
 import sys
 
 from gitmem.git import git_command, sync_mark
+from gitmem.git.safe_directory import is_safe
 from gitmem.locate import holds_files, nearest_bundle
-from gitmem.state import SYNC_MARK, LocalState
+from gitmem.process_lock import ProcessLock
+from gitmem.state import SYNC_LOCK, SYNC_MARK, LocalState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,12 +48,18 @@ def _nothing_to_sync(argv: Sequence[str], env: Mapping[str, str]) -> str:
         root = os.path.abspath(chosen) if chosen else nearest_bundle(os.getcwd())
         git_dir = os.path.join(root, ".git")
         state = LocalState(git_dir)
-        if not root or not holds_files(root) or not state.is_there:
+        if not root or not holds_files(root) or not state.is_there or not is_safe(root, git_dir, env):
             return ""
         remote, url, there = _marked(root, git_dir, state, name)
-        if not remote or there != _listed(url, env):
+        lock = ProcessLock.take(state.path(SYNC_LOCK), create=True) if remote else None
+        if lock is None:  # nothing is known, or another sync is running
             return ""
-        sync_mark.note_success(state.path(SYNC_MARK, remote))
+        try:
+            if there != _listed(url, env):
+                return ""
+            sync_mark.note_success(state.path(SYNC_MARK, remote))
+        finally:
+            lock.release()
     except (OSError, ValueError):
         return ""
     return f"synced with {remote}: 0 commits came, 0 went"
@@ -62,9 +70,15 @@ def _marked(root: str, git_dir: str, state: LocalState, name: str) -> tuple[str,
     for one in [name] if name else state.keys(SYNC_MARK):
         mark = sync_mark.read(state.path(SYNC_MARK, one))
         if mark is not None and (name or mark.is_default):
-            same = mark.state == sync_mark.state(root, git_dir)
+            same = _is_remote(git_dir, mark.url) and mark.state == sync_mark.state(root, git_dir)
             return (one, mark.url, mark.there) if same else ("", "", [])
     return "", "", []
+
+
+def _is_remote(git_dir: str, url: str) -> bool:
+    """Whether the repository's own configuration names this address too, and no program may be asked for another."""
+    with open(os.path.join(git_dir, "config"), "rb") as file:
+        return f"url = {url}\n".encode() in file.read() and "::" not in url and url[:1] not in ("-", ".")
 
 
 def _listed(url: str, env: Mapping[str, str]) -> list[str] | None:
@@ -77,7 +91,7 @@ def _listed(url: str, env: Mapping[str, str]) -> list[str] | None:
     try:
         pid = os.posix_spawnp(
             "git",
-            git_command.command("-C", "/", "ls-remote", "-q", "--", url, *sync_mark.PATTERNS),
+            git_command.command("ls-remote", "-q", "--", url, *sync_mark.PATTERNS),
             git_command.environment(env),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, nothing, 0),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import with_json
 from gitmem.cli.output import count, dim, yellow
-from gitmem.errors import UsageError
-from gitmem.json_shapes import derived_line, restored_json, reverted_json, without_retractions
+from gitmem.errors import TakesMuch, UsageError
+from gitmem.json_shapes import restored_json, reverted_json, without_retractions
 
 if TYPE_CHECKING:
+    from gitmem.memory.history.reach import Group
     from gitmem.memory.history.revert import Reverted
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would change.")
@@ -24,8 +26,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would cha
 @click.option("--keep-sessions", is_flag=True, help="Leave the record of conversations as it is.")
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
-@json_option
-@pass_app
+@with_json
 def restore(
     app: App,
     revision: str,
@@ -33,7 +34,6 @@ def restore(
     keep_sessions: bool,
     reason: str,
     dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Put the memory back to X, as a new commit on top: nothing is lost, and `undo` takes it back.
 
@@ -51,7 +51,7 @@ def restore(
     done = app.bundle.restore(
         revision, paths=wanted, keep_sessions=keep_sessions, reason=reason, dry_run=dry_run
     )
-    if as_json:
+    if app.out.is_json:
         app.out.json(restored_json(done, dry_run=dry_run))
         return
     told.tell(app.out, done.changes)
@@ -69,25 +69,34 @@ def restore(
 @click.option("--since", metavar="DATE", help="From that day or moment on.")
 @click.option("--until", metavar="DATE", help="Up to that day or moment.")
 @click.option("--text", help="Commits that added an entry with this text.")
-@click.option("--derived", is_flag=True, help="Also what names these entries in Derived-From.")
+@click.option("--derived", is_flag=True, help="Also what quotes these entries, or shares their names.")
+@click.option(
+    "--reached",
+    is_flag=False,
+    flag_value="all",
+    type=click.Choice(["turn", "all"]),
+    help="Also what sessions that had them before them wrote: in the same turn, or all of it.",
+)
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
-@json_option
-@pass_app
+@with_json
 def revert(
     app: App,
     /,
     revisions: tuple[str, ...],
     derived: bool,
+    reached: Literal["turn", "all"] | None,
     reason: str,
     dry_run: bool,
-    as_json: bool,
     **by: str | None,
 ) -> None:
     """Take back what some commits did, and keep everything that was learned since.
 
     Entries they added go, entries they removed come back, entries they changed go back unless someone
     changed them later. What goes is retracted: no merge and no restore brings it back.
+
+    What was written by sessions that had these entries before them is listed: what is derived from them, what was
+    written in the same turn, and what is merely later.
 
     \b
     gitmem revert 3f2a9c1e --dry-run
@@ -99,46 +108,77 @@ def revert(
         raise UsageError(
             "Say what to take back: a commit, --session, --agent, --machine, --source, --since or --text."
         )
-    done = app.bundle.revert(*revisions, **chosen, derived=derived, reason=reason, dry_run=dry_run)
-    tell_reverted(app, done, as_json=as_json, dry_run=dry_run)
+    extent: dict[str, Any] = {**chosen, "derived": derived, "reached": reached or False}
+    done = app.bundle.revert(*revisions, **extent, reason=reason, dry_run=dry_run)
+    tell_reverted(app, done, dry_run=dry_run)
 
 
 @click.command()
 @_dry_run
-@json_option
-@pass_app
-def undo(app: App, dry_run: bool, as_json: bool) -> None:
+@click.option("--yes", is_flag=True, help="Also where that takes more than half of the memory.")
+@with_json
+def undo(app: App, dry_run: bool, yes: bool) -> None:
     """Take back the last restore, revert or merge; `gitmem redo` brings it again."""
-    done = app.bundle.undo(dry_run=dry_run)
-    tell_reverted(app, done, as_json=as_json, dry_run=dry_run, by="redo")
+    try:
+        done = app.bundle.undo(dry_run=dry_run, much=yes)
+    except TakesMuch as much:
+        if app.out.is_json or not sys.stdin.isatty():
+            raise
+        app.out.line(str(much))
+        if not click.confirm("Take it back all the same?"):
+            raise click.Abort from None
+        done = app.bundle.undo(much=True)
+    tell_reverted(app, done, dry_run=dry_run, by="redo")
 
 
 @click.command()
 @_dry_run
-@json_option
-@pass_app
-def redo(app: App, dry_run: bool, as_json: bool) -> None:
+@with_json
+def redo(app: App, dry_run: bool) -> None:
     """Take back the last undo: what it took back comes again, and what was learned since stays.
 
     Several undos are redone one by one, the last one first. After a new restore or revert there is nothing to redo.
     """
     done = app.bundle.redo(dry_run=dry_run)
-    tell_reverted(app, done, as_json=as_json, dry_run=dry_run)
+    tell_reverted(app, done, dry_run=dry_run)
 
 
-def tell_reverted(app: App, done: Reverted, *, as_json: bool, dry_run: bool, by: str = "undo") -> None:
+def tell_reverted(app: App, done: Reverted, *, dry_run: bool, by: str = "undo") -> None:
     """What a revert did, for people or as JSON; `by` is the command that takes it back."""
     from gitmem.cli import show_changes as told
 
-    if as_json:
+    if app.out.is_json:
         app.out.json(reverted_json(done, dry_run=dry_run))
         return
     told.tell(app.out, without_retractions(done.changes))
     for sentence in map(str, done.kept):
         app.out.line(yellow("kept "), sentence)
-    for entry in done.derived:
-        app.out.line(yellow("derived "), derived_line(entry))
+    _tell_reached(app, done)
     _tell_end(app, bool(done.changes), done.commit, dry_run, by)
+
+
+_LISTED = 10
+_REACHED: dict[Group, tuple[str, str]] = {
+    "derived": ("Derived from it: it quotes it, or shares its names and numbers", "--derived"),
+    "turn": ("Written in a turn in which it was recalled or written", "--reached turn"),
+    "later": ("Merely later, in a session that had it before it", "--reached"),
+}
+
+
+def _tell_reached(app: App, done: Reverted) -> None:
+    """What sessions wrote that had it before them, by group; what only came later is long, and cut."""
+    from gitmem.cli.show_origins import reached_line
+
+    for group, (title, option) in _REACHED.items():
+        found = [one for one in done.reached if one.group == group]
+        if not found:
+            continue
+        fate = "taken back too" if found[0].taken else f"{option} takes it back too"
+        app.out.line(yellow(f"{title}; {fate}:"))
+        for one in found[:_LISTED] if group != "derived" else found:
+            app.out.line("  ", dim(f"{one.entry.id[:8]}  {one.session}  "), reached_line(one))
+        if group != "derived" and len(found) > _LISTED:
+            app.out.line(dim(f"  and {len(found) - _LISTED} more: --json lists them"))
 
 
 def _tell_end(app: App, changes: bool, commit: str, dry_run: bool, by: str = "undo") -> None:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from dataclasses import asdict
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, pass_app
+from gitmem.cli.options import pass_app, with_json
 from gitmem.cli.output import bold, count, dim, green, red, size, yellow
 from gitmem.errors import BundleBusy, FoundSomething
-
-_FOUND = FoundSomething.exit_code
 
 
 @click.command()
 @click.option(
     "--history", is_flag=True, help="Check every file of the whole history, not only the newest commit's."
 )
-@json_option
-@click.pass_context
-def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
+@with_json
+def verify(app: App, history: bool) -> None:
     """Prove that the bundle is whole.
 
     Reads every object and ref, checks each file against the OKF rules and the rules for paths, the
@@ -35,42 +33,35 @@ def verify(ctx: click.Context, history: bool, as_json: bool) -> None:
     """
     from gitmem.memory.upkeep.verify import CHECKS, Verification
 
-    app = ctx.find_object(App)
-    assert app is not None
     bundle = app.any_bundle()
     bundle.finish_pending()
     verification = Verification(bundle, history=history)
     findings = list(verification.run())
-    if as_json:
-        app.out.json(
-            {
-                "ok": not findings,
-                "checks": list(CHECKS),
-                "commits": verification.commits,
-                "files": verification.files,
-                "findings": [asdict(finding) for finding in findings],
-            }
-        )
-    else:
-        app.out.paged()
-        for finding in findings:
-            app.out.line(
-                red(f"{finding.check}: "), bold(finding.where), " " * bool(finding.where), finding.what
-            )
-        seen = f"{count(verification.commits, 'commit')} and {count(verification.files, 'file')}"
-        if findings:
-            app.out.line(f"Looked at {seen}; {count(len(findings), 'finding')}.")
-        else:
-            app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
+    app.out.json(
+        {
+            "ok": not findings,
+            "checks": list(CHECKS),
+            "commits": verification.commits,
+            "files": verification.files,
+            "findings": [asdict(finding) for finding in findings],
+        }
+    )
+    app.out.paged()
+    for finding in findings:
+        app.out.line(red(f"{finding.check}: "), bold(finding.where), " " * bool(finding.where), finding.what)
+    seen = f"{count(verification.commits, 'commit')} and {count(verification.files, 'file')}"
     if findings:
-        ctx.exit(_FOUND)
+        app.out.line(f"Looked at {seen}; {count(len(findings), 'finding')}.")
+    else:
+        app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
+    if findings:
+        raise click.exceptions.Exit(FoundSomething.exit_code)
 
 
 @click.command()
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely.")
-@json_option
-@click.pass_context
-def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
+@with_json
+def doctor(app: App, fix: bool) -> None:
     """Find the usual problems and say how to repair each.
 
     Exits with 3 when a problem is left that keeps gitmem from working; notes alone leave 0.
@@ -79,15 +70,12 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
     gitmem doctor
     gitmem doctor --fix
     """
-    from gitmem.cli.init import hook_command
     from gitmem.memory.upkeep.create import install_hooks
     from gitmem.memory.upkeep.doctor import Diagnosis
 
-    app = ctx.find_object(App)
-    assert app is not None
     bundle = app.any_bundle()
     diagnosis = Diagnosis(
-        bundle, install_hooks=lambda: install_hooks(bundle.repository, command=hook_command())
+        bundle, install_hooks=lambda: install_hooks(bundle.repository, python=sys.executable)
     )
     rows: list[dict[str, object]] = []
     left = 0
@@ -104,22 +92,19 @@ def doctor(ctx: click.Context, fix: bool, as_json: bool) -> None:
                 "fixed": done,
             }
         )
-        if not as_json:
-            app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
-            app.out.line("  ", green(done) if done else dim(problem.remedy))
-    if as_json:
-        app.out.json({"ok": not left, "problems": rows})
-    elif not rows:
+        app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
+        app.out.line("  ", green(done) if done else dim(problem.remedy))
+    app.out.json({"ok": not left, "problems": rows})
+    if not rows:
         app.out.line(green("Healthy. "), "No problem was found.")
     if left:
-        ctx.exit(_FOUND)
+        raise click.exceptions.Exit(FoundSomething.exit_code)
 
 
 @click.command()
 @click.option("--auto", is_flag=True, help="Only when it is due, at low priority, quietly.")
-@json_option
-@pass_app
-def gc(app: App, auto: bool, as_json: bool) -> None:
+@with_json
+def gc(app: App, auto: bool) -> None:
     """Compress the object store, so that the bundle stays small and fast.
 
     Gitmem does this by itself now and then. The git program does it when it is installed; without it
@@ -133,8 +118,7 @@ def gc(app: App, auto: bool, as_json: bool) -> None:
     repository = app.bundle.repository
     if auto:
         if not housekeeping.due(repository):
-            if as_json:
-                app.out.json({"ran": False, "by": None, "before": None, "after": None})
+            app.out.json({"ran": False, "by": None, "before": None, "after": None})
             return
         nice = getattr(os, "nice", None)
         if nice is not None:
@@ -146,16 +130,10 @@ def gc(app: App, auto: bool, as_json: bool) -> None:
         if auto:
             return
         raise
-    if as_json:
-        app.out.json(
-            {
-                "ran": True,
-                "by": cleaned.by,
-                "before": asdict(cleaned.before),
-                "after": asdict(cleaned.after),
-            }
-        )
-    elif not auto:
+    app.out.json(
+        {"ran": True, "by": cleaned.by, "before": asdict(cleaned.before), "after": asdict(cleaned.after)}
+    )
+    if not auto:
         app.out.line(
             f"Compressed {size(cleaned.before.bytes)} to {size(cleaned.after.bytes)} with {cleaned.by}."
         )

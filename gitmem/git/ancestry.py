@@ -1,13 +1,18 @@
-"""Ancestry: what two lines of history have in common, and what only one of them has."""
+"""Ancestry: what two lines of history have in common, and what only one of them has.
+
+It goes by the graph. A date decides only what is looked at first, never the answer: clocks are wrong, and a commit may
+say that it is older than those it stands on. `clocks.py` knows by how much, so that a walk knows when it may end.
+"""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
+from gitmem.git.clocks import skew
 from gitmem.git.objects import Oid
+from gitmem.git.painting import OURS, paint
 from gitmem.git.repository import Repository
-
-_OURS, _THEIRS, _COMMON = 1, 2, 4
 
 
 def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
@@ -15,71 +20,62 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
     return merge_bases(repository, ancestor, descendant) == [ancestor]
 
 
+def strangers(repository: Repository, commits: Iterable[Oid], tip: Oid) -> set[Oid]:
+    """Of some commits those that `tip` does not stand on, in one walk for all of them."""
+    asked = sorted(set(commits))
+    colours = paint(repository, asked, [tip], skew=skew(repository, [tip, *asked]))
+    return {oid for oid in asked if colours[oid] == OURS}
+
+
 def merge_bases(repository: Repository, ours: Oid, theirs: Oid) -> list[Oid]:
     """The best common ancestors of two commits, in order of their ids; several after a criss-cross."""
     if ours == theirs:
         return [ours]
-    colours = _painted(repository, ours, theirs)
+    # What is below something common is not asked for: whichever way the clocks went, the walk may end there.
+    colours = paint(repository, [ours], [theirs])
     common = {oid for oid, colour in colours.items() if colour & 3 == 3}
     inner = {parent for oid in common for parent in repository.store.commit(oid).parents}
     return _without_ancestors(repository, sorted(common - inner))
 
 
-def only_in(repository: Repository, tip: Oid, known: Oid | None) -> list[Oid]:
-    """Commits that `tip` stands on and `known` does not, the newest first."""
-    colours = _painted(repository, tip, known)
-    found = [oid for oid, colour in colours.items() if colour == _OURS]
-    return sorted(found, key=lambda oid: (-repository.store.commit(oid).committer.time, oid))
+def only_in(repository: Repository, tip: Oid, *known: Oid | None) -> list[Oid]:
+    """Commits that `tip` stands on and none of `known` does, children before parents, else the newest first."""
+    others = [oid for oid in known if oid is not None]
+    reach = skew(repository, [tip, *others]) if others else None
+    colours = paint(repository, [tip], others, skew=reach)
+    return _children_first(repository, {oid for oid, colour in colours.items() if colour == OURS})
 
 
-def _painted(repository: Repository, ours: Oid, theirs: Oid | None) -> dict[Oid, int]:
-    """Commits painted from both ends, newest first, until all that waits is below something common."""
+def _children_first(repository: Repository, commits: set[Oid]) -> list[Oid]:
     store = repository.store
-    colours: dict[Oid, int] = {}
-    waiting: list[tuple[int, Oid]] = []
-    queued: set[Oid] = set()
-    undecided = 0
-
-    def paint(oid: Oid, colour: int) -> None:
-        nonlocal undecided
-        before = colours.get(oid, 0)
-        after = before | colour
-        if after == before:
-            return
-        colours[oid] = after
-        if oid not in queued:
-            queued.add(oid)
-            heapq.heappush(waiting, (-store.commit(oid).committer.time, oid))
-            undecided += not after & _COMMON
-        elif after & _COMMON and not before & _COMMON:
-            undecided -= 1
-
-    paint(ours, _OURS)
-    if theirs is not None:
-        paint(theirs, _THEIRS)
-    while waiting and undecided:
-        _, oid = heapq.heappop(waiting)
-        queued.discard(oid)
-        colour = colours[oid]
-        undecided -= not colour & _COMMON
-        below = colour | _COMMON if colour & 3 == 3 else colour
+    children = dict.fromkeys(commits, 0)
+    for oid in commits:
         for parent in store.commit(oid).parents:
-            paint(parent, below)
-    return colours
+            if parent in children:
+                children[parent] += 1
+    ready = [(-store.commit(oid).committer.time, oid) for oid, count in children.items() if not count]
+    heapq.heapify(ready)
+    found: list[Oid] = []
+    while ready:
+        _, oid = heapq.heappop(ready)
+        found.append(oid)
+        for parent in store.commit(oid).parents:
+            if parent in children:
+                children[parent] -= 1
+                if not children[parent]:
+                    heapq.heappush(ready, (-store.commit(parent).committer.time, parent))
+    return found
 
 
 def _without_ancestors(repository: Repository, commits: list[Oid]) -> list[Oid]:
     """Of common ancestors those that no other one stands on; clocks that lie can leave more."""
     if len(commits) < 2:
         return commits
-    best = set(commits)
-    for one in commits:
-        seen: set[Oid] = set()
-        todo = list(repository.store.commit(one).parents) if one in best else []
-        while todo:
-            oid = todo.pop()
-            if oid not in seen:
-                seen.add(oid)
-                best.discard(oid)
-                todo += repository.store.commit(oid).parents
-    return sorted(best)
+    seen: set[Oid] = set()
+    todo = [parent for one in commits for parent in repository.store.commit(one).parents]
+    while todo:
+        oid = todo.pop()
+        if oid not in seen:
+            seen.add(oid)
+            todo += repository.store.commit(oid).parents
+    return sorted(set(commits) - seen)

@@ -12,16 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.errors import RemoteError
+from gitmem.git import git_command
 from gitmem.git.deadline import in_time
 from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH
+from gitmem.git.refs import BRANCH, Refs
 from gitmem.git.transport import (
     INCOMING,
-    MAX_FETCH,
     Fetched,
     ThrowAway,
+    Transport,
     Update,
-    check_url,
+    check_place,
     is_travelling,
     shown_url,
     too_much,
@@ -29,23 +30,19 @@ from gitmem.git.transport import (
 )
 
 _ZERO = b"0" * 40
+_LOOKS = 5
 _EMPTY_PACK = 32  # a header and a checksum: the server had nothing that we lack
 
 
-class DulwichTransport:
+class DulwichTransport(Transport):
     """Speaks the git protocol itself, over ssh, http and local paths."""
 
     name = "dulwich"
 
-    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
-        self._environment = environment
-        self._timeout = timeout
-        self._max_fetch = max_fetch
-
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
         from dulwich.object_store import DiskObjectStore
 
-        client, path = self._client(url)
+        client, path = self._client(url, room)
         store: Any = DiskObjectStore(room.objects, fsync_object_files=True)
         haves = self._haves(room)
         wanted: dict[bytes, bytes] = {}
@@ -86,18 +83,10 @@ class DulwichTransport:
             store.close()
         found = {ref.decode(): oid.decode() for ref, oid in wanted.items()}
         self._note(room, found)
-        return Fetched(
-            found.get(BRANCH),
-            {ref.removeprefix("refs/tags/snapshot/"): oid for ref, oid in found.items() if ref != BRANCH},
-        )
+        return Fetched.of(found)
 
     def _haves(self, room: ThrowAway) -> list[bytes]:
-        directory = os.path.join(room.git_dir, "refs", "have")
-        found = []
-        for name in sorted(os.listdir(directory)):
-            with open(os.path.join(directory, name), "rb") as file:
-                found.append(file.read().strip())
-        return found
+        return [oid.encode() for oid in Refs(room.git_dir).under("refs/have/").values()]
 
     def _note(self, room: ThrowAway, found: dict[str, Oid]) -> None:
         for ref, oid in found.items():
@@ -107,11 +96,22 @@ class DulwichTransport:
             with open(target, "w", encoding="ascii") as file:
                 file.write(oid + "\n")
 
-    def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
-        from dulwich.object_store import DiskObjectStore
+    def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        from dulwich.pack import PackFileDisappeared
 
-        client, path = self._client(url)
-        store = DiskObjectStore(os.path.join(git_dir, "objects"))
+        for _ in range(_LOOKS):
+            try:
+                return self._push(room, url, updates)
+            except PackFileDisappeared:  # somebody joined packs while they were read
+                continue
+        raise RemoteError("The packs of this memory keep changing: try again in a moment.")
+
+    def _push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        from dulwich.object_store import DiskObjectStore
+        from dulwich.pack import PackFileDisappeared
+
+        client, path = self._client(url, room)
+        store = DiskObjectStore(room.objects)
         moved: list[str] = []
 
         def update_refs(refs: Any) -> Any:
@@ -124,11 +124,12 @@ class DulwichTransport:
             return {update.ref.encode(): (update.new or _ZERO.decode()).encode() for update in updates}
 
         try:
+            _break_ancient_locks(client, path, [update.ref for update in updates])
             result = in_time(
-                client,
-                self._timeout,
-                lambda: client.send_pack(path, update_refs, store.generate_pack_data),
+                client, self._timeout, lambda: client.send_pack(path, update_refs, store.generate_pack_data)
             )
+        except PackFileDisappeared:
+            raise
         except Exception as error:
             raise self._error(url, error) from error
         finally:
@@ -141,11 +142,11 @@ class DulwichTransport:
                 raise RemoteError(f"{shown_url(url)} refused the push: {_printable(str(status))}")
         return moved or [ref.decode() for ref in failed]
 
-    def _client(self, url: str) -> tuple[Any, Any]:
+    def _client(self, url: str, room: ThrowAway) -> tuple[Any, Any]:
         from dulwich.client import HttpGitClient, get_transport_and_path
 
-        check_url(url)
-        ssh = self._environment.get("GIT_SSH_COMMAND") or _SSH
+        check_place(url, room.lender)
+        ssh = self._environment.get("GIT_SSH_COMMAND") or git_command.SSH
         client, path = get_transport_and_path(url, ssh_command=ssh)
         if isinstance(client, HttpGitClient) and "@" not in url.partition("://")[2].partition("/")[0]:
             login = _credentials(url, self._environment)
@@ -156,8 +157,10 @@ class DulwichTransport:
     def _error(self, url: str, error: BaseException) -> RemoteError:
         for cause in _causes(error):
             if isinstance(cause, TimeoutError) or "timed out" in str(cause):
+                return self._late(url)
+            if type(cause).__name__ == "FileLocked":
                 return RemoteError(
-                    f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
+                    f"{shown_url(url)} is locked: another program is at work there, or died in the last ten minutes."
                 )
             for kind, told in _KNOWN:
                 if isinstance(cause, kind):
@@ -167,7 +170,6 @@ class DulwichTransport:
         return RemoteError(f"{shown_url(url)} cannot be used: {told}")
 
 
-_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _KNOWN: tuple[tuple[type[BaseException], str], ...] = (
     (socket.gaierror, "there is no host of that name"),
     (ConnectionRefusedError, "nobody listens there"),
@@ -186,6 +188,24 @@ def _check_trailer(pack: Any) -> None:
         left -= len(piece)
     if pack.read() != digest.digest():
         raise ValueError("the pack was damaged on the way")
+
+
+def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
+    """In a repository on this machine dulwich sets refs in our own process: a killed push leaves their locks there."""
+    from dulwich.client import LocalGitClient
+
+    if not isinstance(client, LocalGitClient):
+        return
+    from tempfile import TemporaryFile
+
+    from gitmem.git.lock_files import break_ancient
+
+    root = os.fsdecode(path)
+    git_dir = os.path.join(root, ".git") if os.path.isdir(os.path.join(root, ".git")) else root
+    with TemporaryFile(dir=git_dir) as probe:  # the time as that file system has it
+        now = os.fstat(probe.fileno()).st_mtime_ns
+    for ref in refs:
+        break_ancient(os.path.join(git_dir, *ref.split("/")) + ".lock", now)
 
 
 def _printable(text: str) -> str:
@@ -238,13 +258,13 @@ def _credentials(url: str, environment: Mapping[str, str]) -> tuple[str, str] | 
     asked = f"protocol={parts.scheme}\nhost={parts.netloc}\npath={parts.path.lstrip('/')}\n\n"
     try:
         done = subprocess.run(
-            ["git", "credential", "fill"],
+            git_command.command("credential", "fill"),
             input=asked,
             capture_output=True,
             text=True,
             timeout=20,
             check=False,
-            env={**environment, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"},
+            env={**git_command.environment(environment), "GIT_ASKPASS": "true"},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,4 +1,7 @@
-"""How the git program is called: its surprises turned off, people's own settings for servers left on.
+"""How the git program is called: in a directory of ours, surprises turned off, people's settings for servers left on.
+
+A repository's configuration can name programs in more ways than a list could turn off. So git never sees that of a bundle:
+it works in a git directory that we made (`transport.ThrowAway`, `stand_in.py`), or in none.
 
 Nothing is imported here: a sync that finds nothing new needs this and hardly anything else.
 """
@@ -12,11 +15,7 @@ if TYPE_CHECKING:
 # No hooks, no submodules, no surprising protocols, every object checked on arrival.
 _SAFE = (
     "protocol.allow=never",
-    "protocol.ssh.allow=always",
-    "protocol.https.allow=always",
-    "protocol.http.allow=always",
-    "protocol.git.allow=always",
-    "protocol.file.allow=always",
+    *(f"protocol.{name}.allow=always" for name in ("ssh", "https", "http", "git", "file")),
     "core.hooksPath=/dev/null",
     "transfer.fsckObjects=true",
     "fetch.unpackLimit=1",
@@ -26,25 +25,25 @@ _SAFE = (
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsync=all",
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
 )
+# A server that falls silent is given up: whoever started git may be dead by then.
+SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _KEPT = (
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_ASKPASS",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_SSL_CAINFO",
-)
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO",
+)  # fmt: skip
 
 
-def command(*arguments: str) -> list[str]:
-    """The words of a call."""
+def command(*arguments: str, git_dir: str = "") -> list[str]:
+    """The words of a call in a git directory of our making; without one, outside of any."""
     settings = [word for setting in _SAFE for word in ("-c", setting)]
-    return ["git", *settings, *arguments]
+    where = ("--git-dir", git_dir) if git_dir else ("-C", "/")
+    return ["git", *settings, *where, *arguments]
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """What the program sees of the environment: it asks nobody, and speaks English."""
     kept = {key: value for key, value in given.items() if not key.startswith("GIT_") or key in _KEPT}
-    kept.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=20")
+    kept.setdefault("GIT_SSH_COMMAND", SSH)
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass
 
@@ -61,9 +62,8 @@ def make_safe(repository: Repository, settings: list[UnsafeSetting]) -> None:
     for setting in settings:
         section, _, name = setting.key.partition(".")
         lines.append(f"[{section}]\n\t{name} = {setting.wanted}\n")
-    os.makedirs(repository.scratch, exist_ok=True)
     data = (text + "".join(lines)).encode("utf-8", "surrogateescape")
-    replace_file(path, data, scratch=repository.scratch)
+    replace_file(path, data, scratch=repository.scratch, durable=True)
 
 
 def set_merge_driver(repository: Repository, command: str) -> None:
@@ -75,7 +75,9 @@ def set_merge_driver(repository: Repository, command: str) -> None:
     section = (b"merge", b"gitmem")
     config.set(section, b"name", b"merge of memory entries")
     config.set(section, b"driver", command.encode())
-    config.write_to_path(path)
+    data = io.BytesIO()
+    config.write_to_file(data)
+    repository.refs.replace("config", data.getvalue())
 
 
 def has_merge_driver(repository: Repository) -> bool:

@@ -249,7 +249,7 @@ def _as_version_2(raw: bytes) -> bytes:
             position += 2
         if extended & _SKIP_WORKTREE:
             raise BundleUnusable(
-                "Some files are left out of the work tree: run `git sparse-checkout disable` first."
+                "Some files are left out of the work tree.", hint="Run `git sparse-checkout disable` first."
             )
         if version == 4:
             dropped, position = _varint(raw, position)

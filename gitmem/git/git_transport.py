@@ -13,17 +13,18 @@ from gitmem.git import git_command
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
-    MAX_FETCH,
     Fetched,
     ThrowAway,
+    Transport,
     Update,
-    check_url,
+    check_place,
     shown_url,
     too_much,
     without_credentials,
 )
 
 _SHELL = "/bin/sh"
+_LONG = 500
 _NO_MAIN = f"couldn't find remote ref {BRANCH}"
 # Not somebody who was faster: trying again would not help.
 _REFUSED = ("declined", "currently checked out", "prohibited", "denied")
@@ -37,18 +38,13 @@ _REJECTED = (
 )
 
 
-class GitTransport:
+class GitTransport(Transport):
     """Calls `git` with its surprises turned off; people's credential helpers and ssh settings work."""
 
     name = "git"
 
-    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
-        self._environment = environment
-        self._timeout = timeout
-        self._max_fetch = max_fetch
-
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
-        check_url(url)
+        check_place(url, room.lender)
         snapshots = (f"+{SNAPSHOTS}*:{INCOMING}snapshot/*", f"^{SNAPSHOTS}auto/*")
         try:
             self._fetch(room, url, f"+{BRANCH}:{INCOMING}main", *snapshots)
@@ -65,8 +61,9 @@ class GitTransport:
 
     def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")
+        bare = room.keep_login(url)
         try:
-            self._run(room.git_dir, "fetch", *options, "--", url, *refspecs, url=url, limited=True)
+            self._run(room, "fetch", *options, "--", bare, *refspecs, url=url, limited=True)
         except RemoteError:
             if self._is_full(room):
                 raise too_much(url, self._max_fetch) from None
@@ -77,12 +74,13 @@ class GitTransport:
         with os.scandir(os.path.join(room.objects, "pack")) as found:
             return any(entry.stat().st_size >= self._max_fetch // 512 * 512 for entry in found)
 
-    def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
-        check_url(url)
+    def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        check_place(url, room.lender)
         leases = [f"--force-with-lease={update.ref}:{update.expected or ''}" for update in updates]
         specs = [f"{update.new or ''}:{update.ref}" for update in updates]
+        bare = room.keep_login(url)
         try:
-            self._run(git_dir, "push", "--quiet", "--no-verify", *leases, "--", url, *specs, url=url)
+            self._run(room, "push", "--quiet", "--no-verify", *leases, "--", bare, *specs, url=url)
         except RemoteError as error:
             refused = any(word in str(error) for word in _REFUSED)
             if not refused and any(word in str(error) for word in _REJECTED):
@@ -90,8 +88,8 @@ class GitTransport:
             raise
         return []
 
-    def _run(self, git_dir: str, *arguments: str, url: str, limited: bool = False) -> str:
-        command = git_command.command(*(("--git-dir", git_dir) if git_dir else ()), *arguments)
+    def _run(self, room: ThrowAway, *arguments: str, url: str, limited: bool = False) -> str:
+        command = git_command.command(*arguments, git_dir=room.git_dir)
         if limited and os.path.exists(_SHELL):  # a file cannot grow larger than that, whoever sends it
             command = [_SHELL, "-c", 'ulimit -f "$0" && exec "$@"', str(self._max_fetch // 512), *command]
         environment = git_command.environment(self._environment)
@@ -124,9 +122,7 @@ class GitTransport:
                 process.communicate()
                 if not isinstance(error, subprocess.TimeoutExpired):
                     raise
-                raise RemoteError(
-                    f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later."
-                ) from None
+                raise self._late(url) from None
         return process.returncode, out, complaint
 
 
@@ -139,5 +135,5 @@ def _reason(stderr: bytes, url: str) -> str:
         hook + [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote: error"))]
         or lines
     )
-    told = without_credentials("; ".join(telling[:3]), url)
+    told = without_credentials("; ".join(line[:_LONG] for line in telling[:3]), url)
     return "".join(char if char.isprintable() else "?" for char in told) or "git gave no reason"

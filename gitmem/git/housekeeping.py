@@ -1,7 +1,7 @@
 """Housekeeping: keep a bundle fast and small after tens of thousands of commits.
 
 Small packs are joined after every commit (`packs.py`). What is left is compression with deltas,
-which git does well and dulwich does not: the git program is used when it is there.
+which git does best: the git program is used when it is there.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.git.repository import Repository
-from gitmem.state import GC_LOCK, LAST_GC
+from gitmem.state import FETCH, GC_LOCK, LAST_GC
 
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
 _GROWTH_LIMIT = 48 * 1024 * 1024
 _TIMEOUT = 3600
+_OLD = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,17 @@ def clean(repository: Repository) -> Cleaned:
 
     from filelock import FileLock, Timeout
 
-    os.makedirs(repository.scratch, exist_ok=True)
+    os.makedirs(repository.state.directory, exist_ok=True)
     lock = FileLock(repository.state.path(GC_LOCK))
     try:
         lock.acquire(timeout=0)
     except Timeout:
         raise BundleBusy("Housekeeping is running already: let it end.") from None
     try:
+        _remove_old_fetches(repository)
         before = Weight.of(repository)
-        by = _with_git(repository) if shutil.which("git") else _with_dulwich(repository)
+        by = _with_git(repository) if shutil.which("git") else ""
+        by = by or _with_own_deltas(repository)
         repository.store.close()
         after = Weight.of(repository)
         repository.state.write_json(LAST_GC, asdict(after))
@@ -96,33 +99,50 @@ def clean(repository: Repository) -> Cleaned:
         lock.release()
 
 
+def _remove_old_fetches(repository: Repository) -> None:
+    """Remove what an older gitmem left of a fetch that was killed; its directory had no lock, so its age counts."""
+    import shutil
+
+    for key in repository.state.keys(FETCH):
+        path = repository.state.path(FETCH, key)
+        with contextlib.suppress(OSError):
+            if os.stat(repository.scratch).st_mtime - os.stat(path).st_mtime > _OLD:
+                shutil.rmtree(path, ignore_errors=True)
+
+
 def _with_git(repository: Repository) -> str:
+    """By git; empty where the system has no symbolic links, which that takes.
+
+    It looks for deltas anew: of objects that are in one pack without them it never tries again.
+    """
     import subprocess
 
-    command = ["git", "--git-dir", repository.git_dir, "gc", "--quiet"]
+    from gitmem.git.stand_in import stand_in
+
+    how = ("-c", "gc.aggressiveWindow=10", "-c", "gc.aggressiveDepth=50")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        with stand_in(repository) as git:
+            done = git.git(*how, "gc", "--quiet", "--aggressive", timeout=_TIMEOUT)
     except (OSError, subprocess.TimeoutExpired) as error:
+        if os.name == "nt":
+            return ""
         raise GitMemError(
             f"Housekeeping by git failed ({error}); nothing was lost, try again later."
         ) from error
     if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
         raise GitMemError(f"Housekeeping by git failed ({reason[0]}); nothing was lost, try again later.")
     return "git"
 
 
-def _with_dulwich(repository: Repository) -> str:
-    """Without git: everything into one pack, without deltas, while no one else writes."""
-    from dulwich.object_store import DiskObjectStore
-
+def _with_own_deltas(repository: Repository) -> str:
+    """Without git: everything into one pack, while no one else writes."""
+    from gitmem.git.delta_pack import packed
     from gitmem.git.transaction import writing
 
+    store = repository.store
     with writing(repository, "gc"):
-        store = DiskObjectStore(repository.store.directory, fsync_object_files=True)
-        try:
-            store.pack_loose_objects()
-            store.repack()
-        finally:
-            store.close()
-    return "dulwich"
+        known = store.all_ids()
+        tips = [oid for oid in repository.refs.under("refs/").values() if oid in known]
+        store.replace_all(packed(store, {store.peel(oid)[0] for oid in tips}, sorted(known)))
+    return "gitmem"

@@ -44,22 +44,22 @@ def _records(repository: Repository, index_path: str) -> Iterator[StagedFile]:
         return
     index = git_index.load(index_path)
     if index is None:
-        yield from _told_by_git(repository)
+        yield from _told_by_git(repository, index_path)
         return
     for place, name in enumerate(index.names):
         yield StagedFile(path_text(name), index.mode(place), index.oid(place))
 
 
-def _told_by_git(repository: Repository) -> Iterator[StagedFile]:
-    """Of an index in a form that gitmem does not read (version 4, split): ask git.
+def _told_by_git(repository: Repository, index_path: str) -> Iterator[StagedFile]:
+    """Of an index in a form that gitmem does not read (version 4, split): ask git."""
+    from gitmem.git.stand_in import stand_in
 
-    Git gave its hooks $GIT_INDEX_FILE, which this process of it gets too.
-    """
-    command = ["git", "--git-dir", repository.git_dir, "--work-tree", repository.root, "ls-files", "-s", "-z"]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+        with stand_in(repository, index=index_path) as git:
+            done = git.git("ls-files", "-s", "-z", timeout=60)
+        done.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
-        raise BundleUnusable(f"Git's index cannot be read ({error}); run `gitmem doctor`.") from error
+        raise BundleUnusable(f"Git's index cannot be read ({error}).", hint="Run `gitmem doctor`.") from error
     for line in done.stdout.split(b"\0"):
         about, _, name = line.partition(b"\t")
         if name:

@@ -118,14 +118,14 @@ class IndexFile:
         return index.splice(records, moment // 1_000_000_000, self._holds_blob)
 
     def repaired(self, paths: Iterable[str], old: Tree, target: Tree, moment: int) -> GitIndex:
-        """The index after a crash: records that still are the old tip's follow the target."""
+        """The index after a crash: records that still are the old tip's, or are of files written anew, follow the target."""
         index = self.read()
         if index is None:
             return self._whole(target, {}, moment)
         changes = {
             path: target.entry(path)
             for path in paths
-            if index.oid_of(path_bytes(path)) == file_id(old.entry(path))
+            if index.oid_of(path_bytes(path)) in (file_id(old.entry(path)), file_id(target.entry(path)))
         }
         written = {path: self._worktree.stat_if_holds(path, entry) for path, entry in changes.items()}
         return self.spliced(changes, target, written, moment)

@@ -13,8 +13,10 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import BundleBusy
-from gitmem.files import DiskGroup, close_later, hold_replaced, move, remove_file, write_all
+from gitmem.files import WRITE, DiskGroup, close_later, hold_replaced, move, remove_file, write_all
 
+_ANCIENT = 10 * 60 * 1_000_000_000
+"""Nanoseconds: git holds the lock on a ref for some of a second."""
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
 
@@ -34,8 +36,8 @@ class PreparedLock:
     def adopt(cls, target: str, aside: str, inode: int) -> PreparedLock | None:
         """The lock that a dead writer left on `target`, if it is the one it noted."""
         try:
-            descriptor = os.open(target + ".lock", os.O_RDWR | getattr(os, "O_BINARY", 0))
-        except FileNotFoundError:
+            descriptor = os.open(target + ".lock", WRITE)
+        except OSError:  # none, or a link, which is not ours
             return None
         if os.fstat(descriptor).st_ino != inode:
             os.close(descriptor)
@@ -92,6 +94,10 @@ class PreparedLock:
         It takes this long to read, so whoever read the old one runs into our lock.
         """
         time.sleep(max(0.0, since + _LINGER + _LINGER_PER_FILE * files - time.monotonic()))
+
+    def break_ancient(self) -> None:
+        """Remove a lock that somebody left long ago; only where a lock is held for a moment, as on a ref."""
+        break_ancient(self.lock_path, self.moment)
 
     def wait_for_foreign(self, deadline: float) -> None:
         """Wait until nobody else has the lock; raises BundleBusy at `deadline` (monotonic)."""
@@ -150,6 +156,13 @@ class PreparedLock:
             self._descriptor = -1
 
 
+def break_ancient(path: str, now: int) -> None:
+    """Remove a lock file that is much older than `now` (nanoseconds, by the clock of its file system)."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        if now - os.stat(path).st_mtime_ns > _ANCIENT:
+            os.unlink(path)
+
+
 def break_stale(git_dir: str, locks: Mapping[str, int]) -> None:
     """Remove lock files that a dead writer left: only those whose inode it noted.
 
@@ -158,7 +171,7 @@ def break_stale(git_dir: str, locks: Mapping[str, int]) -> None:
     for name, inode in locks.items():
         path = os.path.join(git_dir, *name.split("/"))
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if os.stat(path).st_ino == inode:
+            if os.lstat(path).st_ino == inode:
                 os.unlink(path)
 
 

@@ -7,42 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 KINDS = (
-    "init",
-    "flush",
-    "compress",
-    "snapshot",
-    "memory",
-    "session",
-    "plan",
-    "skill",
-    "restore",
-    "revert",
-    "merge",
-    "edit",
-    "host",
-    "import",
-    "recover",
-    "archive",
-    "erase",
-    "quarantine",
-)
+    "init", "flush", "compress", "snapshot", "memory", "session", "plan", "skill", "restore", "revert",
+    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine",
+)  # fmt: skip
 TRAILERS = (
-    "Kind",
-    "Session",
-    "Parent-Session",
-    "Agent",
-    "Machine",
-    "Platform",
-    "Model",
-    "Trigger",
-    "Reason",
-    "Source",
-    "Derived-From",
-    "Reverts",
-    "Snapshot",
-    "Scan",
-    "Events",
-)
+    "Kind", "Session", "Parent-Session", "Agent", "Machine", "Platform", "Model", "Trigger", "Reason",
+    "Source", "Derived-From", "Reverts", "Snapshot", "Scan", "Events",
+)  # fmt: skip
 _SUBJECT_LIMIT = 100
 _VALUE_LIMIT = 2000
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
@@ -65,8 +36,8 @@ class Message:
         for key in sorted(self.trailers, key=_rank):
             value = self.trailers[key]
             for item in (value,) if isinstance(value, str) else value:
-                if item:
-                    lines.append(f"{key}: {one_line(item, _VALUE_LIMIT)}")
+                if clean := trailer_value(item):
+                    lines.append(f"{key}: {clean}")
         prose = f"{_prose(self.body)}\n\n" if self.body.strip() else ""
         return f"{subject}\n\n{prose}" + "\n".join(lines) + "\n"
 
@@ -77,17 +48,27 @@ def one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def trailer_value(text: str) -> str:
+    """A value as it is in a trailer: what is looked for there has to be as clean as what was written."""
+    return one_line(text, _VALUE_LIMIT)
+
+
 def trailers_of(message: str) -> dict[str, tuple[str, ...]]:
-    """The trailers in the last paragraph of a commit message; empty where it has none."""
+    """The trailers in the last paragraph of a commit message; empty where it has none.
+
+    With a `Kind` it is gitmem's own, and a line that cannot be read there hides no other.
+    """
     paragraph = message.rstrip().rpartition("\n\n")[2]
     found: dict[str, list[str]] = {}
+    prose = False
     for line in paragraph.split("\n"):
         match = _TRAILER.fullmatch(line)
-        if match is None:
-            if line.startswith((" ", "\t")):
-                continue
-            return {}
-        found.setdefault(match[1], []).append(match[2])
+        if match is not None:
+            found.setdefault(match[1], []).append(match[2])
+        elif not line.startswith((" ", "\t")):
+            prose = True
+    if prose and "Kind" not in found:
+        return {}
     return {key: tuple(values) for key, values in found.items()}
 
 

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gitmem.errors import BundleUnusable
+from gitmem.errors import VERIFY, BundleUnusable
+from gitmem.okf.timestamps import clamped
 
 Oid = str
 """A 40-character hexadecimal object id."""
@@ -81,15 +82,18 @@ def parse_tree(raw: bytes) -> dict[bytes, TreeEntry]:
             position = nul + 21
             entries[raw[space + 1 : nul]] = TreeEntry(mode, raw[nul + 1 : position].hex())
     except ValueError as error:
-        raise BundleUnusable("A tree object is damaged; run `gitmem verify`.") from error
+        raise BundleUnusable("A tree object is damaged.", hint=VERIFY) from error
     if position != end:
-        raise BundleUnusable("A tree object is cut short; run `gitmem verify`.")
+        raise BundleUnusable("A tree object is cut short.", hint=VERIFY)
     return entries
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An author or committer, with the moment they acted (seconds since the epoch, offset in minutes)."""
+    """An author or committer, with the moment they acted (seconds since the epoch, offset in minutes).
+
+    One that was read has a moment that every calendar has, whatever the commit says.
+    """
 
     name: str
     email: str
@@ -109,7 +113,7 @@ class Person:
         name, _, email = head.partition(" <")
         seconds, _, zone = tail.partition(" ")
         try:
-            time = int(seconds)
+            time = int(clamped(int(seconds)))
             offset = int(zone[1:3]) * 60 + int(zone[3:5]) if zone else 0
         except ValueError:
             time, offset = 0, 0

@@ -33,6 +33,7 @@ class PackReader:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._packs: dict[str, _Pack] = {}
+        self._latest: _Pack | None = None
         self._listed = False
 
     def read(self, oid: str) -> tuple[bytes, bytes] | None:
@@ -57,9 +58,12 @@ class PackReader:
             return None
         if len(name) != 20:
             return None
-        for pack in self._packs.values():
+        # Buys "fetch + merge + push": what is read together was mostly written together.
+        first = (self._latest,) if self._latest is not None else ()
+        for pack in (*first, *self._packs.values()):
             offset = pack.find(name)
             if offset is not None:
+                self._latest = pack
                 return pack, offset
         return None
 
@@ -74,13 +78,13 @@ class PackReader:
             known = self._packs
             stems = {name: os.path.join(self._directory, name[: -len(".idx")]) for name in names}
             self._packs = {name: known.get(name) or _Pack(stem) for name, stem in stems.items()}
-            self._listed = True
+            self._latest, self._listed = None, True
         return changed
 
     def close(self) -> None:
         """Let go of all packs; the next read lists them again."""
         self._packs = {}
-        self._listed = False
+        self._latest, self._listed = None, False
 
 
 class _Pack:
@@ -101,18 +105,13 @@ class _Pack:
         index = self._index or self._open_index()
         if index is None:
             return None
-        low = self._fanout[name[0] - 1] if name[0] else 0
-        high = self._fanout[name[0]]
-        while low < high:
-            middle = (low + high) // 2
-            found = index[_NAMES + 20 * middle : _NAMES + 20 * middle + 20]
-            if found == name:
-                return self._offset(index, middle)
-            if found < name:
-                low = middle + 1
-            else:
-                high = middle
-        return None
+        # Names with one first byte are a 256th of all: C scans them faster than Python halves them.
+        start = _NAMES + 20 * (self._fanout[name[0] - 1] if name[0] else 0)
+        end = _NAMES + 20 * self._fanout[name[0]]
+        place = index.find(name, start, end)
+        while place >= 0 and (place - _NAMES) % 20:  # the end of one name and the beginning of another
+            place = index.find(name, place + 1, end)
+        return self._offset(index, (place - _NAMES) // 20) if place >= 0 else None
 
     def _open_index(self) -> mmap.mmap | None:
         try:

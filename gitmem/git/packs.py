@@ -35,9 +35,17 @@ class Packed:
 
 
 def compress(item: GitObject) -> Packed:
-    """The pack entry of one object: type and size in git's variable-length form, then zlib data."""
-    size = len(item.content)
-    byte = (TYPE_NUMBERS[item.type] << 4) | (size & 0x0F)
+    """The pack entry of one object: its header, then zlib data."""
+    header = entry_header(TYPE_NUMBERS[item.type], len(item.content))
+    # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
+    deflated = _stored(item.content) if item.type == b"tree" else zlib.compress(item.content, 1)
+    raw = header + deflated
+    return Packed(item.oid, zlib.crc32(raw), raw)
+
+
+def entry_header(number: int, size: int) -> bytes:
+    """A pack entry's type and size, in git's variable-length form."""
+    byte = (number << 4) | (size & 0x0F)
     size >>= 4
     header = bytearray()
     while size:
@@ -45,10 +53,7 @@ def compress(item: GitObject) -> Packed:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    # Buys "times the floor": names and hashes hardly shrink, and deflating is most of what a tree would cost.
-    deflated = _stored(item.content) if item.type == b"tree" else zlib.compress(item.content, 1)
-    raw = bytes(header) + deflated
-    return Packed(item.oid, zlib.crc32(raw), raw)
+    return bytes(header)
 
 
 def _stored(content: bytes) -> bytes:
@@ -187,14 +192,26 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, 
             _remove_orphan(os.path.join(directory, name))
     if len(done) < at_least // 2:
         return 0
-    pack = StagedPack(directory, joined.values(), stem=stem)
+    _put_in_place_of(directory, done, joined.values(), stem=stem)
+    return len(done)
+
+
+def replace_packs(directory: str, objects: Iterable[Packed], *, stem: str) -> None:
+    """Make one pack the only one beside those that somebody keeps; `objects` are all that the others hold."""
+    names = set(os.listdir(directory)) if os.path.isdir(directory) else set()
+    packs = [name[: -len(".pack")] for name in names if name.endswith(".pack")]
+    old = [name for name in packs if not _is_kept(name, names - {name + ".bitmap"})]
+    _put_in_place_of(directory, old, objects, stem=stem)
+
+
+def _put_in_place_of(directory: str, old: Iterable[str], objects: Iterable[Packed], *, stem: str) -> None:
+    pack = StagedPack(directory, objects, stem=stem)
     pack.place()
-    for name in done:
+    for name in old:
         if name != pack.name:
             # The index goes first: git takes a pack without one for unfinished.
-            for suffix in (".idx", ".pack", ".rev"):
+            for suffix in (".idx", ".pack", ".rev", ".bitmap"):
                 remove_file(os.path.join(directory, name + suffix))
-    return len(done)
 
 
 def _remove_orphan(stem: str) -> None:

@@ -7,11 +7,11 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleUnusable, InvalidContent
-from gitmem.files import durable_directory, remove_file, write_all
+from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
+from gitmem.files import append_to, durable_directory, read_file, remove_file
 from gitmem.git.objects import Oid, Person
 from gitmem.state import PENDING_REF, LocalState
 
@@ -25,13 +25,19 @@ SNAPSHOTS = "refs/tags/snapshot/"
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
 _LOCK_WAIT = 2.0
+_BESIDE = ("index", "HEAD", "packed-refs", "config")
 
 
 class Refs:
     """Refs of one repository, as files and in `packed-refs`."""
 
-    def __init__(self, git_dir: str) -> None:
+    def __init__(
+        self,
+        git_dir: str,
+        hold: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext,
+    ) -> None:
         self._git_dir = git_dir
+        self._hold = hold
         self._noted: dict[str, int] = {}
 
     def path(self, name: str) -> str:
@@ -47,7 +53,7 @@ class Refs:
         if value.startswith(b"ref: ") and hops:
             return self.read(value[5:].strip().decode("utf-8", "replace"), hops=hops - 1)
         if not _OID.fullmatch(value):
-            raise BundleUnusable(f"The ref {name} is damaged; run `gitmem verify`.")
+            raise BundleUnusable(f"The ref {name} is damaged.", hint=VERIFY)
         return value.decode()
 
     def head(self) -> str:
@@ -56,7 +62,7 @@ class Refs:
             with open(self.path("HEAD"), "rb") as file:
                 value = file.read(4096).strip().decode("utf-8", "replace")
         except FileNotFoundError:
-            raise BundleUnusable("This repository has no HEAD; run `gitmem verify`.") from None
+            raise BundleUnusable("This repository has no HEAD.", hint=VERIFY) from None
         return value.removeprefix("ref: ").strip()
 
     def under(self, prefix: str) -> dict[str, Oid]:
@@ -87,6 +93,22 @@ class Refs:
             self._publish(lock, new.encode() + b"\n")
         return True
 
+    def set_new(self, refs: Mapping[str, Oid]) -> list[str]:
+        """Make refs that are not there yet, however many, in one step; gives their names. They are on disk then."""
+        present = self.under("refs/")
+        known = present.keys() | refs.keys()
+        directories = {directory for ref in known for directory in _above(ref)}
+        for name in refs:
+            check_ref_name(name)
+            if name in directories or not known.isdisjoint(_above(name)):
+                raise InvalidContent(f"{name} cannot be made beside another ref: choose another name.")
+        made = {name: oid for name, oid in refs.items() if name not in present}
+        if made:
+            with self._locked("packed-refs") as lock:
+                lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | made).items()}
+                self._publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
+        return list(made)
+
     def delete(self, name: str, *, expected: Oid) -> bool:
         """Delete a ref if it still is what the caller saw. The caller holds the bundle lock."""
         with self._locked(name):
@@ -97,31 +119,65 @@ class Refs:
             remove_file(self.path(name))
         return True
 
+    def replace(self, name: str, data: bytes) -> None:
+        """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""
+        with self._locked(name) as lock:
+            self._publish(lock, data)
+
     @contextlib.contextmanager
     def _locked(self, name: str) -> Iterator[PreparedLock]:
-        """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it."""
+        """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it.
+
+        There is one note, and so the bundle lock is held as long as it counts.
+        """
         from gitmem.git.lock_files import PreparedLock
         from gitmem.git.pending import Pending, PendingFile
 
         path, state = self.path(name), LocalState(self._git_dir)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.makedirs(state.scratch, exist_ok=True)
-        note = PendingFile(state, PENDING_REF)
-        aside = f"{os.getpid()}-{threading.get_ident()}-ref{len(self._noted)}"
-        lock = PreparedLock(path, os.path.join(state.scratch, aside))
-        outermost = not self._noted
-        self._noted[f"{name}.lock"] = lock.inode
-        try:
-            note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
-            lock.take(time.monotonic() + _LOCK_WAIT)
-            yield lock
-        finally:
-            lock.release()
-            if outermost:
-                self._noted.clear()
-                with contextlib.suppress(OSError):
-                    note.settle()
-            lock.forget()
+        aside = f"{threading.get_ident()}-ref{len(self._noted)}"
+        scratch = state.scratch  # made, and with it the directory of the lock
+        with self._hold():
+            if not self._noted:
+                self.break_stale()
+            note = PendingFile(state, PENDING_REF)
+            lock = PreparedLock(path, os.path.join(scratch, aside))
+            outermost = not self._noted
+            self._noted[f"{name}.lock"] = lock.inode
+            try:
+                note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
+                lock.break_ancient()
+                lock.take(time.monotonic() + _LOCK_WAIT)
+                yield lock
+            finally:
+                lock.release()
+                if outermost:
+                    self._noted.clear()
+                    with contextlib.suppress(OSError):
+                        note.remove()
+                lock.forget()
+
+    def noted(self) -> dict[str, int]:
+        """The locks that a writer of ours holds, or held when it died: their names and inodes."""
+        from gitmem.git.pending import PendingFile
+
+        note = PendingFile(LocalState(self._git_dir), PENDING_REF).read()
+        return note.locks if note is not None else {}
+
+    def break_stale(self) -> None:
+        """Give back the locks that a dead writer held. The caller holds the bundle lock."""
+        from gitmem.git.lock_files import break_stale
+
+        break_stale(self._git_dir, self.noted())
+        LocalState(self._git_dir).remove(PENDING_REF)
+
+    def locks(self) -> list[str]:
+        """Git's locks that are held, on a ref or on a file beside them, by the name of what they lock."""
+        found = [name for name in _BESIDE if os.path.exists(self.path(name) + ".lock")]
+        for directory, _, files in os.walk(self.path("refs")):
+            inside = os.path.relpath(directory, self._git_dir).replace(os.sep, "/")
+            found += sorted(f"{inside}/{file[:-5]}" for file in files if file.endswith(".lock"))
+        return found
 
     def _publish(self, lock: PreparedLock, data: bytes) -> None:
         from gitmem.files import DiskGroup
@@ -153,11 +209,11 @@ class Refs:
             message.partition("\n")[0].encode("utf-8", "replace"),
         )
         path = os.path.join(self._git_dir, "logs", *name.split("/"))
-        descriptor = _open_append(path)
         try:
-            write_all(descriptor, line)
-        finally:
-            os.close(descriptor)
+            append_to(path, line)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            append_to(path, line)
 
     def moves(self, name: str) -> Iterator[tuple[Oid, Oid, str]]:
         """The reflog of a ref, newest first: from where, to where, and why."""
@@ -176,11 +232,7 @@ class Refs:
         return b" " + name.encode() + b"\n" in self._packed_bytes()
 
     def _packed_bytes(self) -> bytes:
-        try:
-            with open(os.path.join(self._git_dir, "packed-refs"), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return b""
+        return read_file(os.path.join(self._git_dir, "packed-refs")) or b""
 
     def _packed(self) -> dict[str, Oid]:
         refs: dict[str, Oid] = {}
@@ -203,6 +255,15 @@ class Refs:
             self._publish(lock, b"".join(kept))
 
 
+_PACKED_HEAD = b"# pack-refs with: sorted \n"
+"""Without what git notes of the objects that tags name: it looks for itself then."""
+
+
+def _above(ref: str) -> list[str]:
+    parts = ref.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|\.$|\.lock(/|$)|(^|/)\.")
 
 
@@ -213,12 +274,3 @@ def check_ref_name(name: str) -> None:
             f"{name.rpartition('snapshot/')[2]!r} cannot be a name in git: "
             "use letters, digits, '-', '_' and '.'."
         )
-
-
-def _open_append(path: str) -> int:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    try:
-        return os.open(path, flags, 0o644)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        return os.open(path, flags, 0o644)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.files import disk_error, read_file
+from gitmem.git.refs import check_ref_name
 from gitmem.git.repository import Repository
 from gitmem.git.transport import check_url
 
@@ -29,6 +31,8 @@ class Remote:
     url: str
     mode: Mode = "both"
     consent: bool = False
+    shared: bool = False
+    """Whether others write to it: what comes from there is unconfirmed here."""
 
     @property
     def pulls(self) -> bool:
@@ -44,13 +48,17 @@ class Remotes:
 
     def __init__(self, repository: Repository) -> None:
         self._path = os.path.join(repository.git_dir, "config")
+        self._refs = repository.refs
 
     def all(self) -> list[Remote]:
         # Buys "`initialize`": most bundles have no remote, and only dulwich reads git's configuration.
         if not _MAY_NAME_REMOTES.search(read_file(self._path) or b""):
             return []
         config = self._read()
-        return [self._of(config, section[1].decode()) for section in config.sections() if _is_remote(section)]
+        names = [
+            section[1].decode("utf-8", "replace") for section in config.sections() if _is_remote(section)
+        ]
+        return [self._of(config, name) for name in names if _is_fit(name)]
 
     def get(self, name: str) -> Remote:
         for remote in self.all():
@@ -75,6 +83,7 @@ class Remotes:
         config.set(section, b"fetch", f"+refs/heads/main:refs/remotes/{remote.name}/main".encode())
         config.set(section, b"gitmemmode", remote.mode.encode())
         config.set(section, b"gitmemconsent", b"true" if remote.consent else b"false")
+        config.set(section, b"gitmemshared", b"true" if remote.shared else b"false")
         self._write(config)
 
     def remove(self, name: str) -> Remote:
@@ -99,6 +108,7 @@ class Remotes:
             value(b"url"),
             next((known for known in MODES if known == mode), "both"),
             value(b"gitmemconsent") == "true",
+            value(b"gitmemshared") == "true",
         )
 
     def _read(self) -> ConfigFile:
@@ -114,10 +124,21 @@ class Remotes:
             ) from error
 
     def _write(self, config: ConfigFile) -> None:
+        data = io.BytesIO()
+        config.write_to_file(data)
         try:
-            config.write_to_path(self._path)
+            self._refs.replace("config", data.getvalue())
         except OSError as error:
             raise disk_error(error) from error
+
+
+def _is_fit(name: str) -> bool:
+    """Whether a name that somebody wrote into git's configuration is one: files are named after remotes."""
+    try:
+        check_ref_name(f"refs/remotes/{name}/main")
+    except InvalidContent:
+        return False
+    return True
 
 
 def _is_remote(section: tuple[bytes, ...]) -> bool:

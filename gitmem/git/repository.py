@@ -42,10 +42,16 @@ class Repository:
         self.root = root
         self.git_dir = git_dir
         self.state = LocalState(git_dir)
-        self.scratch = self.state.scratch
-        self.refs = Refs(git_dir)
-        self.store = ObjectStore(git_dir, self.scratch)
+        self.clocks = self.state
+        """Where it is noted how wrong the clocks are; a throw-away repository asks that of its lender."""
+        self.refs = Refs(git_dir, lambda: self.lock.hold("a ref"))
+        self.store = ObjectStore(git_dir, self.state)
         self.on_stage: Callable[[str], None] = _ignore
+
+    @property
+    def scratch(self) -> str:
+        """The directory for this process's scratch files."""
+        return self.state.scratch
 
     # Imported when they are asked for: reading the history needs none of them.
 
@@ -76,9 +82,9 @@ class Repository:
     @cached_property
     def pending(self) -> PendingFile:
         from gitmem.git.pending import PendingFile
-        from gitmem.state import PENDING
+        from gitmem.state import PENDING, PENDING_TOO
 
-        return PendingFile(self.state, PENDING)
+        return PendingFile(self.state, PENDING, PENDING_TOO)
 
     def tip(self) -> Oid | None:
         return self.refs.read(BRANCH)
@@ -92,9 +98,8 @@ class Repository:
         head = self.refs.head()
         if head != BRANCH:
             where = f"on branch {head.removeprefix('refs/heads/')}" if "/" in head else "detached"
-            raise BundleUnusable(
-                f"HEAD is {where}, and gitmem commits to main only: run `git checkout main` first."
-            )
+            how = "Run `git checkout main` first."
+            raise BundleUnusable(f"HEAD is {where}, and gitmem commits to main only.", hint=how)
         present = os.listdir(self.git_dir)
         for name, what in _UNDER_WAY.items():
             if name in present:

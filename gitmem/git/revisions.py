@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from gitmem.errors import UnknownRevision
-from gitmem.git.message import trailers_of
+from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.repository import Repository
 from gitmem.git.walk import first_parents
+from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
 _AGO = re.compile(r"(\d+) (minute|hour|day|week|month|year)s? ago")
+_LONG_AGO = 365 * 1000
 _UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
 _FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
 
@@ -24,7 +27,7 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     name = name.strip()
     tip = repository.tip()
     if tip is None:
-        raise UnknownRevision("This bundle has no commits yet: run `gitmem init`.")
+        raise UnknownRevision("This bundle has no commits yet.", hint="Run `gitmem init`.")
     if name.startswith("session:"):
         return before_session(repository, name.removeprefix("session:"))
     found = _plain(repository, name, tip)
@@ -43,18 +46,16 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
 def before_session(repository: Repository, session: str) -> Oid:
     """The state just before a session's first commit."""
     earliest = None
+    wanted = trailer_value(session)
     known: dict[str, None] = {}
     for commit in first_parents(repository, repository.tip() or ""):
         for found in trailers_of(commit.message).get("Session", ()):
             known[found] = None
-            if found == session:
+            if found == wanted:
                 earliest = commit
     if earliest is None:
-        near = _near(session, list(known))
-        raise UnknownRevision(
-            f"No commit belongs to a session {session!r}.",
-            hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem session list`.",
-        )
+        hint = did_you_mean(session, known, "List them with `gitmem session list`.")
+        raise UnknownRevision(f"No commit belongs to a session {session!r}.", hint=hint)
     if not earliest.parents:
         raise UnknownRevision(f"The session {session!r} began with the bundle itself: nothing is before it.")
     return earliest.parents[0]
@@ -69,7 +70,7 @@ def at_date(repository: Repository, moment: datetime) -> Oid:
             return commit.oid
         oldest = commit
     assert oldest is not None
-    begins = datetime.fromtimestamp(oldest.committer.time, moment.tzinfo)
+    begins = of_seconds(oldest.committer.time).astimezone(moment.tzinfo)
     raise UnknownRevision(f"The history begins on {begins:%Y-%m-%d %H:%M}, after the date you gave.")
 
 
@@ -81,7 +82,7 @@ def parse_date(text: str, *, now: datetime) -> datetime | None:
     if text in ("today", "yesterday"):
         return _end_of_day(now - timedelta(days=text == "yesterday"))
     if match := _AGO.fullmatch(text):
-        return now - timedelta(days=int(match[1]) * _UNITS[match[2]])
+        return now - timedelta(days=min(int(match[1]) * _UNITS[match[2]], _LONG_AGO))
     original = text.upper()
     for pattern in _FORMATS:
         try:
@@ -149,14 +150,15 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
     snapshots = [ref.removeprefix(SNAPSHOTS) for ref in repository.refs.under(SNAPSHOTS)]
-    near = _near(name.removeprefix("snapshot/"), snapshots)
-    hint = f"Did you mean {', '.join(near)}?" if near else ""
     return UnknownRevision(
-        f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.", hint=hint
+        f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.",
+        hint=did_you_mean(name.removeprefix("snapshot/"), snapshots),
     )
 
 
-def _near(name: str, known: list[str]) -> list[str]:
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint: the names that may be meant, or another one where none is near."""
     import difflib
 
-    return difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
+    return f"Did you mean {', '.join(near)}?" if near else otherwise

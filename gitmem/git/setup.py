@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 
 from gitmem.errors import BundleNotFound, BundleUnusable
-from gitmem.files import TEMPORARY, disk_error, read_file, replace_file
+from gitmem.files import TEMPORARY, disk_error, durable_directory, read_file, replace_file, write_new
+from gitmem.git import safe_directory
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.state import LocalState
+from gitmem.world import World
+
+_NOBODY = World()
+"""A world that allows nothing: whoever opens without one works on the user's own directories only."""
 
 _FOREIGN_FORMAT = re.compile(
-    rb"^\s*(objectformat\s*=\s*\"?sha256|refstorage\s*=\s*\"?(?!files))", re.IGNORECASE | re.MULTILINE
+    rb"^[ \t]*(objectformat[ \t]*=[ \t]*\"?sha256|refstorage[ \t]*=[ \t]*\"?(?!files))",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -29,7 +36,7 @@ def git_dir_of(root: str) -> str | None:
         return None
     text = content.decode("utf-8", "replace").strip()
     if not text.startswith("gitdir: "):
-        raise BundleUnusable(f"{dot_git} is not a git link; remove it or run `gitmem init`.")
+        raise BundleUnusable(f"{dot_git} is not a git link.", hint="Remove it, or run `gitmem init`.")
     target = os.path.normpath(os.path.join(root, text.removeprefix("gitdir: ").strip()))
     if not os.path.isdir(target):
         raise BundleUnusable(
@@ -55,20 +62,21 @@ def rejoin(root: str) -> bool:
 
 
 def _link(root: str, git_dir: str) -> None:
-    with open(os.path.join(root, ".git"), "w", encoding="utf-8", newline="\n") as file:
-        file.write(f"gitdir: {os.path.relpath(git_dir, root)}\n")
+    link = f"gitdir: {os.path.relpath(git_dir, root)}\n"
+    write_new(os.path.join(root, ".git"), link.encode(), mode=0o644, durable=True)
+    durable_directory(root)
 
 
-def open_repository(root: str) -> Repository:
-    """The repository whose work tree is `root`."""
+def open_repository(root: str, world: World = _NOBODY) -> Repository:
+    """The repository whose work tree is `root`; refused where it is not the user's own, or leads elsewhere."""
     root = os.path.abspath(root)
     git_dir = git_dir_of(root)
     if git_dir is None:
         if os.path.isfile(os.path.join(root, "HEAD")) and os.path.isdir(os.path.join(root, "objects")):
-            raise BundleUnusable(
-                f"{root} is a bare repository: clone it with `gitmem clone {root} DIR` and use the clone."
-            )
+            how = f"Clone it with `gitmem clone {shlex.quote(root)} DIR` and use the clone."
+            raise BundleUnusable(f"{root} is a bare repository.", hint=how)
         raise BundleNotFound(f"There is no bundle in {root}.", hint="Make one with `gitmem init`.")
+    safe_directory.check(root, git_dir, world)
     if os.path.exists(os.path.join(git_dir, "commondir")):
         raise BundleUnusable(f"{root} is a linked work tree of another repository: use the main one.")
     if not os.path.isfile(os.path.join(git_dir, "HEAD")):
@@ -87,7 +95,7 @@ def open_repository(root: str) -> Repository:
     return repository
 
 
-_CONFIG = """[core]
+CONFIG = """[core]
 	repositoryformatversion = 0
 	filemode = false
 	bare = false
@@ -110,13 +118,13 @@ _CONFIG = """[core]
 
 # Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way. Here they
 # outrank whatever a `.gitattributes` that came from elsewhere might say.
-_ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n"
+ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n"
 
 
 def has_attributes(repository: Repository) -> bool:
     """Whether `info/attributes` ends with ours, so that nothing outranks them."""
     path = os.path.join(repository.git_dir, "info", "attributes")
-    return (read_file(path) or b"").decode("utf-8", "replace").endswith(_ATTRIBUTES)
+    return (read_file(path) or b"").decode("utf-8", "replace").endswith(ATTRIBUTES)
 
 
 def write_attributes(repository: Repository) -> None:
@@ -125,9 +133,8 @@ def write_attributes(repository: Repository) -> None:
     before = (read_file(path) or b"").decode("utf-8", "surrogateescape")
     between = "" if not before or before.endswith("\n") else "\n"
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    os.makedirs(repository.scratch, exist_ok=True)
-    data = (before + between + _ATTRIBUTES).encode("utf-8", "surrogateescape")
-    replace_file(path, data, scratch=repository.scratch)
+    data = (before + between + ATTRIBUTES).encode("utf-8", "surrogateescape")
+    replace_file(path, data, scratch=repository.scratch, durable=True)
 
 
 _EXCLUDE = f"{TEMPORARY}*\n"
@@ -139,24 +146,18 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
     try:
         os.makedirs(root, exist_ok=True)
-        for name in (
-            "objects/pack",
-            "objects/info",
-            "refs/heads",
-            "refs/tags",
-            "info",
-            "hooks",
-        ):
+        for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info", "hooks"):
             os.makedirs(os.path.join(git_dir, *name.split("/")), exist_ok=True)
-        os.makedirs(LocalState(git_dir).scratch, exist_ok=True)
+        os.makedirs(LocalState(git_dir).directory, exist_ok=True)
         for name, content in (
-            ("config", _CONFIG),
+            ("config", CONFIG),
             ("info/exclude", _EXCLUDE),
-            ("info/attributes", _ATTRIBUTES),
+            ("info/attributes", ATTRIBUTES),
             ("HEAD", f"ref: {BRANCH}\n"),
         ):
-            with open(os.path.join(git_dir, *name.split("/")), "w", encoding="utf-8", newline="\n") as file:
-                file.write(content)
+            path = os.path.join(git_dir, *name.split("/"))
+            write_new(path, content.encode(), mode=0o644, durable=True)
+            durable_directory(os.path.dirname(path))
         if separate_git_dir:
             _link(root, git_dir)
     except OSError as error:
@@ -175,6 +176,5 @@ def remove_repository(repository: Repository) -> None:
 
 def begin_on_main(repository: Repository) -> None:
     """Let HEAD of a repository without commits name the branch that gitmem writes to."""
-    os.makedirs(repository.scratch, exist_ok=True)
     head = os.path.join(repository.git_dir, "HEAD")
-    replace_file(head, f"ref: {BRANCH}\n".encode(), scratch=repository.scratch)
+    replace_file(head, f"ref: {BRANCH}\n".encode(), scratch=repository.scratch, durable=True)

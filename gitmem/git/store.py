@@ -8,10 +8,11 @@ import threading
 import weakref
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BundleUnusable, MissingObject
+from gitmem.errors import VERIFY, BundleBusy, BundleUnusable, MissingObject
+from gitmem.files import remove_file
 from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
@@ -30,6 +31,9 @@ from gitmem.git.tree_object import Directory
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
 
+    from gitmem.git.packs import Packed
+    from gitmem.state import LocalState
+
 _CACHED_TREES = 2048
 _CACHED_COMMITS = 8192
 # Buys "flush of 50 at 10,000 files": it reads the writer's part and log.md, which the last ones wrote.
@@ -38,15 +42,16 @@ _SMALL = 64 * 1024
 _FEW = 256
 _PACKS_TO_JOIN = 16
 _LARGEST_TO_JOIN = 32 * 1024 * 1024
+_LOOKS = 20
 
 
 class ObjectStore:
     """Objects of one repository. We read and write packs ourselves; dulwich reads whatever looks odd."""
 
-    def __init__(self, git_dir: str, scratch: str, *, objects: str = "") -> None:
+    def __init__(self, git_dir: str, state: LocalState, *, objects: str = "") -> None:
         self.directory = objects or os.path.join(git_dir, "objects")
         self.pack_directory = os.path.join(self.directory, "pack")
-        self._scratch = scratch
+        self._state = state
         self._reader = PackReader(self.pack_directory)
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
@@ -107,7 +112,7 @@ class ObjectStore:
         except KeyError:
             raise
         except Exception as error:
-            raise BundleUnusable(f"Object {oid} cannot be read ({error}); run `gitmem verify`.") from error
+            raise BundleUnusable(f"Object {oid} cannot be read ({error}).", hint=VERIFY) from error
         return _checked(oid, TYPE_NAMES.get(number, b""), content)
 
     def blob(self, oid: Oid) -> bytes:
@@ -183,12 +188,14 @@ class ObjectStore:
 
     def with_prefix(self, prefix: str) -> list[Oid]:
         """Ids that begin with these hexadecimal digits."""
-        if (
-            self._packs is not None
-        ):  # packs may have been joined since it was opened, and dulwich stumbles over that
-            self._packs.close()
-            self._packs = None
-        return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
+        from dulwich.pack import PackFileDisappeared
+
+        # Packs may have been joined since dulwich listed them, or are joined right now, and it stumbles over that.
+        for _ in range(_LOOKS):
+            self.close()
+            with contextlib.suppress(PackFileDisappeared):
+                return sorted({found.decode() for found in self._dulwich().iter_prefix(prefix.encode())})
+        raise BundleBusy("Another process keeps joining packs: try again in a moment.")
 
     def write(self, objects: Sequence[GitObject]) -> None:
         """Write objects so that they survive a power cut, outside a transaction (a tag, say)."""
@@ -208,8 +215,22 @@ class ObjectStore:
             unfit=self._unfit_packs,
         )
 
+    def all_ids(self) -> set[Oid]:
+        """Every object that is here, whether anything leads to it or not."""
+        return {oid.decode() for oid in self._dulwich()}
+
+    def replace_all(self, objects: Iterable[Packed]) -> None:
+        """Put all objects into one pack, and take away the packs and files that held them; under the lock."""
+        from gitmem.git.packs import replace_packs
+
+        loose = [self._loose_path(oid) for oid in self.all_ids()]
+        replace_packs(self.pack_directory, objects, stem=self._stem())
+        for path in loose:
+            remove_file(path)
+        self.close()
+
     def _stem(self) -> str:
-        return os.path.join(self._scratch, f"{os.getpid()}-{threading.get_ident()}-objects")
+        return os.path.join(self._state.scratch, f"{os.getpid()}-{threading.get_ident()}-objects")
 
     def close(self) -> None:
         self._reader.close()
@@ -234,7 +255,7 @@ class ObjectStore:
         except FileNotFoundError:
             return None
         except (zlib.error, OSError) as error:
-            raise BundleUnusable(f"Object {oid} cannot be read ({error}); run `gitmem verify`.") from error
+            raise BundleUnusable(f"Object {oid} cannot be read ({error}).", hint=VERIFY) from error
         header, _, content = raw.partition(b"\0")
         return _checked(oid, header.partition(b" ")[0], content)
 
@@ -251,7 +272,5 @@ class ObjectStore:
 def _checked(oid: Oid, kind: bytes, content: bytes) -> tuple[bytes, bytes]:
     """A flipped bit is never taken for memory."""
     if object_id(kind, content) != oid:
-        raise BundleUnusable(
-            f"Object {oid} is corrupt: its content does not match its hash; run `gitmem verify`."
-        )
+        raise BundleUnusable(f"Object {oid} is corrupt: its content does not match its hash.", hint=VERIFY)
     return kind, content

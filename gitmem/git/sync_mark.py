@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.state import HOST_LINK, JOURNAL, PENDING, PENDING_REF, LocalState
+from gitmem.state import HOST_LINK, JOURNAL, PENDING, PENDING_REF, PENDING_TOO, LocalState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _YOUNG = 50_000_000
 """Nanoseconds in which a file may change again and look the same: some ticks of the system's clock."""
 _YOUNG_IN_SECONDS = 2 * _SECOND
 """The same on a file system that counts in whole seconds, or two."""
-SETTLED = b"settled "
+SETTLED = (b"settled ", b"durable ")
 """How a note of a commit begins that is finished."""
 _FIRST = b"gitmem sync mark 2\n"
 
@@ -102,7 +102,7 @@ def state(root: str, git_dir: str, *, now: int | None = None) -> str:
     ours = LocalState(git_dir)
     if os.path.lexists(ours.path(HOST_LINK)) or _names(ours.folder(JOURNAL)):
         return ""
-    if not all(_is_settled(ours.path(name)) for name in (PENDING, PENDING_REF)):
+    if not all(_is_settled(ours.path(name)) for name in (PENDING, PENDING_TOO, PENDING_REF)):
         return ""
     from hashlib import blake2b
 
@@ -162,6 +162,6 @@ def _is_settled(path: str) -> bool:
     """Whether a note tells of no commit under way, or cut short."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(SETTLED)) == SETTLED
+            return file.read(8) in SETTLED
     except FileNotFoundError:
         return True

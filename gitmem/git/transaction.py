@@ -15,7 +15,7 @@ from gitmem.git.lock_files import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
-from gitmem.git.pending import Pending
+from gitmem.git.pending import Pending, moment_after
 from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
@@ -73,7 +73,7 @@ class _TipMoved(Exception):
 def writing(repository: Repository, purpose: str, *, wait: float = 30.0) -> Iterator[None]:
     """Hold the bundle lock; what a dead writer left is repaired before anything else."""
     try:
-        ensure_directory(repository.scratch)
+        _ = repository.scratch  # made, and with it the directory of the lock
         with repository.lock.hold(purpose, wait=wait):
             # Also within a longer hold: our own last commit may have left something to repair.
             recover(repository)
@@ -202,7 +202,8 @@ class _Steps:
             self._index_lock.forget()
             raise
         self._pack = StagedPack(repository.store.pack_directory, objects, stem=aside)
-        self._files = FilesAside(aside + "-file")
+        self._moment = moment_after(self._index_lock.moment)
+        self._files = FilesAside(aside + "-file", self._moment)
         self._moving = False
         self._finished = False
         self.doubt = ""
@@ -247,6 +248,8 @@ class _Steps:
             tuple(self._edits),
             {"index.lock": self._index_lock.inode, f"{BRANCH}.lock": self._ref_lock.inode},
             tuple(self._leaves),
+            self._moment,
+            repository.pending.carried(),
         )
         with DiskGroup() as disk:
             self._pack.write(disk)
@@ -284,15 +287,16 @@ class _Steps:
         try:
             entries = {path: self._tree.entry(path) for path in self._edits}
             nothing_staged = index_file.is_ours(self._tip or "")
+            moment = self._moment
             written: dict[str, os.stat_result | None] = {}
             for path, entry in entries.items():
                 content = self._edits[path]
                 if path in self._leaves or self._look.file_changed(path):
                     continue  # a person's file: it shows as their edit
                 if entry is not None and isinstance(content, bytes):
-                    written[path] = worktree.write(path, content, entry.mode, self._files)
+                    written[path] = worktree.write(path, content, entry.mode, moment, self._files)
                 else:
-                    written[path] = worktree.bring(path, entry)
+                    written[path] = worktree.bring(path, entry, moment)
             repository.on_stage("work tree")
             lock = self._index_lock
             if len(written) > _MANY:
@@ -309,6 +313,7 @@ class _Steps:
             lock.linger(begun, len(index.names))
             lock.release()
             repository.pending.settle()
+            repository.pending.cover(repository.root)
             self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import urllib.parse
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gitmem.errors import RemoteError
+from gitmem.files import append_to, write_new
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
-from gitmem.state import FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +32,14 @@ INCOMING = "refs/incoming/"
 DEFAULT_TIMEOUT = 120.0
 MAX_FETCH = 1024 * 1024 * 1024
 """Bytes that one fetch may bring: years of a memory, and less than most disks have left."""
+_LOGINS = "Keep logins in git's credential helper: `git help credentials`."
+_ABOUT_US = ("/proc/", "/dev/fd/")
+"""Paths that mean another place for each process."""
 _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,12 @@ class Fetched:
 
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, refs: Mapping[str, Oid]) -> Fetched:
+        """What travels of a remote's refs."""
+        named = {ref: oid for ref, oid in refs.items() if ref != BRANCH and is_travelling(ref)}
+        return cls(refs.get(BRANCH), {ref.removeprefix(SNAPSHOTS): oid for ref, oid in named.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +65,26 @@ class Update:
     expected: Oid | None
 
 
-class Transport(Protocol):
+class Transport(ABC):
     """One way to talk to a remote. Both implementations pass the same tests."""
 
     name: str
 
+    def __init__(self, environment: Mapping[str, str], *, timeout: float, max_fetch: int = MAX_FETCH) -> None:
+        self._environment = environment
+        self._timeout = timeout
+        self._max_fetch = max_fetch
+
+    @abstractmethod
     def fetch(self, room: ThrowAway, url: str) -> Fetched:
         """Everything new of the remote into the throw-away repository."""
-        ...
 
-    def push(self, git_dir: str, url: str, updates: Sequence[Update]) -> list[str]:
-        """Move refs on the remote; gives those that someone else had moved meanwhile."""
-        ...
+    @abstractmethod
+    def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
+        """Move refs on the remote, to objects of the room's lender; gives those that someone else had moved meanwhile."""
+
+    def _late(self, url: str) -> RemoteError:
+        return RemoteError(f"{shown_url(url)} did not answer in {self._timeout:g} seconds: try again later.")
 
 
 def choose(
@@ -98,11 +118,53 @@ def check_url(url: str) -> None:
         raise RemoteError(f"{shown_url(url)!r} asks for a helper program: use ssh, https or a path.")
     if scheme and scheme[1].lower() not in _SCHEMES:
         raise RemoteError(f"{scheme[1]}:// is not supported: use ssh, https or a path.")
+    # Both would be arguments of a program, for everybody on this machine to see.
+    kind = scheme[1].lower() if scheme else ""
+    if kind in ("http", "https") and re.search(r"[?#]", url):
+        raise RemoteError(f"{shown_url(url)} has a query in it.", hint=_LOGINS)
+    if kind == "ssh" and urllib.parse.urlsplit(url).password is not None:
+        raise RemoteError(
+            f"{shown_url(url)} has a password in it, which ssh does not take.", hint="Use a key."
+        )
+
+
+def local_path(url: str) -> str:
+    """The path that an address names on this machine; empty where it names a server."""
+    scheme = _WITH_SCHEME.match(url)
+    if scheme and scheme[1].lower() == "file":
+        return urllib.parse.unquote(urllib.parse.urlsplit(url).path)
+    return "" if scheme or ":" in url.partition("/")[0] else url
+
+
+def check_place(url: str, lender: Repository) -> None:
+    """Refuse an address that no git program should be given, or a path that holds no repository."""
+    check_url(url)
+    path = local_path(url)
+    if not path:
+        return
+    # Git runs the hooks of a repository that it pushes to. One that came with the bundle is not a remote.
+    if not os.path.isabs(path) or path.startswith(_ABOUT_US) or _is_inside(path, lender):
+        raise RemoteError(
+            f"{path} is inside the bundle, or depends on where you are: a remote is somewhere else.",
+            hint="Name it by its full path: `gitmem remote add NAME PATH`.",
+        )
+    if not os.path.isdir(path):
+        quoted = shlex.quote(path)
+        raise RemoteError(
+            f"There is no directory {path}.",
+            hint=f"Make it a repository: `git init --bare -b main {quoted}`.",
+        )
+
+
+def _is_inside(path: str, lender: Repository) -> bool:
+    real = os.path.realpath(path)
+    ours = [os.path.realpath(place) for place in (lender.root, lender.git_dir) if place]
+    return any(real == one or real.startswith(os.path.join(one, "")) for one in ours)
 
 
 def shown_url(url: str) -> str:
     """An address without the credentials in it."""
-    return _CREDENTIALS.sub("***@", url)
+    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", url))
 
 
 def without_credentials(text: str, url: str) -> str:
@@ -132,8 +194,31 @@ class ThrowAway:
             _write(os.path.join(path, "refs", "have", str(number)), oid + "\n")
 
     @property
+    def lender(self) -> Repository:
+        return self._lender
+
+    @property
     def objects(self) -> str:
         return os.path.join(self.git_dir, "objects")
+
+    def keep_login(self, url: str) -> str:
+        """The address without its login, which git finds in a file here: its arguments are for everybody to see."""
+        parts = urllib.parse.urlsplit(url) if _WITH_SCHEME.match(url) else None
+        if parts is None or parts.scheme.lower() not in ("http", "https") or "@" not in parts.netloc:
+            return url
+        login, _, host = parts.netloc.rpartition("@")
+        user, with_password, password = (urllib.parse.unquote(part) for part in login.partition(":"))
+        config = [f'[credential "{parts.scheme}://{host}"]\n']
+        if user:
+            config.append(f"\tusername = {_config_value(user)}\n")
+        if with_password:
+            kept = os.path.join(self.git_dir, "login")
+            quoted = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
+            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode(), mode=0o600)
+            store = _config_value(f"store --file={shlex.quote(kept)}")
+            config.append(f"\thelper =\n\thelper = {store}\n")  # an empty one takes back those before it
+        append_to(os.path.join(self.git_dir, "config"), "".join(config).encode())
+        return urllib.parse.urlunsplit(parts._replace(netloc=host))
 
     @contextmanager
     def opened(self) -> Iterator[Repository]:
@@ -142,6 +227,7 @@ class ThrowAway:
 
         room = Repository("", self.git_dir)
         room.store.lender = self._lender.store
+        room.clocks = self._lender.clocks
         try:
             yield room
         finally:
@@ -150,9 +236,8 @@ class ThrowAway:
 
 @contextmanager
 def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
-    """A throw-away repository beside the lender's state, gone at the end whatever happens."""
-    os.makedirs(lender.scratch, exist_ok=True)
-    path = mkdtemp(prefix=FETCH.path(), dir=lender.state.directory)
+    """A throw-away repository among the lender's scratch files, gone at the end whatever happens."""
+    path = mkdtemp(prefix="fetch-", dir=lender.scratch)
     try:
         yield ThrowAway(path, lender, haves)
     finally:
@@ -193,8 +278,13 @@ def _durable_move(source: str, target: str) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    write_new(path, text.encode(), mode=0o600)
+
+
+def _config_value(text: str) -> str:
+    """A text as git's configuration quotes it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def remote_ref(remote: str) -> str:

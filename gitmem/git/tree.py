@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from gitmem.errors import InvalidContent, TooLarge, UnsafePath
@@ -21,6 +20,7 @@ from gitmem.git.objects import (
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree_diff import TreeChange, TreeDiff
 from gitmem.git.tree_object import Directory
+from gitmem.okf.paths import leads_outside
 
 Edit = bytes | TreeEntry | None
 """What a file becomes: new content, an object that the store has already, or nothing."""
@@ -28,9 +28,6 @@ Edit = bytes | TreeEntry | None
 MAX_FILE_BYTES = 8 * 1024 * 1024
 
 _EMPTY = Directory({}, b"")
-
-# The last wall: whatever the rooms above let through, no path leaves the work tree or enters `.git`.
-_OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
 
 
 class Tree:
@@ -194,7 +191,7 @@ def mode_for(path: str) -> int:
 
 
 def _refuse_unsafe(path: str, edit: Edit) -> None:
-    if _OUTSIDE.search(path):
+    if leads_outside(path):
         raise UnsafePath(f"The path {path[:80]!a} leads outside the bundle.")
     if edit is None:  # whatever came in can be removed
         return

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import BundleUnusable
+from gitmem.errors import VERIFY, BundleUnusable
 from gitmem.git.objects import DIRECTORY, EMPTY_TREE, Commit, Oid, TreeEntry, path_text
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ _ENTRY = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
 _CACHED = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class TreeChange:
+class TreeChange(NamedTuple):
     """One file that differs between two trees."""
 
     path: str
@@ -57,11 +55,9 @@ class TreeDiff:
 
     def below(self, path: str, old: TreeEntry | None, new: TreeEntry | None) -> Iterator[TreeChange]:
         """The files that differ at or below one path, given what two trees have there."""
-        stack: list[Difference] = [(path, old, new)]
+        stack: list[Difference] = [(path, old, new)] if old != new else []
         while stack:  # no recursion: depth is somebody else's choice
             where, was, now = stack.pop()
-            if was == now:
-                continue
             before, after = EMPTY_TREE, EMPTY_TREE
             if was is not None and was.is_directory:
                 before, was = was.oid, None
@@ -75,7 +71,7 @@ class TreeDiff:
     def _differing(self, where: str, old: Oid, new: Oid) -> list[Difference]:
         """The entries that differ between two directories, in the order of their names."""
         left, right = self._entries(old, where), self._entries(new, where)
-        gone, come = dict(map(_parsed, left - right)), dict(map(_parsed, right - left))
+        gone, come = _by_name(left - right), _by_name(right - left)
         prefix = where + "/" if where else ""
         return [
             (prefix + path_text(name), gone.get(name), come.get(name))
@@ -97,7 +93,7 @@ class TreeDiff:
         """The entries of a tree; `where` is the directory it is met at."""
         listed = raw_entries(self._store.raw_tree(oid))
         if listed is None:
-            raise BundleUnusable(f"The directory {where or '/'} ({oid}) is damaged; run `gitmem verify`.")
+            raise BundleUnusable(f"The directory {where or '/'} ({oid}) is damaged.", hint=VERIFY)
         return listed
 
 
@@ -111,5 +107,8 @@ def name_of(entry: RawEntry) -> bytes:
     return entry[entry.index(b" ") + 1 : -21]
 
 
-def _parsed(entry: RawEntry) -> tuple[bytes, TreeEntry]:
-    return name_of(entry), TreeEntry(int(entry[: entry.index(b" ")], 8), entry[-20:].hex())
+def _by_name(entries: Iterable[RawEntry]) -> dict[bytes, TreeEntry]:
+    return {
+        entry[(end := entry.index(b" ")) + 1 : -21]: TreeEntry(int(entry[:end], 8), entry[-20:].hex())
+        for entry in entries
+    }

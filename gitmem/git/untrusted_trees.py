@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +17,8 @@ MAX_FILES = 200_000
 MAX_PLACES = 1_000
 """Of one tree in one commit: a few trees that name each other make any number of files."""
 
-_DIRECTORY = b"%o " % DIRECTORY
+# Of each entry whether it is a directory, and its name.
+_NAMES = re.compile(rb"(?:(4)0000|[0-7]{5,6}) ([^\0]+)\0.{20}", re.DOTALL)
 
 
 class UntrustedTrees(TreeDiff):
@@ -43,14 +45,19 @@ class UntrustedTrees(TreeDiff):
         self._places[new] += 1
         if self._places[new] > MAX_PLACES:
             raise RefusedFetch(f"The remote sends one directory at more than {MAX_PLACES:,} places.")
-        come = [each for each in super()._differing(where, old, new) if each[2] is not None]
+        come: list[Difference] = []
+        added = False
+        for difference in super()._differing(where, old, new):
+            path, was, now = difference
+            if now is not None:
+                come.append(difference)
+                if was is None or was.mode != now.mode:
+                    added = True
+                    _check_entry(where, path, now)
         self.files += len(come)
         if self.files > MAX_FILES:
             raise RefusedFetch(f"The remote sends more than {MAX_FILES:,} files at once.")
-        for path, was, now in come:
-            if now is not None and (was is None or was.mode != now.mode):
-                _check_entry(where, path, now)
-        if any(was is None for _, was, _ in come):
+        if added:
             _refuse_collisions(map(name_of, self._entries(new, where)))
         return come
 
@@ -60,20 +67,19 @@ class UntrustedTrees(TreeDiff):
             raise RefusedFetch(f"The remote sends a {kind.decode()} where a directory belongs.")
         if size > MAX_FILE_BYTES:
             raise RefusedFetch(f"The remote sends a directory of {size >> 20} MB at {where or 'the root'!r}.")
-        listed = raw_entries(self._store.raw_tree(oid))
-        if listed is None or not _is_canonical(listed):
+        raw = self._store.raw_tree(oid)
+        listed = raw_entries(raw)
+        if listed is None or not _is_canonical(raw, listed):
             raise RefusedFetch(f"The remote sends a damaged directory at {where or 'the root'!r}.")
         return listed
 
 
-def _is_canonical(listed: list[RawEntry]) -> bool:
+def _is_canonical(raw: bytes, listed: list[RawEntry]) -> bool:
     """Each name once, in git's order (a directory's counts as if it ended in a slash), modes as git writes them."""
-    names = list(map(name_of, listed))
-    keys = [
-        name + b"/" if entry.startswith(_DIRECTORY) else name
-        for entry, name in zip(listed, names, strict=True)
-    ]
-    return keys == sorted(keys) and len(set(names)) == len(names) and min(listed, default=b"1") >= b"1"
+    found = _NAMES.findall(raw)
+    keys = [name + b"/" if directory else name for directory, name in found]
+    names = {name for _, name in found}
+    return keys == sorted(keys) and len(names) == len(keys) and min(listed, default=b"1") >= b"1"
 
 
 def _check_entry(where: str, path: str, entry: TreeEntry) -> None:

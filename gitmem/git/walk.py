@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from gitmem.git.clocks import skew
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
@@ -14,23 +15,33 @@ from gitmem.git.tree_diff import TreeChange, TreeDiff
 def walk(repository: Repository, tip: Oid) -> Iterator[Commit]:
     """Every commit that `tip` stands on, newest first.
 
-    A commit comes before its parents, whatever the clocks said: a parent never counts as newer
-    than the child through which it was reached.
+    A commit comes before its parents, whatever the clocks said: it waits until all that may stand on it was seen.
     """
-    store = repository.store
+    store, reach = repository.store, skew(repository, [tip])
     first = store.commit(tip)
-    waiting = [(-first.committer.time, 0, first)]
-    seen = {tip}
-    number = 0
-    while waiting:
-        rank, _, commit = heapq.heappop(waiting)
+    ahead = [(-first.committer.time, tip)]
+    children = {tip: 0}
+    ready = list(ahead)
+    given: set[Oid] = set()
+    while ready:
+        rank, oid = ready[0]
+        while ahead and ahead[0][0] - reach <= rank:
+            _, seen = heapq.heappop(ahead)
+            for parent in store.commit(seen).parents:
+                if parent not in children:
+                    children[parent] = 0
+                    heapq.heappush(ahead, (-store.commit(parent).committer.time, parent))
+                children[parent] += 1
+        heapq.heappop(ready)
+        if children[oid] or oid in given:  # one more stands on it, and it comes, or came, after that one
+            continue
+        given.add(oid)
+        commit = store.commit(oid)
         yield commit
         for parent in commit.parents:
-            if parent not in seen:
-                seen.add(parent)
-                number += 1
-                found = store.commit(parent)
-                heapq.heappush(waiting, (max(rank, -found.committer.time), number, found))
+            children[parent] -= 1
+            if not children[parent]:
+                heapq.heappush(ready, (-store.commit(parent).committer.time, parent))
 
 
 def first_parents(repository: Repository, tip: Oid) -> Iterator[Commit]:
@@ -55,30 +66,3 @@ def touches(repository: Repository, commit: Commit, path: str) -> bool:
     if not commit.parents:
         return here is not None
     return all(repository.tree(parent).entry(path) != here for parent in commit.parents)
-
-
-def not_in(repository: Repository, tip: Oid, known: Iterable[Oid]) -> Iterator[Commit]:
-    """Commits that `tip` stands on and none of `known` does: what a push would send.
-
-    Where clocks jumped it may give a commit too many, never one too few.
-    """
-    store = repository.store
-    new: dict[Oid, bool] = {tip: True}
-    new.update((oid, False) for oid in known if oid in store)
-    waiting = [(-store.commit(oid).committer.time, oid) for oid in new]
-    heapq.heapify(waiting)
-    done: set[Oid] = set()
-    while waiting and any(new[oid] for _, oid in waiting):
-        _, oid = heapq.heappop(waiting)
-        if oid in done:
-            continue
-        done.add(oid)
-        commit = store.commit(oid)
-        if new[oid]:
-            yield commit
-        for parent in commit.parents:
-            if parent not in new or (new[parent] and not new[oid]):
-                again = parent in done
-                new[parent] = new[oid]
-                if not again:
-                    heapq.heappush(waiting, (-store.commit(parent).committer.time, parent))

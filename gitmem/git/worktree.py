@@ -7,12 +7,23 @@ import os
 import stat as stat_module
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from gitmem.errors import BundleUnusable
-from gitmem.files import TEMPORARY, close_later, hold_replaced, move, read_file, replace_file, write_new
+from gitmem.errors import BundleUnusable, UnsafePath
+from gitmem.files import (
+    TEMPORARY,
+    close_later,
+    durable_directory,
+    hold_replaced,
+    move,
+    read_file,
+    replace_file,
+    write_new,
+)
 from gitmem.git.objects import Oid, TreeEntry, blob_id, file_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import MAX_FILE_BYTES
+from gitmem.okf.paths import leads_outside
 from gitmem.state import LocalState
 
 _MOST_ASIDE = 64
@@ -48,7 +59,12 @@ class WorkTree:
         self.root = root
         self._store = store
         self._git_dir = git_dir
-        self._scratch = state.scratch
+        self._state = state
+
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Work tree and git directory are on two file systems, which keep no order between them."""
+        return os.stat(self.root).st_dev != os.stat(self._git_dir).st_dev
 
     def path(self, name: str) -> str:
         return f"{self.root}{os.sep}{name if os.sep == '/' else name.replace('/', os.sep)}"
@@ -148,33 +164,48 @@ class WorkTree:
 
     # Writing
 
-    def bring(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
+    def bring(self, path: str, entry: TreeEntry | None, moment: int = 0) -> os.stat_result | None:
         """Make one file what a tree says; gives its stat, None where it was removed."""
         if entry is None:
             self.remove(path)
             return None
-        return self.write(path, self._store.blob(entry.oid), entry.mode)
+        return self.write(path, self._store.blob(entry.oid), entry.mode, moment)
 
-    def write(self, path: str, data: bytes, mode: int, asides: FilesAside | None = None) -> os.stat_result:
-        """Put a file there atomically; gives its stat, from before a person could change it."""
+    def write(
+        self, path: str, data: bytes, mode: int, moment: int, asides: FilesAside | None = None
+    ) -> os.stat_result:
+        """Put a file there atomically; gives its stat, from before a person could change it.
+
+        `moment` is the mtime that the note of the commit names: a file that has it is as we wrote it, or a power
+        cut has damaged it. Without one (0) the file is on disk when this returns.
+        """
+        _refuse_outside(path)
         try:
-            return self._put(path, data, mode, asides)
+            return self._put(path, data, mode, moment, asides)
         except FileNotFoundError:
             self._make_directories(path)
-            return self._put(path, data, mode, asides)
+            return self._put(path, data, mode, moment, asides)
 
-    def _put(self, path: str, data: bytes, mode: int, asides: FilesAside | None) -> os.stat_result:
+    def _put(
+        self, path: str, data: bytes, mode: int, moment: int, asides: FilesAside | None
+    ) -> os.stat_result:
         if asides is not None and path in asides:
             return asides.put(path, self.path(path))
-        return replace_file(self.path(path), data, scratch=self._scratch, mode=mode & 0o777)
+        mode, durable = mode & 0o777, not moment
+        return replace_file(
+            self.path(path), data, scratch=self._state.scratch, mode=mode, durable=durable, mtime=moment
+        )
 
     def remove(self, path: str) -> None:
         """Remove a file and the directories it leaves empty."""
+        _refuse_outside(path)
         full = self.path(path)
         # A directory may have taken the file's place, or a file that of a directory above it.
         if not os.path.isdir(full) or os.path.islink(full):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(full)
+                if self._is_apart:
+                    durable_directory(os.path.dirname(full))
         directory = os.path.dirname(full)
         while directory != self.root:
             try:
@@ -228,22 +259,29 @@ class WorkTree:
                         break
 
 
+def _refuse_outside(path: str) -> None:
+    if leads_outside(path):
+        raise UnsafePath(f"The path {path[:80]!a} leads outside the bundle.")
+
+
 class FilesAside:
     """Files of a commit that are written but have not got their names yet.
 
     Buys "times the floor": they are written while the disk is busy with the objects anyway.
     """
 
-    def __init__(self, stem: str) -> None:
+    def __init__(self, stem: str, moment: int) -> None:
         self._stem = stem
+        self._moment = moment
         self._made: dict[str, tuple[str, os.stat_result]] = {}
         self._replaced: list[int] = []
 
     def make(self, path: str, data: bytes, mode: int) -> None:
-        """Write a file aside; a large change goes without, file by file."""
-        if len(self._made) < _MOST_ASIDE:
+        """Write a file aside; a large change goes without, file by file, and so does one that waits for the disk."""
+        if len(self._made) < _MOST_ASIDE and self._moment:
             temporary = f"{self._stem}-{len(self._made)}"
-            self._made[path] = temporary, write_new(temporary, data, mode=mode & 0o777)
+            written = write_new(temporary, data, mode=mode & 0o777, mtime=self._moment)
+            self._made[path] = temporary, written
 
     def __contains__(self, path: str) -> bool:
         return path in self._made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.index.database import Database
+from gitmem.index.writer import CLAIMS
 
 # Everything that a reader could notice; ids are replaced by what they stand for.
 _VIEWS = {
@@ -13,16 +14,20 @@ _VIEWS = {
         "SELECT p.name, c.oid FROM path_change x JOIN path p ON p.id = x.path JOIN commits c ON c.id = x.commit_id"
     ),
     "spans": (
-        "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.trust, s.scope, c.oid, "
-        "s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
-        "JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
+        "SELECT e.hash, p.name, s.space, s.key, s.type, s.session, s.at, s.tags, s.trust, s.scope, s.rank, "
+        "s.source, s.replaces, c.oid, s.from_seq, s.to_seq FROM span s JOIN entry e ON e.id = s.entry "
+        "JOIN path p ON p.id = s.path JOIN commits c ON c.id = s.origin WHERE s.from_seq > 0"
     ),
     "sessions": (
         "SELECT name, path, parent, started, ended, title, status, source, platform, model, agent, machine, "
-        "from_seq, to_seq FROM session"
+        "user, chat, chat_type, from_seq, to_seq FROM session"
     ),
     "sizes of sessions": "SELECT session, entries FROM session_size",
     "links": "SELECT p.name, l.target, l.from_seq, l.to_seq FROM link l JOIN path p ON p.id = l.source",
+    "claims": (
+        "SELECT k.anchor, k.topic, e.hash, k.words FROM claim k JOIN entry e ON e.id = k.entry WHERE k.entry IN "
+        f"(SELECT s.entry FROM span s WHERE {CLAIMS})"
+    ),
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (
         "SELECT v.term, e.hash, v.offset FROM words_places v JOIN entry e ON e.id = v.doc "

@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 _MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
 _NAMES = "|".join(f"{name}|{name[:3]}" for name in _MONTHS) + "|sept"
 _NTH = r"(\d{1,2})(?:st|nd|rd|th)?"
 _WRITTEN = re.compile(
@@ -58,9 +48,9 @@ class Mention:
 
 
 def mentions(text: str, *, now: datetime) -> list[Mention]:
-    """The dates in a text; words like `last week` count from `now`."""
+    """The dates in a text; words like `last week` count from `now`, and days are those of its time zone."""
     folded = " ".join(text.lower().split())[:2000]
-    return [mention for mention in _found(folded, now.astimezone(UTC)) if mention.start <= mention.end][:8]
+    return [mention for mention in _found(folded, now) if mention.start <= mention.end][:8]
 
 
 def _found(text: str, now: datetime) -> Iterator[Mention]:
@@ -74,12 +64,12 @@ def _found(text: str, now: datetime) -> Iterator[Mention]:
         if year:
             years.add(int(year))
         for each in [int(year)] if year else [now.year, now.year - 1, now.year - 2, now.year - 3]:
-            yield from _calendar(each, month, day)
+            yield from _calendar(now, each, month, day)
     for year, month, day in _ISO.findall(text):
-        yield from _calendar(int(year), int(month), int(day or 0))
+        yield from _calendar(now, int(year), int(month), int(day or 0))
     for year in _YEAR.findall(text):
         if int(year) not in years:
-            yield from _calendar(int(year), 0, 0)
+            yield from _calendar(now, int(year), 0, 0)
     for number, unit in _AGO.findall(text):
         count = _NUMBERS.get(number) or int(number)
         middle = now - timedelta(days=min(count * _DAYS[unit], 100_000))
@@ -89,9 +79,9 @@ def _found(text: str, now: datetime) -> Iterator[Mention]:
         yield _relative(words, now)
 
 
-def _calendar(year: int, month: int, day: int) -> Iterator[Mention]:
+def _calendar(now: datetime, year: int, month: int, day: int) -> Iterator[Mention]:
     try:
-        start = datetime(year, month or 1, day or 1, tzinfo=UTC)
+        start = datetime(year, month or 1, day or 1, tzinfo=now.tzinfo)
         if day:
             yield Mention(start, start + timedelta(days=1))
         elif month:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 
 from gitmem.errors import InvalidContent
 from gitmem.index.records import (
@@ -24,13 +25,16 @@ from gitmem.index.records import (
     Document,
     SessionFacts,
 )
-from gitmem.okf import layout, timestamps
+from gitmem.okf import layout, ranks, timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import CURATED_TYPES, EVENTS_TYPE
 from gitmem.okf.events import Event, EventsFile
 
-_HELD = "held"
+_UNSAID = ("held", "recalled")
+"""Kinds of events in which nobody said anything."""
+_NOT_SAID = ("omitted", "unconfirmed", "source")
+"""Fields of a turn that say something about it."""
 _NOT_FOUND_BY_SEARCH = frozenset(
     (
         layout.SNAPSHOT,
@@ -72,7 +76,7 @@ def session_of(path: str, data: bytes) -> SessionFacts | None:
         return None
     meta = concept.meta
     name = _text(meta.get("session")) or path.rpartition("/")[2].removesuffix(".md")
-    known = ("parent", "started", "ended", "status", "source", "platform", "model", "agent", "machine")
+    known = [column.name for column in fields(SessionFacts) if column.name not in ("name", "path", "title")]
     title = "" if concept.title == f"Session {name}" else concept.title
     return SessionFacts(name, path, title=title, **{key: _text(meta.get(key)) for key in known})
 
@@ -126,7 +130,15 @@ def _of_curated(path: str, file: CuratedFile) -> list[Document]:
     scope, type_ = _scope(path), file.concept.type
     return [
         Document(
-            entry.key, entry.text, type_, entry.at, _text(entry.extra.get("session")), tags, trust, scope
+            entry.key,
+            entry.text,
+            type_,
+            entry.at,
+            _text(entry.extra.get("session")),
+            tags,
+            trust,
+            scope,
+            replaces=entry.replaces,
         )
         for entry in file.entries
     ]
@@ -141,9 +153,10 @@ def _of_part(path: str, file: EventsFile) -> list[Document]:
     scope = _scope(path)
     found = []
     for event in file.events:
-        text = "" if event.kind == _HELD else event_text(event)
+        text = "" if event.kind in _UNSAID else event_text(event)
         if text:
-            tags = _event_tags(event)
+            called = event.fields.get("tool_name", ""), event.fields.get("args", "")
+            rank = ranks.rank_of_event(event.kind, *called)
             found.append(
                 Document(
                     event.key,
@@ -151,8 +164,10 @@ def _of_part(path: str, file: EventsFile) -> list[Document]:
                     event.kind,
                     timestamps.canonical(event.at),
                     event.session,
-                    tags,
+                    _event_tags(event),
                     scope=scope,
+                    rank=rank,
+                    source=ranks.source_of(*called) if rank == ranks.TOOL else "",
                 )
             )
     return found
@@ -172,7 +187,7 @@ def event_text(event: Event) -> str:
     said = [(name, text.strip()) for name, text in fields.items() if text.strip()]
     if event.kind == "turn":
         # Not `user:`, which is how an attack would begin to forge a conversation, and is flagged as one.
-        return "\n".join(f"[{name}] {text}" for name, text in said if name != "omitted")
+        return "\n".join(f"[{name}] {text}" for name, text in said if name not in _NOT_SAID)
     return said[0][1] if len(said) == 1 else "\n".join(f"{name}: {text}" for name, text in said)
 
 
@@ -216,6 +231,8 @@ def _of_concept(path: str, concept: Concept) -> Iterator[Document]:
         tags,
         _trust(meta),
         _scope(path),
+        # What a session is called is somebody's words about a conversation.
+        ranks.SAID if concept.type == layout.SESSION else ranks.KNOWLEDGE,
     )
 
 

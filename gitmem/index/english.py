@@ -37,3 +37,9 @@ def forms(word: str) -> tuple[str, ...]:
     """The word and the forms of it that stemming does not bring together."""
     found = _forms().get(word)
     return (word, *(other for other in found if other != word)) if found else (word,)
+
+
+def base(word: str) -> str:
+    """The form that stands for all the forms of a word that stemming does not bring together."""
+    found = _forms().get(word)
+    return found[0] if found else word

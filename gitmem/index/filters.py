@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.index.readers import Reader
 from gitmem.index.records import DEPRECATED, MACHINE, SHARED
+from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
 
 _EVENTS = ("turn", "observation", "decision", "tool_call")
 
@@ -24,6 +26,9 @@ class Filters:
     path: str = ""
     scopes: tuple[str, ...] = ()
     without_sessions: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = RANKS
+    reader: Reader | None = None
+    """Whose sessions count; None counts all."""
     removed: bool = False
     seq: int | None = None
     listing: int = 0
@@ -31,9 +36,15 @@ class Filters:
     def condition(self) -> tuple[str, list[Any]]:
         """The filters in SQL, for spans `s` with their paths `p` and commits `c`."""
         parts, values = self._time()
-        for column, value in (("s.session", self.session), ("c.agent", self.agent)):
+        plain = {
+            "s.session =": self.session,
+            "c.agent =": self.agent,
+            "s.at >=": self.since,
+            "s.at <=": self.until,
+        }
+        for comparison, value in plain.items():
             if value:
-                parts.append(f"{column} = ?")
+                parts.append(f"{comparison} ?")
                 values.append(value)
         if self.type:
             wanted = _EVENTS if self.type.lower() == "sessionevents" else (self.type.lower(),)
@@ -42,12 +53,6 @@ class Filters:
         if self.tag:
             parts.append("instr(lower(s.tags), ?) > 0")
             values.append(f"\n{self.tag.lower()}\n")
-        if self.since:
-            parts.append("s.at >= ?")
-            values.append(self.since)
-        if self.until:
-            parts.append("s.at <= ?")
-            values.append(self.until)
         if self.path:
             path = self.path.rstrip("/")
             parts.append("(p.name = ? OR (p.name > ? AND p.name < ?))")
@@ -58,6 +63,13 @@ class Filters:
         if self.without_sessions:
             parts.append(f"s.session NOT IN ({marks(self.without_sessions)})")
             values += self.without_sessions
+        if len(self.ranks) < len(RANKS):
+            parts.append(f"s.rank IN ({marks(self.ranks)})")
+            values += self.ranks
+        if self.reader is not None:
+            others, theirs = self.reader.others()
+            parts.append(f"(s.session NOT IN ({others}) OR (s.rank = '{KNOWLEDGE}' AND s.space <> 'event'))")
+            values += theirs
         return " AND ".join(parts), values
 
     def _time(self) -> tuple[list[str], list[Any]]:
@@ -75,10 +87,8 @@ class Filters:
             return ["s.to_seq BETWEEN 1 AND ?"], [self.seq]
         if self.seq is None:
             return ["s.to_seq IS NULL", *alive], []
-        return [
-            "s.from_seq BETWEEN 1 AND ? AND (s.to_seq IS NULL OR s.to_seq > ?)",
-            *alive,
-        ], [self.seq, self.seq]
+        then = "s.from_seq BETWEEN 1 AND ? AND (s.to_seq IS NULL OR s.to_seq > ?)"
+        return [then, *alive], [self.seq, self.seq]
 
     @property
     def is_narrow(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.index.database import Database
+from gitmem.index.filters import marks
 from gitmem.index.records import Place, SessionFacts
 
 
@@ -24,6 +25,21 @@ class CommitRow:
     machine: str
 
 
+class Standing(NamedTuple):
+    """Where and when an entry was what it claims: as knowledge, or as an observation."""
+
+    path: str
+    space: str
+    key: str
+    type: str
+    at: str
+    scope: str
+    trust: int
+    replaces: str
+    from_seq: int
+    to_seq: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Span(Place):
     """A text at one of its places."""
@@ -36,13 +52,15 @@ _COMMIT = "SELECT c.oid, c.seq, c.main, c.time, c.kind, c.session, c.agent, c.ma
 _NEWEST = " ORDER BY c.seq DESC, c.main DESC, c.id DESC"
 SPAN_COLUMNS = (
     "s.id, p.name, s.space, s.key, s.type, s.session, c.agent, c.machine, s.at, s.tags, s.trust, s.scope, "
-    "c.oid, s.from_seq, s.to_seq, e.text"
+    "s.rank, s.source, c.oid, s.from_seq, s.to_seq, e.text"
 )
 _SPAN = (
     f"SELECT {SPAN_COLUMNS} FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
     "JOIN commits c ON c.id = s.origin "
 )
 
+_CLAIMING = "(s.rank = 'knowledge' OR s.type = 'observation')"
+_AT_ONCE = 500
 _EVENT_OF = "s.session = ? AND s.space = 'event' AND s.to_seq IS NULL"
 
 
@@ -96,6 +114,10 @@ class Lookup:
         where = "WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ? AND value = ?)"
         return self._commits(where, (trailer, value))
 
+    def commits_having(self, trailer: str) -> list[CommitRow]:
+        """Commits with any value of a trailer, newest first."""
+        return self._commits("WHERE c.id IN (SELECT commit_id FROM trailer WHERE key = ?)", (trailer,))
+
     def paths_of(self, oid: str) -> list[str]:
         """The files that a commit changed."""
         found = self._database.rows(
@@ -124,6 +146,11 @@ class Lookup:
         listed = list(ids)
         return self._spans(f"WHERE s.id IN ({', '.join('?' for _ in listed)})", listed)
 
+    def spans_in(self, path: str) -> list[Span]:
+        """The entries of a file as they are now, the newest first."""
+        where = "WHERE p.name = ? AND s.from_seq > 0 AND s.to_seq IS NULL"
+        return sorted(self._spans(where, (path,)), key=lambda span: span.at, reverse=True)
+
     # The events of a session, in the order of time
 
     def count_events(self, session: str) -> int:
@@ -148,6 +175,10 @@ class Lookup:
         behind = self._events("AND (s.at, s.id) > (?, ?)", (*here, reach), backwards=False)
         return [*before[::-1], *behind]
 
+    def events_between(self, session: str, start: str, end: str, limit: int) -> list[Span]:
+        """The events of a session from one moment up to another."""
+        return self._events("AND s.at >= ? AND s.at < ?", (session, start, end, limit), backwards=False)
+
     def _events(self, where: str, values: Iterable[Any], *, backwards: bool) -> list[Span]:
         way = "DESC" if backwards else "ASC"
         found = self._database.rows(
@@ -170,10 +201,34 @@ class Lookup:
         """What a session's concept says now."""
         return next(iter(self._sessions("name = ? AND to_seq IS NULL", (name,))), None)
 
+    def session_once(self, name: str) -> SessionFacts | None:
+        """What a session's concept says, or said last."""
+        return self._last_session("name", name)
+
+    def session_in(self, path: str) -> SessionFacts | None:
+        """The same of the session that a file belongs to."""
+        return self._last_session("path", path if path.count("/") < 3 else f"{path.rpartition('/')[0]}.md")
+
+    def _last_session(self, column: str, value: str) -> SessionFacts | None:
+        where = f"{column} = ? ORDER BY to_seq IS NOT NULL, from_seq DESC LIMIT 1"
+        return next(iter(self._sessions(where, (value,))), None)
+
+    def types(self) -> list[str]:
+        """Every type that an entry has, or had."""
+        return [row[0] for row in self._database.rows("SELECT DISTINCT type FROM span ORDER BY type")]
+
     def sessions(self, *, limit: int = -1, offset: int = 0) -> list[SessionFacts]:
         """Every session there is, the newest first."""
         return self._sessions(
             "to_seq IS NULL ORDER BY started DESC, name DESC LIMIT ? OFFSET ?", (limit, offset)
+        )
+
+    def sessions_between(self, start: str, end: str, *, limit: int) -> list[SessionFacts]:
+        """The sessions that may have gone on between two moments, the newest first."""
+        return self._sessions(
+            "to_seq IS NULL AND started < ? AND (started >= ? OR ended >= ? OR ended = '') "
+            "ORDER BY started DESC, name DESC LIMIT ?",
+            (end, start, start, limit),
         )
 
     def sessions_titled(self, title: str) -> list[str]:
@@ -212,12 +267,79 @@ class Lookup:
         found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))
         return [SessionFacts(*row) for row in found]
 
+    # Claims: what entries say that may not hold any more
+
+    def has_claims(self) -> bool:
+        return self._database.row("SELECT 1 FROM claim LIMIT 1") is not None
+
+    def claims_near(self, words: Iterable[str], *, topic: bool = False) -> list[tuple[int, str]]:
+        """The claims that a text of these words may be, or talk about: the entry's id, and the claim as it is stored."""
+        listed = list(words)
+        found: dict[tuple[int, str], None] = {}
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            rows = self._database.rows(
+                f"SELECT entry, words FROM claim WHERE anchor IN ({marks(some)}) AND topic = ? ORDER BY entry",
+                (*some, int(topic)),
+            )
+            found |= dict.fromkeys((entry, claim) for entry, claim in rows)
+        return list(found)
+
+    def text_of(self, entry: int) -> str:
+        found = self._database.row("SELECT text FROM entry WHERE id = ?", (entry,))
+        return str(found[0]) if found else ""
+
+    def standings(self, entry: int) -> list[Standing]:
+        """Every place where an entry was knowledge or an observation, the oldest first."""
+        return self._standings("s.entry = ?", (entry,))
+
+    def successors(self, key: str) -> list[tuple[int, str]]:
+        """The entries that took the place of a § entry and are there now, the newest first."""
+        found = self._database.rows(
+            "SELECT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
+            "WHERE s.replaces = ? AND s.from_seq > 0 ORDER BY s.to_seq IS NULL DESC, s.at DESC, s.key DESC",
+            (key,),
+        )
+        return [(entry, text) for entry, text in found]
+
+    def rivals(self, path: str, replaces: str) -> list[Standing]:
+        """The entries of a file that replace the same one."""
+        return self._standings("s.replaces = ? AND p.name = ? AND s.to_seq IS NULL", (replaces, path))
+
+    def knowledge_with(self, words: Iterable[str], limit: int) -> list[tuple[int, str]]:
+        """Knowledge of now whose text has all of these words."""
+        asked = " AND ".join(f'"{word}"' for word in words)
+        chosen = "e.id IN (SELECT rowid FROM words WHERE words MATCH ?)" if asked else "s.space = '§'"
+        found = self._database.rows(
+            "SELECT DISTINCT e.id, e.text FROM entry e JOIN span s ON s.entry = e.id "
+            f"WHERE {chosen} AND s.to_seq IS NULL AND s.from_seq > 0 AND {_CLAIMING} LIMIT ?",
+            ((asked, limit) if asked else (limit,)),
+        )
+        return [(entry, text) for entry, text in found]
+
+    def _standings(self, where: str, values: Iterable[Any]) -> list[Standing]:
+        found = self._database.rows(
+            "SELECT p.name, s.space, s.key, s.type, s.at, s.scope, s.trust, s.replaces, s.from_seq, s.to_seq "
+            f"FROM span s JOIN path p ON p.id = s.path WHERE {where} AND s.from_seq > 0 AND {_CLAIMING} "
+            "ORDER BY s.from_seq, s.id",
+            tuple(values),
+        )
+        return [Standing(*row) for row in found]
+
     # Retractions and links
 
     def is_retracted(self, name: str) -> bool:
         """Whether an entry is retracted now, by the name of its retraction."""
         found = self._database.row("SELECT 1 FROM retraction WHERE hash = ? AND to_seq IS NULL", (name,))
         return found is not None
+
+    def retracted_among(self, names: Iterable[str]) -> set[str]:
+        """Those of the names under which something is retracted now."""
+        listed = list(names)
+        found = self._database.rows(
+            f"SELECT hash FROM retraction WHERE hash IN ({marks(listed)}) AND to_seq IS NULL", listed
+        )
+        return {name for (name,) in found}
 
     def has_retractions(self) -> bool:
         """Whether anything is retracted now."""

@@ -21,8 +21,7 @@ def marked(database: Database, query: Query, entry: int, text: str) -> str:
     shown = text.replace(OPEN, "").replace(CLOSE, "")
     if words:
         found = database.row(
-            f"SELECT {HIGHLIGHT} FROM words WHERE words MATCH ? AND rowid = ?",
-            (" OR ".join(words), entry),
+            f"SELECT {HIGHLIGHT} FROM words WHERE words MATCH ? AND rowid = ?", (" OR ".join(words), entry)
         )
         shown = found[0] if found else shown
     for term in query.terms:
@@ -55,13 +54,15 @@ def counter(term: Term) -> Callable[[str], int]:
     if term.kind == "run":
         return lambda text: text.count(term.text)
     if term.kind == "word":
-        starts = tuple(dict.fromkeys(_root(fold(form)) for form in term.forms))
-        pattern = re.compile(rf"(?<![^\W_])(?:{_any(starts)})[^\W_]{{0,4}}(?![^\W_])")
+        forms = tuple(map(fold, term.forms))
+        starts = tuple(dict.fromkeys(map(root, forms)))
+        # The word itself too: what a root leaves off may be longer than another ending.
+        pattern = re.compile(rf"(?<![^\W_])(?:(?:{_any(starts)})[^\W_]{{0,4}}|{_any(forms)})(?![^\W_])")
     else:
         end = "" if term.kind == "prefix" else r"(?![^\W_])"
-        forms = (r"[\W_]+".join(map(re.escape, fold(form).split())) for form in term.forms)
+        phrases = (r"[\W_]+".join(map(re.escape, fold(form).split())) for form in term.forms)
         starts = tuple(fold(form).split()[0] for form in term.forms)
-        pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(forms)}){end}")
+        pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(phrases)}){end}")
 
     def count(text: str) -> int:
         folded = fold(text)
@@ -105,7 +106,7 @@ _SUFFIX = re.compile(
 )
 
 
-def _root(word: str) -> str:
+def root(word: str) -> str:
     """About the stem of a word; good enough to weigh a frequent one."""
     root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
     return root if len(root) >= 3 else word

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitmem.okf.identity import EntryKey
+from gitmem.okf.ranks import KNOWLEDGE, Rank
 
 # Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.
 DEPRECATED, UNVERIFIED, CONFIRMED, HUMAN = -1, 0, 1, 2
@@ -31,6 +32,9 @@ class SessionFacts:
     model: str = ""
     agent: str = ""
     machine: str = ""
+    user: str = ""
+    chat: str = ""
+    chat_type: str = ""
 
 
 class Document(NamedTuple):
@@ -47,6 +51,11 @@ class Document(NamedTuple):
     tags: tuple[str, ...] = ()
     trust: int = UNVERIFIED
     scope: str = SHARED
+    rank: Rank = KNOWLEDGE
+    source: str = ""
+    """For a tool's result: where it came from."""
+    replaces: str = ""
+    """For a § entry: the hash of the one whose place it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,8 @@ class Place:
     tags: tuple[str, ...]
     trust: int
     scope: str
+    rank: Rank
+    source: str
     commit: str
     from_seq: int
     to_seq: int | None

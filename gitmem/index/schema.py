@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 5
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -56,6 +56,9 @@ CREATE TABLE span (
     tags TEXT NOT NULL,
     trust INTEGER NOT NULL,
     scope TEXT NOT NULL,
+    rank TEXT NOT NULL,
+    source TEXT NOT NULL,
+    replaces TEXT NOT NULL,
     origin INTEGER NOT NULL,
     from_seq INTEGER NOT NULL,
     to_seq INTEGER
@@ -63,6 +66,19 @@ CREATE TABLE span (
 CREATE INDEX span_entry ON span (entry);
 CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
 CREATE INDEX span_session ON span (session, at);
+CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
+CREATE INDEX span_replaces ON span (replaces) WHERE replaces <> '';
+
+-- What entries claim that may not hold here: each sentence, by words of which a text that says it has at least one;
+-- and by one that a text has which only talks about it (topic = 1).
+CREATE TABLE claim (
+    anchor TEXT NOT NULL,
+    topic INTEGER NOT NULL,
+    entry INTEGER NOT NULL,
+    words TEXT NOT NULL,
+    PRIMARY KEY (anchor, topic, entry, words)
+) WITHOUT ROWID;
+CREATE INDEX claim_entry ON claim (entry);
 
 CREATE TABLE session (
     name TEXT NOT NULL,
@@ -77,6 +93,9 @@ CREATE TABLE session (
     model TEXT NOT NULL,
     agent TEXT NOT NULL,
     machine TEXT NOT NULL,
+    user TEXT NOT NULL,
+    chat TEXT NOT NULL,
+    chat_type TEXT NOT NULL,
     from_seq INTEGER NOT NULL,
     to_seq INTEGER
 );

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from gitmem.index import grams
+from gitmem.index.claims import claims_of
 from gitmem.index.database import Database
 from gitmem.index.records import Document, SessionFacts
 from gitmem.okf.identity import EntryKey
@@ -44,7 +45,12 @@ class CommitFacts:
         return self.trailers.get(trailer, ("",))[0]
 
 
-_INSERT_SESSION = "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"
+_INSERT_SESSION = f"INSERT INTO session VALUES ({', '.join('?' for _ in fields(SessionFacts))}, ?, NULL)"
+CLAIMS = (
+    "s.from_seq > 0 AND (s.space = '§' OR "
+    "(s.to_seq IS NOT NULL AND (s.rank = 'knowledge' OR s.type = 'observation')))"
+)
+"""Which spans `s` have their claims kept: what is curated, which may hold elsewhere only or be hidden, and what is gone."""
 
 
 class Writer:
@@ -60,6 +66,8 @@ class Writer:
         self._spans: dict[tuple[int, EntryKey], list[Any]] = {}
         self._done_spans: list[list[Any]] = []
         self._closed: list[tuple[int, int, str, str]] = []
+        self._claiming: set[bytes] = set()
+        self._first_closed: int | None = None
         self._commits: list[tuple[Any, ...]] = []
         self._trailers: list[tuple[str, str, int]] = []
         self._changes: list[tuple[int, int]] = []
@@ -79,19 +87,8 @@ class Writer:
         number = self._next_commit
         self._next_commit += 1
         self._known.add(facts.oid)
-        self._commits.append(
-            (
-                number,
-                facts.oid,
-                seq,
-                int(main),
-                facts.time,
-                facts.kind,
-                facts.first("Session"),
-                facts.first("Agent"),
-                facts.first("Machine"),
-            )
-        )
+        who = [facts.first(key) for key in ("Session", "Agent", "Machine")]
+        self._commits.append((number, facts.oid, seq, int(main), facts.time, facts.kind, *who))
         for key in _TRAILERS:
             self._trailers += [(key, value, number) for value in dict.fromkeys(facts.trailers.get(key, ()))]
         self._changes += [(self.path(path), number) for path in paths]
@@ -133,18 +130,24 @@ class Writer:
             "".join(f"\n{tag}" for tag in document.tags) + "\n" if document.tags else "",
             trust,
             document.scope,
+            document.rank,
+            document.source,
+            document.replaces,
             origin.commit_id,
             seq,
             closed,
         ]
         if closed is not None:
             self._done_spans.append(self._spans.pop((number, document.key)))
+        elif document.key.space == "§":
+            self._claiming.add(digest)
         if len(self._spans) + len(self._done_spans) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
             self.flush()
 
     def close(self, path: str, key: EntryKey, seq: int) -> None:
         """What stood at a path under that key is gone from `seq` on."""
         number = self.path(path)
+        self._first_closed = seq if self._first_closed is None else min(seq, self._first_closed)
         row = self._spans.pop((number, key), None)
         if row is None:
             self._closed.append((seq, number, key.id, key.space))
@@ -211,8 +214,7 @@ class Writer:
         sql = self._sql
         for table in ("path_change", "trailer"):
             sql.execute(
-                f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)",
-                (seq,),
+                f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)", (seq,)
             )
         sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
         self.drop_listings()
@@ -235,6 +237,7 @@ class Writer:
         sql.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (entry, text))
         if piece := grams.indexed(text):
             sql.execute("INSERT INTO grams (grams, rowid, pieces) VALUES ('delete', ?, ?)", (entry, piece))
+        sql.execute("DELETE FROM claim WHERE entry = ?", (entry,))
         sql.execute("DELETE FROM entry WHERE id = ?", (entry,))
 
     # Batches
@@ -271,9 +274,11 @@ class Writer:
             sizes.items(),
         )
         many(
-            "INSERT INTO span VALUES (NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO span VALUES "
+            "(NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*self._done_spans, *self._spans.values()],
         )
+        self._insert_claims()
         for rows in (self._new_paths, self._commits, self._trailers, self._changes, self._closed):
             rows.clear()
         self._spans.clear()
@@ -297,6 +302,32 @@ class Writer:
         self._last_entry = self._next("entry") - 1
         self._texts.clear()
         self._characters = 0
+
+    def _insert_claims(self) -> None:
+        """What came that is curated, and what went: others go on to hold, and nobody asks what they claim."""
+        texts = [
+            self._database.row("SELECT id, text FROM entry WHERE hash = ?", (digest,))
+            for digest in self._claiming
+        ]
+        if self._first_closed is not None:
+            texts += self._database.rows(
+                "SELECT DISTINCT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
+                f"WHERE s.to_seq >= ? AND {CLAIMS}",
+                (self._first_closed,),
+            )
+        self._sql.executemany(
+            "INSERT OR IGNORE INTO claim VALUES (?, ?, ?, ?)",
+            [
+                (anchor, topic, entry, claim.stored())
+                for entry, text in dict.fromkeys(filter(None, texts))
+                for claim in claims_of(text)
+                for topic, anchors in enumerate((claim.anchors, (claim.topic,)))
+                for anchor in anchors
+                if anchor
+            ],
+        )
+        self._claiming.clear()
+        self._first_closed = None
 
 
 def text_hash(text: str) -> bytes:

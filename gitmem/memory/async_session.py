@@ -26,6 +26,7 @@ class AsyncSession:
 
     end = Awaitable(Session.end)
     remember = Awaitable(Session.remember)
+    hear = Awaitable(Session.hear)
     record_observation = Awaitable(Session.record_observation)
     record_decision = Awaitable(Session.record_decision)
     record_tool_call = Awaitable(Session.record_tool_call)

@@ -191,18 +191,25 @@ class Bundle(ABC):
             if message is None:
                 return None
             moment = int(self.world.clock().timestamp())
+            derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
+            trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
                 edits.finished(),
-                Message(message.kind, message.what, {**origin.trailers(), **message.trailers}, message.body),
-                self.person_named(agent, moment),
+                Message(message.kind, message.what, trailers, message.body),
+                self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
+                leaves=leaves,
             )
 
+        leaves: frozenset[str] = frozenset()
         for _ in range(20):
             try:
                 published = publish(self.repository, plan, purpose=purpose, wait=wait)
             except HandEditsInTheWay as stop:
-                self.take_in(stop.edits)
+                if self.repository.tip() is None:  # the first commit: they become edits of what it makes
+                    leaves |= {edit.path for edit in stop.edits}
+                else:
+                    self.take_in(stop.edits)
                 continue
             if published and published.warning:
                 self.report(Notice("work-tree-behind", detail=published.warning))
@@ -222,12 +229,17 @@ class Bundle(ABC):
             yield
 
     def finish_pending(self) -> bool:
-        """Finish what a dead writer began; False where a live one is at work or the disk refuses."""
-        if self.repository.pending.read() is None:
-            return True
-        from gitmem.git import transaction
+        """Finish what a dead writer began, and repair what a power cut damaged.
+
+        False where a live one is at work or the disk refuses.
+        """
+        from gitmem.git import recovery
 
         try:
+            if not recovery.is_due(self.repository):
+                return True
+            from gitmem.git import transaction
+
             with transaction.writing(self.repository, "recovery", wait=0):
                 return True
         except BundleUnusable:
@@ -244,6 +256,10 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
+        """The entries that the origin's session had before it and that these edits follow from, by their names."""
 
     @abstractmethod
     def take_in(self, edits: Iterable[HandEdit]) -> None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Literal, Self
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
+    from gitmem.memory.edits import Edits
     from gitmem.memory.open_buffers import Flush
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.notices import Notice
@@ -75,9 +74,7 @@ class OpenBundle(Bundle):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for notice in self.close():
             self.report(notice)
 
@@ -105,6 +102,13 @@ class OpenBundle(Bundle):
         from gitmem.memory.gate.admission import TRAILER, Admission
 
         return origin.redacted(lambda text: Admission(self).note(text, TRAILER))
+
+    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
+        if not origin.session:
+            return ()
+        from gitmem.memory.exposure import Exposure
+
+        return self.part(Exposure).derived(origin.session, edits)
 
     def take_in(self, edits: Iterable[HandEdit]) -> None:
         from gitmem.memory.hand_edits import take_in

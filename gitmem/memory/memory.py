@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gitmem.memory.lifetime import OpenBundle
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.index.readers import Reader
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
     from gitmem.memory.find.context import Context
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.memory.session import Session
     from gitmem.memory.snapshots import Snapshot, Snapshots
     from gitmem.memory.sync.engine import Synced
+    from gitmem.memory.sync.keeping import Agree
 
 
 class Memory(OpenBundle):
@@ -222,16 +226,21 @@ class Memory(OpenBundle):
         scope: str = "",
         removed: bool = False,
         as_of: str = "",
+        events: bool = False,
+        reader: Reader | None = None,
         limit: int = 10,
     ) -> Found:
         """The entries that answer a query, best first; now, or `as_of` a commit, snapshot, date or session.
 
-        `removed` looks among those that are gone. `scope` is empty for what holds on this machine, or `shared`, `all`,
-        or the name of a machine.
+        `removed` looks among those that are gone; `events` is for people, and leaves out neither echoes of the memory
+        nor what no longer holds. `scope` is empty for what holds on this machine, or `shared`, `all`, or the name of
+        a machine. `reader` is for whom it is, where several users talk to one agent.
         """
         from gitmem.memory.find.search import Search, Wanted
 
-        wanted = Wanted(type, session, agent, tag, since, until, path, scope, removed, as_of)
+        wanted = Wanted(
+            type, session, agent, tag, since, until, path, scope, removed, as_of, events=events, reader=reader
+        )
         return self.part(Search)(query, wanted, limit=limit)
 
     def recall(
@@ -243,30 +252,56 @@ class Memory(OpenBundle):
         since: str = "",
         until: str = "",
         current: str = "",
+        events: bool = False,
+        reader: Reader | None = None,
     ) -> Recalled:
-        """What earlier sessions had to do with a question; the current session is left out."""
+        """What earlier sessions had to do with a question; the current session is left out.
+
+        `events` is for people and shows all that was recorded; `reader` is for whom it is.
+        """
         from gitmem.memory.find.recall import Recall
         from gitmem.memory.find.search import Wanted
 
-        wanted = Wanted(since=since, until=until)
+        wanted = Wanted(since=since, until=until, events=events, reader=reader)
         current = self.session_named(current)
-        return self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
+        found = self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
+        if current:
+            from gitmem.memory.capture.recalled import note_recalled
 
-    def recent_sessions(self, *, limit: int = 3, offset: int = 0, current: str = "") -> list[About]:
+            note_recalled(self, current, found.entries)
+        return found
+
+    def recent_sessions(
+        self, *, limit: int = 3, offset: int = 0, current: str = "", reader: Reader | None = None
+    ) -> list[About]:
         """The newest sessions; the current one is left out."""
         from gitmem.memory.find.recall import Recall
 
-        return self.part(Recall).browse(limit=limit, offset=offset, current=self.session_named(current))
+        current = self.session_named(current)
+        return self.part(Recall).browse(limit=limit, offset=offset, current=current, reader=reader)
 
-    def read_session(self, session: str, *, around: str = "", window: int = 5) -> Reading:
-        """How a session began and ended; or what is around one of its entries, by the entry's id."""
+    def read_session(
+        self, session: str, *, around: str = "", window: int = 5, events: bool = False
+    ) -> Reading:
+        """How a session began and ended; or what is around one of its entries, by the entry's id.
+
+        `events` is for people, and shows all that was recorded.
+        """
         from gitmem.memory.find.recall import Recall
 
         recall = self.part(Recall)
-        return recall.scroll(session, around, window=window) if around else recall.read(session)
+        if around:
+            return recall.scroll(session, around, window=window, events=events)
+        return recall.read(session, events=events)
 
     def context(
-        self, query: str, *, budget: int | None = None, session: str = "", block: str | None = None
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        session: str = "",
+        block: str | None = None,
+        reader: Reader | None = None,
     ) -> Context:
         """The entries worth knowing for a turn; its `fenced` is a block for the prompt, of `budget` characters at most.
 
@@ -275,7 +310,7 @@ class Memory(OpenBundle):
         """
         from gitmem.memory.find.context import context
 
-        return context(self, query, budget, session=session, block=block)
+        return context(self, query, budget, session=session, block=block, reader=reader)
 
     # History
 
@@ -298,15 +333,7 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(
-            kind,
-            session,
-            agent,
-            machine,
-            path,
-            self.moment(since, start=True) if since else None,
-            self.moment(until) if until else None,
-        )
+        wanted = LogFilter(kind, session, agent, machine, path, *self._between(since, until))
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
@@ -351,7 +378,7 @@ class Memory(OpenBundle):
         from gitmem.memory.gate.egress import Egress
         from gitmem.okf import layout
 
-        return Egress(self).log(self.read(layout.LOG) or b"")
+        return Egress(self, self.index.current()).log(self.read(layout.LOG) or b"")
 
     # Undoing: each is a commit on top
 
@@ -366,39 +393,37 @@ class Memory(OpenBundle):
         until: str = "",
         text: str = "",
         derived: bool = False,
+        reached: bool | Literal["turn", "all"] = False,
         reason: str = "",
         dry_run: bool = False,
     ) -> Reverted:
         """Take back what some commits did, and keep everything that was learned since.
 
-        They are named, or chosen by what they have in common; `derived` also takes what says that it follows from
-        their entries. What goes is retracted: no merge and no restore brings it back.
+        They are named, or chosen by what they have in common. The answer's `reached` is what was written by sessions
+        that had their entries before them. `derived` also takes what quotes those or shares their names and numbers,
+        `reached="turn"` also what was written in the same turn, and `reached=True` all of it. What goes is retracted:
+        no merge and no restore brings it back.
         """
         from dataclasses import replace
 
         from gitmem.errors import UsageError
         from gitmem.memory.history.revert import Undo
-        from gitmem.memory.history.select import Selection, select
+        from gitmem.memory.history.select import Reaching, Selection, select
 
         self._ready_for_change(dry_run)
-        wanted = Selection(
-            tuple(self.resolve(commit) for commit in commits),
-            session,
-            agent,
-            machine,
-            source,
-            text,
-            self.moment(since, start=True) if since else None,
-            self.moment(until) if until else None,
-            derived,
+        named, span = tuple(map(self.resolve, commits)), self._between(since, until)
+        reach: Reaching = (
+            reached if isinstance(reached, str) else "all" if reached else "derived" if derived else ""
         )
+        wanted = Selection(named, session, agent, machine, source, text, *span, reach)
         if wanted.is_empty:
             raise UsageError(
                 "Say what to take back: a commit, or a session, agent, machine, source, time or text."
             )
-        chosen, followers = select(self, wanted)
-        done = self.part(Undo).revert(chosen, origin=self.origin(reason=reason), dry_run=dry_run)
-        return replace(done, derived=tuple(followers))
+        found = select(self, wanted)
+        origin = self.origin(reason=reason)
+        done = self.part(Undo).revert(found.commits, origin=origin, dry_run=dry_run, picks=found.picks)
+        return replace(done, reached=found.reached)
 
     def restore(
         self,
@@ -422,12 +447,12 @@ class Memory(OpenBundle):
             origin=self.origin(reason=reason),
         )
 
-    def undo(self, *, dry_run: bool = False) -> Reverted:
-        """Take back the last restore, revert or merge."""
+    def undo(self, *, dry_run: bool = False, much: bool = False) -> Reverted:
+        """Take back the last restore, revert or merge; `much`: also a sync that brought more than half of the memory."""
         from gitmem.memory.history.revert import Undo
 
         self._ready_for_change(dry_run)
-        return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run)
+        return self.part(Undo).undo(origin=self.origin(), dry_run=dry_run, much=much)
 
     def redo(self, *, dry_run: bool = False) -> Reverted:
         """Take back the last undo: what it took back comes again."""
@@ -455,20 +480,24 @@ class Memory(OpenBundle):
         from_file: str = "",
         transport: str = "",
         timeout: float = 120.0,
+        wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
+        agree: Agree | None = None,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
 
-        What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage.
+        What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
+        of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
+        store, or what a person verified here, may go; without it that stays.
         """
         from gitmem.memory.sync.engine import Sync
 
         self._ready_for_change(dry_run)
-        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress)
+        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress, agree=agree)
         if from_file:
             done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
         else:
-            done = syncing.run(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+            done = syncing.run(remote, dry_run=dry_run, allow_unrelated=allow_unrelated, wait=wait)
         if dry_run or not done.received:
             return done
         from dataclasses import replace
@@ -483,6 +512,9 @@ class Memory(OpenBundle):
         """Before a change of the whole: every hand edit is committed first, or nothing happens."""
         if not dry_run:
             self.prepare("whole")
+
+    def _between(self, since: str, until: str) -> tuple[datetime | None, datetime | None]:
+        return self.moment(since, start=True) if since else None, self.moment(until) if until else None
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)

@@ -19,6 +19,7 @@ from gitmem.git.setup import open_repository
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
 from gitmem.memory.lifetime import Purpose
 from gitmem.memory.memory import Memory
+from gitmem.notices import Notice
 from gitmem.state import CONFIG, LocalState
 from gitmem.world import World
 
@@ -29,9 +30,11 @@ def open_bundle(
     world: World, path: str = "", purpose: Purpose = "write", *, config: Config | None = None, **given: Any
 ) -> Memory:
     """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others."""
-    repository = open_repository(world.path(path) if path else find_root(world))
+    repository = open_repository(world.path(path) if path else find_root(world), world)
     config = config or config_for(world, repository.state)
     memory = Memory(repository, with_settings(config, given), world)
+    for key in config.ignored:
+        memory.report(Notice("setting-ignored", key, settings.GIT_DIR_CONFIG))
     if purpose != "as is":
         _refuse_without_main(repository)
     if not is_bundle(repository.root):
@@ -42,18 +45,14 @@ def open_bundle(
 
 
 def _refuse_without_main(repository: Repository) -> None:
-    if repository.tip() is not None:
-        return
-    branches = [name.removeprefix("refs/heads/") for name in repository.refs.under("refs/heads/")]
-    if branches:
-        raise BundleUnusable(
-            f"{repository.root} has no branch main, which gitmem works on: "
-            f"rename {branches[0]} with `git branch -m {branches[0]} main` if that is it."
+    if repository.tip() is None:
+        from gitmem.memory.upkeep.create import refuse_history_elsewhere
+
+        refuse_history_elsewhere(repository)
+        raise BundleNotFound(
+            f"{repository.root} is a repository without commits, not a bundle yet.",
+            hint="Make it one with `gitmem init`.",
         )
-    raise BundleNotFound(
-        f"{repository.root} is a repository without commits, not a bundle yet.",
-        hint="Make it one with `gitmem init`.",
-    )
 
 
 # --- where it is -----------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import Origin
+from gitmem.memory.provenance import Origin, source_trailer
+from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine
@@ -95,7 +96,7 @@ class Plans:
     def get(self, name: str) -> Plan:
         """A plan by its name, or by the beginning of it where only one fits."""
         plans = self.all(archived=True)
-        exact = [plan for plan in plans if name in (plan.name, plan.path)]
+        exact = [plan for plan in plans if name in (plan.name, plan.path, plan.title)]
         wanted = paths.slug(name)
         near = exact or [plan for plan in plans if plan.name.startswith((name, wanted))]
         if len(near) != 1:
@@ -113,6 +114,9 @@ class Plans:
         if not title or not listed:
             raise UsageError("A plan needs a title and at least one step.")
         origin = origin or self._bundle.origin()
+        came = Admission(self._bundle, origin=origin).believed(
+            "\n".join([title, *(step.text for step in listed)])
+        )
         at = self._bundle.now()
         path = ""
 
@@ -124,11 +128,12 @@ class Plans:
                 title=title,
                 status="draft",
                 session=origin.session or None,
+                **came.marks,
                 generated={"by": f"gitmem/{__version__}", "at": at},
             )
             edits.write(path, Plan(path, concept).with_steps(listed).render())
             _log(edits, at, f"created: {title} ({len(listed)} steps)")
-            return Message("plan", f"create {title}")
+            return Message("plan", f"create {title}", source_trailer(came.sources, origin))
 
         self._bundle.commit(work, purpose="plan", origin=origin)
         return self.get(path)
@@ -136,7 +141,7 @@ class Plans:
     def complete_step(
         self, name: str, number: int, result: str = "", *, origin: Origin | None = None
     ) -> Plan:
-        """Mark a step done (counted from 1), with what came of it."""
+        """Mark a step done (counted from 1), with what came of it; one that was done keeps the result it has."""
         plan = self.get(name)
         result = Admission(self._bundle).note(result)
         at = self._bundle.now()
@@ -146,12 +151,16 @@ class Plans:
             steps = list(current.steps)
             if not 1 <= number <= len(steps):
                 raise UsageError(f"The plan {plan.name} has steps 1 to {len(steps)}, not {number}.")
-            steps[number - 1] = Step(steps[number - 1].text, True, result, at)
+            was = steps[number - 1]
+            if was.done and result in ("", was.result):
+                return None
+            steps[number - 1] = Step(was.text, True, result, at)
             edits.write(plan.path, current.with_steps(steps).render())
             _log(edits, at, f"{plan.title}: step {number} done")
             return Message("plan", f"step {number} of {plan.title}")
 
-        self._bundle.commit(work, purpose="plan", origin=origin or self._bundle.origin())
+        if self._bundle.commit(work, purpose="plan", origin=origin or self._bundle.origin()) is None:
+            self._bundle.report(Notice("step-was-done", str(number)))
         return self.get(plan.path)
 
     def complete(self, name: str, *, origin: Origin | None = None) -> Plan:
@@ -182,7 +191,11 @@ class Plans:
         self._bundle.commit(work, purpose="plan", origin=origin)
         if self._bundle.config.auto_snapshot:
             self._bundle.part(Snapshots).automatic(origin=origin, reason="plan complete")
-        return self.get(target)
+        finished = self.get(target)
+        done, total = finished.progress
+        if done < total:
+            self._bundle.report(Notice("plan-steps-open", plan.title, str(total - done)))
+        return finished
 
 
 def _current(edits: Edits, plan: Plan) -> Plan:

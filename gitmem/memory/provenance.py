@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -28,21 +28,13 @@ class Origin:
     reason: str = ""
     source: str = ""
     derived_from: tuple[str, ...] = ()
+    at: float = 0.0
+    """When it was made, where that was before it is committed."""
 
     def trailers(self) -> dict[str, str | tuple[str, ...]]:
-        """The trailers of a commit with this origin."""
-        return {
-            "Session": self.session,
-            "Parent-Session": self.parent_session,
-            "Agent": self.agent,
-            "Machine": self.machine,
-            "Platform": self.platform,
-            "Model": self.model,
-            "Trigger": self.trigger,
-            "Reason": self.reason,
-            "Source": self.source,
-            "Derived-From": self.derived_from,
-        }
+        """The trailers of a commit with this origin: `Parent-Session` and so on."""
+        told = (one.name for one in fields(self) if one.name != "at")  # that is the author's date
+        return {name.replace("_", "-").title(): getattr(self, name) for name in told}
 
     def because(self, trigger: Trigger, reason: str = "") -> Origin:
         return replace(self, trigger=trigger, reason=reason or self.reason)
@@ -52,6 +44,27 @@ class Origin:
         if not self.reason and not self.source:
             return self
         return replace(self, reason=redact(self.reason), source=redact(self.source))
+
+
+def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[str, ...]]:
+    """The Source of a change whose content came from these places: they come first, then who wrote it."""
+    found = tuple(dict.fromkeys(source for source in came_from if source))
+    return {"Source": (*found, origin.source)} if found else {}
+
+
+def is_from(source: str, wanted: str) -> bool:
+    """Whether a source is the wanted one, or a page of that site, or a file below that directory."""
+    if source == wanted:
+        return True
+    inside, place = _place(source), _place(wanted)
+    is_place = "/" in wanted or "." in wanted
+    return is_place and bool(place) and (inside == place or inside.startswith(f"{place}/"))
+
+
+def _place(source: str) -> str:
+    """A URL without its scheme, and anything else as it is."""
+    scheme, mark, rest = source.partition("://")
+    return (rest if mark and scheme.isalnum() else source).rstrip("/")
 
 
 class SessionFacts(Protocol):

@@ -1,4 +1,4 @@
-"""One session of a plain Python agent: record things in it; leaving it ends it."""
+"""A session to record in."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
+from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.provenance import Trigger, origin_of
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from gitmem.memory.async_session import AsyncSession
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.capture.recorder import SessionInfo
@@ -66,6 +65,7 @@ class Session:
         if self._buffer is None:
             return
         if messages:
+            self._bundle.part(Hearing).messages(self.id, messages)
             self.compressor.finish(messages)
         # A memory that was closed first has flushed the buffer.
         waiting = self._buffer if self._buffer.is_open else None
@@ -87,9 +87,7 @@ class Session:
     def __enter__(self) -> Session:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._leave()
 
     async def __aenter__(self) -> AsyncSession:
@@ -98,9 +96,7 @@ class Session:
 
         return await AsyncSession(self).start()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         from gitmem.memory.awaiting import in_thread
 
         await in_thread(self._leave)
@@ -143,6 +139,10 @@ class Session:
         )
         return self._bundle.part(CuratedStore).add(text, target=target, machine=machine, origin=origin)
 
+    def hear(self, user: str) -> None:
+        """The user said this: what you remember of it is his own. A turn that is recorded says it too."""
+        self._bundle.part(Hearing).user(self.id, user)
+
     def record_observation(self, content: str, category: str = "Observation") -> str:
         return self.buffer.push("observation", content=content, category=category)
 
@@ -181,6 +181,7 @@ class Session:
 
     def compress(self, messages: Messages) -> Compressed:
         """Keep the facts of messages that are about to be forgotten, with what waits, as one commit."""
+        self._bundle.part(Hearing).messages(self.id, messages)
         done = self.compressor.compress(messages)
         self._block = None
         return done

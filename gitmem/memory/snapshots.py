@@ -72,15 +72,11 @@ class Snapshots:
         name = name.removeprefix("snapshot/")
         oid = self._repository.refs.read(SNAPSHOTS + name)
         if oid is None:
-            import difflib
+            from gitmem.git.revisions import did_you_mean
 
-            near = difflib.get_close_matches(
-                name, [snapshot.name for snapshot in self.all()], n=3, cutoff=0.4
-            )
-            raise UnknownRevision(
-                f"There is no snapshot {name!r}.",
-                hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem snapshot list`.",
-            )
+            known = [snapshot.name for snapshot in self.all()]
+            hint = did_you_mean(name, known, "List them with `gitmem snapshot list`.")
+            raise UnknownRevision(f"There is no snapshot {name!r}.", hint=hint)
         return Snapshot(name, *self._repository.store.peel(oid))
 
     def create(

@@ -22,10 +22,7 @@ def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
     if mode not in _REGULAR:
         return found
     if len(data) > limit:
-        return [
-            *found,
-            f"It is too large ({len(data) >> 20} MB; at most {limit >> 20} MB).",
-        ]
+        return [*found, f"It is too large ({len(data) >> 20} MB; at most {limit >> 20} MB)."]
     found += [
         f"{violation.reason} (OKF rule {violation.rule})" for violation in validate.check_file(path, data)
     ]

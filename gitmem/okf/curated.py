@@ -8,7 +8,7 @@ alone is enough.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,13 +23,19 @@ _MARK = "§"
 # A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _OWN_KEYS = ("h", "at", "replaces")
+# A place is a timestamp with letters behind it, so that there is always room between two; or comes before all.
+_LONGEST_PLACE = 64
+_PLACE = re.compile(
+    rf"(?=.{{1,{_LONGEST_PLACE}}}\Z)(?:0|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)[a-z]*", re.ASCII
+)
+_FIRST, _BEHIND = "0", "n"
 # How far the newest entry's time may be ahead of an operation's own and still be taken for the same moment.
 _SAME_MOMENT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CuratedFile:
-    """A § file. `entries` stand as in the body; every change gives them in canonical order, by (at, hash).
+    """A § file. `entries` stand as in the body; every change gives them in canonical order, by their places.
 
     `concept` holds the other front matter; its body and list are as on disk, `render` brings them up to date.
     """
@@ -131,17 +137,40 @@ class CuratedFile:
     def add(self, text: str, at: str, *, replaces: str = "", **extra: object) -> CuratedFile:
         """The file with one more entry; the same file when the text is in it."""
         entry = _made(text, self.next_at(at), replaces, extra)
-        return self if self.get(entry.key.id) else self.with_entries((*self.entries, entry))
+        if self.get(entry.key.id):
+            return self
+        last = max(map(place_of, self.entries), default="")
+        return self.with_entries(
+            (*self.entries, entry if place_of(entry) > last else _at_place(entry, last + _BEHIND))
+        )
 
     def replace(self, old_hash: str, new_text: str, at: str, **extra: object) -> CuratedFile:
         """The file with the old entry out and the new one in, which says what it replaces."""
-        if self.get(old_hash) is None:
+        old = self.get(old_hash)
+        if old is None:
             raise InvalidContent(f"There is no entry {old_hash[:32]!r} to replace.")
         entry = _made(new_text, self.next_at(at), old_hash, extra)
         if entry.key.id == old_hash:
             return self
+        entry = _at_place(entry, place_of(old))
         kept = self.remove(old_hash)
         return kept if kept.get(entry.key.id) else kept.with_entries((*kept.entries, entry))
+
+    def placed(self, hash: str, order: Sequence[str]) -> CuratedFile:  # noqa: A002 - the design's word
+        """The file with that entry between those that are beside it in `order`, a list of hashes; the rest stays."""
+        entry = self.get(hash)
+        at = order.index(hash) if hash in order else -1
+        if entry is None or at < 0:
+            return self
+        places = {one.key.id: place_of(one) for one in self.entries}
+        before = next((places[name] for name in reversed(order[:at]) if name in places), "")
+        after = next((places[name] for name in order[at + 1 :] if name in places), "")
+        if before < place_of(entry) and (not after or place_of(entry) < after):
+            return self
+        place = _between(before, after)
+        if not place or len(place) > _LONGEST_PLACE:
+            return self
+        return self.with_entries(_at_place(one, place) if one is entry else one for one in self.entries)
 
     def remove(self, hash: str) -> CuratedFile:  # noqa: A002 - the design's word
         """The file without that entry; the same file when it is not here."""
@@ -270,8 +299,31 @@ def _listing(entry: Entry) -> dict[str, object]:
     return {**item, **{key: value for key, value in entry.extra.items() if key not in _OWN_KEYS}}
 
 
-def _canonical(entry: Entry) -> tuple[str, str]:
-    return entry.at, entry.key.id
+def place_of(entry: Entry) -> str:
+    """What an entry is sorted by: when it came, unless it took the place of another."""
+    place = entry.extra.get("place")
+    return place if isinstance(place, str) and _PLACE.fullmatch(place) else entry.at
+
+
+def _at_place(entry: Entry, place: str) -> Entry:
+    return replace(entry, extra={**entry.extra, "place": place})
+
+
+def _between(before: str, after: str) -> str:
+    """A place between two, the second of which may be none; empty where there is no room."""
+    before = before or _FIRST
+    if not after or not after.startswith(before):
+        return before + _BEHIND if not after or before < after else ""
+    rest = after[len(before) :]
+    lead = len(rest) - len(rest.lstrip("a"))
+    if not rest[lead:] or not rest[lead].islower():
+        return ""
+    middle = chr((ord("a") + ord(rest[lead])) // 2)
+    return before + rest[:lead] + (middle if middle > "a" else "a" + _BEHIND)
+
+
+def _canonical(entry: Entry) -> tuple[str, str, str]:
+    return place_of(entry), entry.at, entry.key.id
 
 
 def _preference(entry: Entry) -> tuple[bool, str, str, str, str]:

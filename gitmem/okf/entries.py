@@ -21,21 +21,9 @@ from typing import Literal
 from gitmem.okf.identity import BLOB, BODY, CONCEPT, EntryKey, entry_hash, is_hash, section_key
 
 __all__ = [
-    "BLOB",
-    "BODY",
-    "CONCEPT",
-    "CURATED_TYPES",
-    "DELIMITER",
-    "EVENTS_TYPE",
-    "Change",
-    "Entry",
-    "EntryKey",
-    "Kind",
-    "Op",
-    "entry_hash",
-    "is_hash",
-    "section_key",
-]
+    "BLOB", "BODY", "CONCEPT", "CURATED_TYPES", "DELIMITER", "EVENTS_TYPE", "Change", "Entry", "EntryKey",
+    "Kind", "Op", "entry_hash", "is_hash", "section_key",
+]  # fmt: skip
 
 DELIMITER = "\n§\n"
 

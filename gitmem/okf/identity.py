@@ -51,3 +51,11 @@ def retraction_hash(key: EntryKey, path: str = "", text: str = "") -> str:
     if key.space == "event":
         return entry_hash(f"event {key.id}")
     return entry_hash(f"{key.space} {key.id} {path} {entry_hash(text)}")
+
+
+def shown_name(path: str, key: EntryKey) -> str:
+    """The name under which a session notes that it was shown an entry, and a commit what it follows from.
+
+    A § entry and an event go by the name of their retraction; any other text by its file.
+    """
+    return retraction_hash(key) if key.space in ("§", "event") else entry_hash(f"file {path}")

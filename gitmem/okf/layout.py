@@ -40,6 +40,23 @@ AGENT_CONFIG = "AgentConfig"
 SCANNER_RULES = "ScannerRules"
 ERASURE_RECEIPTS = "ErasureReceipts"
 QUARANTINED = "Quarantined"
+TYPES = (
+    CURATED_MEMORY,
+    ARCHIVED_MEMORY,
+    USER_PROFILE,
+    DECISION,
+    TOOL,
+    SESSION,
+    SESSION_EVENTS,
+    PLAN,
+    SKILL,
+    SNAPSHOT,
+    RETRACTION,
+    AGENT_CONFIG,
+    SCANNER_RULES,
+    ERASURE_RECEIPTS,
+    QUARANTINED,
+)
 
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), name)

@@ -38,8 +38,9 @@ def merge_file(
     """One file out of two versions and what they came from."""
     if path.rpartition("/")[2] == layout.LOG:
         return Merged(_merge_log(base, ours, theirs, retracted), {})
-    if path.startswith("retractions/") and ours is not None and theirs is not None:
-        return Merged(_severest(ours, theirs), {})
+    if path.startswith("retractions/"):  # a union: no side takes one away
+        sides = [side for side in (ours, theirs) if side is not None]
+        return Merged(max(sides, key=_severity, default=None), {})
     if theirs in (ours, base):
         return Merged(_without(path, ours, retracted), {})
     if ours == base:
@@ -241,16 +242,12 @@ def _line_key(line: pages.LogLine) -> EntryKey:
     return EntryKey("event", line.id or "\n".join(line))
 
 
-def _severest(ours: bytes, theirs: bytes) -> bytes:
-    """Of two retractions the one with the highest counter, then the most severe state."""
-
-    def rank(data: bytes) -> tuple[int, int, str]:
-        concept = _concept(data)
-        counter, state = (concept.meta.get(key) if concept else None for key in ("counter", "state"))
-        severity = _SEVERITY.index(state) if state in _SEVERITY else len(_SEVERITY)
-        return (counter if isinstance(counter, int) else 0), severity, _digest(data)
-
-    return max((ours, theirs), key=rank)
+def _severity(data: bytes) -> tuple[int, int, str]:
+    """Of two retractions the one with the highest counter counts, then the most severe state."""
+    concept = _concept(data)
+    counter, state = (concept.meta.get(key) if concept else None for key in ("counter", "state"))
+    severity = _SEVERITY.index(state) if state in _SEVERITY else len(_SEVERITY)
+    return (counter if isinstance(counter, int) else 0), severity, _digest(data)
 
 
 def _without(path: str, data: bytes | None, retracted: Retracted) -> bytes | None:

@@ -26,18 +26,26 @@ _INVISIBLE = re.compile(
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_OUTSIDE = re.compile(r"(^|/)(\.{0,2}|\.git)(/|$)|\0", re.IGNORECASE)
 _WINDOWS_ONLY = re.compile(r'[<>"|?*]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)")
 # The short names that Windows gives to .git, .gitmodules, .gitattributes and .gitignore.
 _SHORT_GIT = re.compile(r"(git|gitmod|gitatt|gitign|gi[0-9a-f]{4})~[0-9]+")
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _WORDS = re.compile(r"[a-z0-9]+")
+_SLUG_BYTES = 100
+_ACCENTS = re.compile(r"([a-z])[\u0300-\u036f]+")
 # Letters that no decomposition brings to ASCII, but that have a customary spelling.
 _SPELLED = str.maketrans(
     {"æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
 )
 # A concept cannot have these names, whatever directory it is in (OKF keeps them for generated pages).
 _RESERVED_STEMS = ("index", "log")
+
+
+def leads_outside(path: str) -> bool:
+    """Whether a path leaves the work tree or enters `.git`: the last wall, whatever was let through before."""
+    return bool(_OUTSIDE.search(path))
 
 
 def check_path(path: str) -> None:
@@ -57,14 +65,18 @@ def fold(path: str) -> str:
 
 
 def slug(text: str, limit: int = 60) -> str:
-    """The text as lower-case ASCII words joined by `-`; a stable `untitled-…` when none is left."""
+    """The text as lower-case words joined by `-`, in any script; a stable `untitled-…` when none is left.
+
+    Latin letters lose their accents, others stay. A name has at most `limit` characters and 100 bytes: room for
+    a date and a hash behind it on every file system.
+    """
     # Bounded before normalising: one character can grow eighteen times.
-    spelled = text[: limit * 8].casefold().translate(_SPELLED)
-    words = _WORDS.findall(unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode().lower())
+    spelled = unicodedata.normalize("NFKC", text[: limit * 8]).casefold().translate(_SPELLED)
+    plain = _ACCENTS.sub(r"\1", unicodedata.normalize("NFKD", spelled))
     name = ""
-    for word in words:
-        longer = f"{name}-{word}" if name else word[:limit]
-        if len(longer) > limit:
+    for word in _words(_INVISIBLE.sub("", unicodedata.normalize("NFC", plain))):
+        longer = f"{name}-{word}" if name else _cut(word, limit)
+        if len(longer) > limit or len(longer.encode()) > _SLUG_BYTES:
             break
         name = longer
     if not name:
@@ -72,6 +84,17 @@ def slug(text: str, limit: int = 60) -> str:
     if _unsafe(name):
         return f"{name}-{_digest(text, 8)}"
     return name
+
+
+def _words(text: str) -> list[str]:
+    """Runs of letters and digits with the marks that belong to them: many scripts write vowels as marks."""
+    kept = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in text)
+    return [word for word in "".join(kept).split() if word[0].isalnum()]
+
+
+def _cut(word: str, limit: int) -> str:
+    """The beginning of a word that fits into a name."""
+    return word[:limit].encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
 
 
 def safe_name(name: str) -> str:

@@ -19,6 +19,21 @@ _FORM = re.compile(
 _CANONICAL = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z", re.ASCII)
 
 
+EARLIEST, LATEST = 0, 253_370_764_800
+"""Seconds since 1970 between which a date can be shown in any time zone: up to the beginning of the year 9999."""
+_FIRST, _LAST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+
+def of_seconds(seconds: float) -> datetime:
+    """The moment so many seconds after 1970 began, or the nearest one that a calendar has."""
+    return datetime.fromtimestamp(clamped(seconds), UTC)
+
+
+def clamped(seconds: float) -> float:
+    """A date out of a commit, in seconds, as every reader can take it."""
+    return min(max(seconds, EARLIEST), LATEST)
+
+
 def stamp(moment: datetime) -> str:
     """The moment as `2026-06-30T14:00:00.123Z`; a ValueError for one without a time zone."""
     if moment.tzinfo is None:
@@ -33,7 +48,10 @@ def parse(text: object) -> datetime | None:
         return None
     day, clock, zulu, offset = found.groups()
     try:
-        return datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zulu else offset}").astimezone(UTC)
+        moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zulu else offset}").astimezone(UTC)
+        return min(
+            max(moment, _FIRST), _LAST
+        )  # else adding to it, or showing it elsewhere, may leave the calendar
     except (ValueError, OverflowError):  # 30 February, 25 o'clock, or beyond the calendar's ends
         return None
 

@@ -84,20 +84,9 @@ _KEPT = (
     *("personal", "security", "integration"),
 )
 _OPEN = (
-    *(
-        "public",
-        "pub",
-        "primary",
-        "foreign",
-        "cache",
-        "sort",
-        "partition",
-        "idempotency",
-        "unique",
-        "natural",
-    ),
-    *("row", "object", "map", "dict"),
-)
+    "public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "unique", "natural",
+    "row", "object", "map", "dict",
+)  # fmt: skip
 # `token_type`, `secret-name`: things about a secret, not the secret.
 _ABOUT = frozenset(
     """

@@ -243,16 +243,8 @@ _ROT13_SIGNS = ("rot13", "rot-13", "rot 13", " gur ", " lbh ", "vtaber", " naq "
 _REVERSED_SIGNS = ("backwards", "erongi", "snoitcurtsni", " eht ", " uoy ", "tpmorp", "dragersid")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){1,2000}")
 _NAMED = {
-    "lt": "<",
-    "gt": ">",
-    "amp": "&",
-    "quot": '"',
-    "apos": "'",
-    "nbsp": " ",
-    "colon": ":",
-    "sol": "/",
-    "period": ".",
-}
+    "lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "colon": ":", "sol": "/", "period": ".",
+}  # fmt: skip
 _ENTITY = re.compile(rf"&#(\d{{2,7}});?|&#[xX]([0-9A-Fa-f]{{2,6}});?|&({'|'.join(_NAMED)});", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")

@@ -294,15 +294,6 @@ _BLANK = re.compile(
 _FIRST_WORD = re.compile(r"[^\W_]+")
 # A rule that finds something here would find something in every memory.
 _ORDINARY = (
-    "a",
-    "e",
-    "the",
-    "user",
-    "user likes tea.",
-    " ",
-    "\n",
-    ".",
-    "1",
-    "- note",
+    *("a", "e", "the", "user", "user likes tea.", " ", "\n", ".", "1", "- note"),
     "the user prefers short answers",
 )

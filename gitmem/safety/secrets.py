@@ -9,6 +9,7 @@ Hashes, UUIDs, placeholders, public keys and references to variables are not sec
 from __future__ import annotations
 
 from gitmem.safety._finds import Found, Secret, compiled
+from gitmem.safety._money import cards, seed_phrases
 from gitmem.safety._spoken import in_headers, told
 from gitmem.safety._tokens import in_urls, of_vendors, prefixed, private_keys, shaped
 
@@ -29,14 +30,16 @@ def find(text: str) -> list[Secret]:
         of_vendors(text, found)
     in_headers(text, found)
     told(text, found)
+    cards(text, found)
+    seed_phrases(found)
     return sorted(found.secrets, key=lambda secret: secret.start) if found.secrets else []
 
 
 def redact(text: str) -> str:
     """`text` with each secret replaced by its kind and last four characters: `[redacted jwt …1a2b]`.
 
-    Of a secret under twelve characters nothing is kept: four would give away too much of it. What is
-    redacted already stays as it is.
+    Of a password, and of any secret under 24 characters but a card's number, nothing is kept: four would give away
+    too much of it. What is redacted already stays as it is.
     """
     for _ in range(4):  # a secret may only show once its neighbour is gone; more than twice was never seen
         found = find(text)
@@ -59,8 +62,10 @@ def _marker(kind: str, secret: str) -> str:
     if kind in _BLOCKS:
         secret = compiled(BLOCK_END).sub("", secret)
     tail = "".join(each if each.isalnum() or each in "_-+/=.~" else "*" for each in secret[-4:])
-    return f"[redacted {kind} …{tail}]" if len(secret) >= 12 else f"[redacted {kind}]"
+    shown = kind == "payment-card" or (kind not in _HIDDEN and len(secret) >= 24)
+    return f"[redacted {kind} …{tail}]" if shown else f"[redacted {kind}]"
 
 
+_HIDDEN = ("password", "seed-phrase")
 _BLOCKS = ("private-key", "pgp-private-key")
 BLOCK_END = r"[\s\\=]*+(?:-----END[^-]*+-----\s*+)?$"

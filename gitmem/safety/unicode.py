@@ -12,6 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_lowercase
 
 from gitmem.safety.verdict import Finding, Scope, Verdict
 
@@ -41,8 +42,8 @@ class _Kind:
     rule: str
     ranges: tuple[tuple[int, int], ...]
     wrong: str  # where a character of the kind is out of place
-    severity: Verdict
     reason: str
+    severity: Verdict = Verdict.HOLD
     many: int = 0  # from this many characters of the kind on, `hold` becomes `block`
     rtl_ok: bool = False  # ordinary in a text that has right-to-left letters
     quiet: frozenset[Scope] = frozenset()  # scopes in which web pages bring it along harmlessly
@@ -57,15 +58,15 @@ _KINDS = (
         # The flags of England, Scotland and Wales are spelled with tags and end with U+E007F.
         "(?<!\U0001f3f4)(?<![\U000e0020-\U000e007e])[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
         "|\U0001f3f4(?![\U000e0061-\U000e007a\U000e0030-\U000e0039]{1,6}\U000e007f)[\U000e0000-\U000e0fff]",
-        Verdict.BLOCK,
         "holds Unicode tag characters, which spell out text that nobody sees",
+        severity=Verdict.BLOCK,
     ),
     _Kind(
         "unicode.variation-payload",
         ((0xE0100, 0xE01EF),),
         f"(?<![{_CJK}])[\U000e0100-\U000e01ef]",
-        Verdict.BLOCK,
         "holds a row of variation selectors, which can carry hidden bytes",
+        severity=Verdict.BLOCK,
     ),
     _Kind(
         "unicode.variation-selector",
@@ -73,7 +74,6 @@ _KINDS = (
         "[\ufe00-\ufe0f\u180b-\u180d\u180f]{2}"
         "|(?<=[A-Za-z\\s.,;:])[\ufe00-\ufe0f]"
         "|(?<![\u1800-\u18af])[\u180b-\u180d\u180f]",
-        Verdict.HOLD,
         "holds variation selectors where no emoji or ideograph stands before them",
         many=4,
     ),
@@ -81,8 +81,8 @@ _KINDS = (
         "unicode.zero-width-space",
         ((0x200B, 0x200B),),
         f"\u200b(?:(?<![{_UNSPACED}]\u200b)|(?![{_UNSPACED}\\s]))",
-        Verdict.BLOCK,
         "holds U+200B, a space of no width that breaks words apart unseen",
+        severity=Verdict.BLOCK,
         quiet=_WEB,
     ),
     _Kind(
@@ -90,7 +90,6 @@ _KINDS = (
         ((0x200C, 0x200D),),
         f"[\u200c\u200d](?:(?<![{_JOINING}{_EMOJI}][\u200c\u200d])"
         f"|(?<=[{_EMOJI}][\u200c\u200d])(?![{_EMOJI}])(?<![{_JOINING}][\u200c\u200d]))",
-        Verdict.HOLD,
         "holds zero-width joiners between letters that are never joined",
         many=3,
         quiet=_WEB,
@@ -99,14 +98,13 @@ _KINDS = (
         "unicode.bidi-override",
         ((0x202D, 0x202E),),
         "[\u202d\u202e]",
-        Verdict.BLOCK,
         "holds a direction override (U+202D, U+202E), which shows text in another order than it is read",
+        severity=Verdict.BLOCK,
     ),
     _Kind(
         "unicode.bidi-control",
         ((0x202A, 0x202C), (0x2066, 0x2069)),
         "[\u202a-\u202c\u2066-\u2069]",
-        Verdict.HOLD,
         "holds direction controls though nothing in it is written right to left",
         rtl_ok=True,
         quiet=_WEB,
@@ -115,7 +113,6 @@ _KINDS = (
         "unicode.direction-mark",
         ((0x200E, 0x200F), (0x061C, 0x061C)),
         "[\u200e\u200f\u061c]",
-        Verdict.HOLD,
         "holds invisible direction marks though nothing in it is written right to left",
         many=4,
         rtl_ok=True,
@@ -125,7 +122,6 @@ _KINDS = (
         "unicode.soft-hyphen",
         ((0x00AD, 0x00AD),),
         "\u00ad",
-        Verdict.HOLD,
         "holds soft hyphens, which split words without being seen",
         many=8,
         quiet=_WEB,
@@ -134,7 +130,6 @@ _KINDS = (
         "unicode.byte-order-mark",
         ((0xFEFF, 0xFEFF),),
         "(?<!\\A)\ufeff",
-        Verdict.HOLD,
         "holds U+FEFF in the middle, where it is a space of no width",
         many=3,
         quiet=_WEB,
@@ -142,17 +137,10 @@ _KINDS = (
     _Kind(
         "unicode.invisible",
         (
-            (0x034F, 0x034F),
-            (0x17B4, 0x17B5),
-            (0x180E, 0x180E),
-            (0x2060, 0x2065),
-            (0x206A, 0x206F),
-            (0xFFF9, 0xFFFB),
-            (0x1BCA0, 0x1BCA3),
-            (0x1D173, 0x1D17A),
+            *((0x034F, 0x034F), (0x17B4, 0x17B5), (0x180E, 0x180E), (0x2060, 0x2065), (0x206A, 0x206F)),
+            *((0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
         ),
         "[\u034f\u17b4\u17b5\u180e\u2060-\u2065\u206a-\u206f\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]",
-        Verdict.HOLD,
         "holds characters that are never shown",
         many=3,
     ),
@@ -161,7 +149,6 @@ _KINDS = (
         ((0x115F, 0x1160), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
         # Old Korean syllables use the first two beside other conjoining letters.
         "[\u3164\uffa0]|[\u115f\u1160](?![\u1100-\u11ff])(?<![\u1100-\u11ff].)",
-        Verdict.HOLD,
         "holds Hangul fillers, blanks that are not spaces",
         many=3,
     ),
@@ -169,7 +156,6 @@ _KINDS = (
         "unicode.strike",
         ((0x0330, 0x0338), (0x0346, 0x034E), (0x0350, 0x0357), (0x1AB0, 0x1ACE), (0x20D0, 0x20E2)),
         "(?:[\u0330-\u0338\u0346-\u034e\u0350-\u0357\u1ab0-\u1ace\u20d0-\u20e2].{0,8}?){5}",
-        Verdict.HOLD,
         "is written with marks over or under letter after letter, which hides it from a search",
         quiet=_WEB,
     ),
@@ -177,7 +163,6 @@ _KINDS = (
         "unicode.mark-pile",
         ((0x0300, 0x036F), (0x1DC0, 0x1DFF), (0xFE20, 0xFE2F)),
         "[\u0300-\u036f\u1dc0-\u1dff\ufe20-\ufe2f]{4}",
-        Verdict.HOLD,
         "piles combining marks on its letters, which hides it from a search",
         quiet=_WEB,
     ),
@@ -188,7 +173,6 @@ _KINDS = (
         "(?:[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{2,40}[^\\w\\n]{1,3}){2}"
         "[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{2}"
         "|[\U0001d400-\U0001d7cb\u24b6-\u24e9\U0001f130-\U0001f189]{8}",
-        Verdict.HOLD,
         "is written in mathematical or circled letters, which hides it from a search",
         quiet=_WEB,
     ),
@@ -196,7 +180,6 @@ _KINDS = (
         "unicode.wide-letters",
         ((0xFF21, 0xFF3A), (0xFF41, 0xFF5A)),
         "(?<![\uff21-\uff5a])(?:[\uff21-\uff3a\uff41-\uff5a]{2,40}[ \u3000]{1,2}){3}",
-        Verdict.HOLD,
         "is written in full-width letters, which hides it from a search",
         quiet=_WEB,
     ),
@@ -204,14 +187,12 @@ _KINDS = (
         "unicode.surrogate",
         ((0xD800, 0xDFFF),),
         "[\ud800-\udfff]",
-        Verdict.HOLD,
         "holds half a surrogate pair, which is not text",
     ),
     _Kind(
         "unicode.mixed-script",
         ((0x0370, 0x052F), (0x0531, 0x0587), (0x13A0, 0x13FF), (0x2C80, 0x2CE3)),
         "",  # spelled out below
-        Verdict.HOLD,
         "mixes letters of two alphabets that look alike within one word",
         many=4,
         quiet=_WEB,
@@ -375,9 +356,8 @@ def _fold_table() -> dict[int, str | int | None]:
     table.update(dict.fromkeys(_BLANKS, " "))
     table.update(dict.fromkeys((0x115F, 0x1160, 0x3164, 0xFFA0, 0xFDFA, 0xFDFB), " "))
     table.update({0x131: "i", 0x142: "l", 0x141: "l", 0xF8: "o", 0xD8: "o", 0xDF: "ss"})
-    table.update(dict(zip(range(0x1F130, 0x1F14A), "abcdefghijklmnopqrstuvwxyz", strict=True)))
-    table.update(dict(zip(range(0x1F150, 0x1F16A), "abcdefghijklmnopqrstuvwxyz", strict=True)))
-    table.update(dict(zip(range(0x1F170, 0x1F18A), "abcdefghijklmnopqrstuvwxyz", strict=True)))
+    for first in (0x1F130, 0x1F150, 0x1F170):
+        table.update(enumerate(ascii_lowercase, first))
     return table
 
 
@@ -403,40 +383,16 @@ def _lookalike_table() -> dict[int, int]:
 # Where NFKC and the removal of marks change something that matters for matching: Latin with
 # marks, the Cyrillic and Greek letters with marks, and the styled, wide, raised and joined letters.
 _COMPATIBLE = (
-    (0xAA, 0x24F),
-    (0x2B0, 0x2B8),
-    (0x37E, 0x3CE),
-    (0x400, 0x45F),
-    (0x1D2C, 0x1D6A),
-    (0x1E00, 0x1EFF),
-    (0x2070, 0x209C),
-    (0x2100, 0x214F),
-    (0x2160, 0x217F),
-    (0x2460, 0x24E9),
-    (0xFB00, 0xFB06),
-    (0xFF01, 0xFF9D),
-    (0x1D400, 0x1D7FF),
-)
+    (0xAA, 0x24F), (0x2B0, 0x2B8), (0x37E, 0x3CE), (0x400, 0x45F), (0x1D2C, 0x1D6A), (0x1E00, 0x1EFF),
+    (0x2070, 0x209C), (0x2100, 0x214F), (0x2160, 0x217F), (0x2460, 0x24E9), (0xFB00, 0xFB06),
+    (0xFF01, 0xFF9D), (0x1D400, 0x1D7FF),
+)  # fmt: skip
 _DROPPED = (
-    (0xAD, 0xAD),
-    (0x300, 0x36F),
-    (0x61C, 0x61C),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x1AB0, 0x1AFF),
-    (0x1DC0, 0x1DFF),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x206F),
-    (0x20D0, 0x20F0),
-    (0xD800, 0xDFFF),
-    (0xFE00, 0xFE0F),
-    (0xFE20, 0xFE2F),
-    (0xFEFF, 0xFEFF),
-    (0xFFF9, 0xFFFB),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE01EF),
-)
+    (0xAD, 0xAD), (0x300, 0x36F), (0x61C, 0x61C), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x20D0, 0x20F0),
+    (0xD800, 0xDFFF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB),
+    (0x1D173, 0x1D17A), (0xE0000, 0xE01EF),
+)  # fmt: skip
 
 WORD = re.compile(r"[^\W_]+")
 _CONTROLS = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x7f"

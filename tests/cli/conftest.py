@@ -105,12 +105,13 @@ class Cli:
 
     def state(self) -> tuple[object, ...]:
         """All that a failed command must leave as it was: refs, index, work tree."""
-        files = {
-            str(path.relative_to(self.cwd)): path.read_bytes()
-            for path in sorted(self.cwd.rglob("*"))
-            if path.is_file() and ".git/gitmem" not in str(path)
-        }
-        return tuple(files.items())
+        files = {}
+        for directory, below, names in os.walk(self.cwd):
+            if directory.endswith(".git"):  # gitmem's own state comes and goes beside us
+                below[:] = [name for name in below if name != "gitmem"]
+            for path in (Path(directory, name) for name in names):
+                files[str(path.relative_to(self.cwd))] = path.read_bytes()
+        return tuple(sorted(files.items()))
 
 
 def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002

@@ -111,7 +111,7 @@ def test_a_detached_head(mem: Cli) -> None:
     """Gitmem commits to main only, and says how to get there."""
     mem.git("checkout", "-q", "--detach")
     mem.remember("a fact")
-    expected = "HEAD is detached, and gitmem commits to main only: run `git checkout main` first."
+    expected = "HEAD is detached, and gitmem commits to main only. Run `git checkout main` first."
     assert expected == _stops(mem, "commit")
     _reads(mem)
     assert [expected] == mem("status", "--json").json["problems"]
@@ -215,8 +215,8 @@ def test_a_bare_repository(gitmem: Cli, tmp_path: Path) -> None:
     """A bare repository has no work tree to be a bundle."""
     gitmem.git("init", "-q", "--bare", "store.git")
     expected = (
-        "/tmp/store.git is a bare repository: "
-        "clone it with `gitmem clone /tmp/store.git DIR` and use the clone."
+        "/tmp/store.git is a bare repository. "
+        "Clone it with `gitmem clone /tmp/store.git DIR` and use the clone."
     )
     assert expected == gitmem.fails("-C", "store.git", "log")
     gitmem.cwd = tmp_path / "store.git"
@@ -256,5 +256,5 @@ def test_a_repository_without_main(mem: Cli) -> None:
 def test_a_damaged_ref(mem: Cli) -> None:
     """A branch that holds no commit id is told, and `verify` has a finding."""
     mem.write(".git/refs/heads/main", "nonsense\n")
-    assert mem.fails("log") == "The ref refs/heads/main is damaged; run `gitmem verify`."
+    assert mem.fails("log") == "The ref refs/heads/main is damaged. Run `gitmem verify`."
     assert mem("verify", "--json", code=3).json["ok"] is False

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+from gitmem.cli.clone import _directory_of
+
 from tests.cli.conftest import Cli
 
 
@@ -28,7 +31,6 @@ def test_a_clone_is_ready(gitmem: Cli, tmp_path: Path) -> None:
     assert "merge-driver" in (git_dir / "config").read_text()
     assert "0 commits came, 0 went" in gitmem("-C", "copy", "sync").out
     assert "not empty" in gitmem.fails("clone", url, "copy")
-    assert "Name the directory" in gitmem.fails("clone", url, code=2)
 
 
 def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
@@ -48,3 +50,26 @@ def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
     assert "went" in gitmem("-C", bundle, "sync").out
     gitmem("-C", "mem", "sync")
     assert "a fact of this machine" in gitmem("-C", "mem", "memory", "list").out
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("git@host:me/memory.git", "memory"),
+        ("git@host:memory", "memory"),
+        ("https://host/me/memory.git/?token=x", "memory"),
+        ("ssh://host:22/srv/mem.git/", "mem"),
+        ("/srv/mem/.git", "mem"),
+    ],
+)
+def test_a_clone_goes_where_git_would_put_it(url: str, name: str) -> None:
+    """The directory is the last part of the address, without `.git`."""
+    assert name == _directory_of(url)
+
+
+def test_a_clone_without_a_directory(mem: Cli, tmp_path: Path) -> None:
+    """It makes one in the current directory; an address that names nothing is refused."""
+    (tmp_path / "elsewhere").mkdir()
+    source, mem.cwd = mem.root, tmp_path / "elsewhere"
+    assert f"Made a bundle in {mem.cwd}/mem" in mem("clone", str(source)).out
+    assert "Name the directory" in mem.fails("clone", "ssh://host/..", code=2)

@@ -44,7 +44,11 @@ def test_log_filters(told: Cli) -> None:
     assert _subjects(told, "-n", "1") == ["edit: notes/a.md"]
     assert first == _subjects(told, "--kind", "init")
     assert first == _subjects(told, "--agent", "hermes")
-    assert _subjects(told, "--machine", "desktop") == []
+    assert "no machine 'desktop' here. Did you mean laptop?" in told.fails("log", "--machine", "desktop")
+    assert "Did you mean flush?" in told.fails("log", "--kind", "flus")
+    assert "There is no session 'nope'" in told.fails("log", "--session", "nope")
+    assert "No file 'nope.md' was ever" in told.fails("log", "--path", "nope.md")
+    assert "memories is a directory" in told.fails("blame", "memories")
     assert [*both, *first] == _subjects(told, "--path", "memories")
     assert _subjects(told, "--path", "notes/a.md") == ["edit: notes/a.md"]
     assert _subjects(told, "--since", "2026-06-30 14:04") == ["edit: notes/a.md"]
@@ -54,7 +58,6 @@ def test_log_filters(told: Cli) -> None:
     assert len(_subjects(told, "--since", "2 days ago")) == 4
     assert _subjects(told, "--until", "2026-06-29") == []
     assert [*both[1:], *first] == _subjects(told, "HEAD~2")
-    assert _subjects(told, "--session", "s1") == []
 
 
 def test_log_as_json(told: Cli) -> None:
@@ -72,6 +75,7 @@ def test_log_as_json(told: Cli) -> None:
         "agent",
         "machine",
         "reason",
+        "pulled_from",
         "trailers",
     } == set(commit)
     assert commit["at"] == "2026-06-30T14:03:00.000Z"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import NOTE, Cli, git
 
-STOPPED = "gitmem: The commit was stopped: repair that and try again, or skip the check: `git commit --no-verify`.\n"
+STOPPED = "gitmem: The commit was stopped. Repair that and try again, or skip the check: `git commit --no-verify`.\n"
 
 
 def _message(mem: Cli) -> str:
@@ -170,3 +173,71 @@ def test_an_unknown_hook_is_wrong_usage(mem: Cli) -> None:
     """The names are listed."""
     assert "it is one of pre-commit, commit-msg" in mem.fails("hook", "pre-lunch", code=2)
     assert "needs the file" in mem.fails("hook", "commit-msg", code=2)
+
+
+def _launcher_calls(mem: Cli, python: str) -> None:
+    launcher = mem.root / ".git/hooks/gitmem"
+    script = launcher.read_text()
+    launcher.write_text(re.sub(r"(?m)^python=.*$", f"python={python}", script, count=1))
+
+
+def test_a_python_that_is_gone_stops_no_commit(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any gitmem the commit and a new branch pass, and git's user reads how to repair the hooks."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    _launcher_calls(mem, "/no/such/python")
+    mem.write("notes/a.md", NOTE)
+    mem.git("add", ".")
+    said = mem.git("commit", "-m", "A note", check=False)
+    assert "did not run" in said
+    assert "gitmem doctor --fix" in said
+    mem.git("checkout", "-q", "-b", "aside")
+    assert "2\n" == mem.git("rev-list", "--count", "aside")
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "without gitmem"])
+def test_the_gitmem_on_path_takes_over(
+    mem: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    """A Python that is gone, or that lost its gitmem, is replaced by the `gitmem` that the person has now."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "gitmem").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m gitmem "$@"\n')
+    (programs / "gitmem").chmod(0o755)
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nPYTHONPATH= exec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    _launcher_calls(mem, str(bare) if python == "without gitmem" else python)
+    mem.write("notes/a.md", "no front matter")
+    mem.git("add", ".")
+    assert mem.git("commit", "-m", "x", check=False).endswith(STOPPED)
+
+
+def test_doctor_replaces_hooks_of_an_older_gitmem(mem: Cli) -> None:
+    """A hook that calls one Python and nothing else is reported, and put right."""
+    hook = mem.root / ".git/hooks/pre-commit"
+    hook.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m gitmem hook pre-commit "$@"\n')
+    assert "old, or call a gitmem that is gone: pre-commit" in mem.run("doctor").out
+    mem.run("doctor", "--fix")
+    assert 0 == mem.run("doctor").code
+    assert '/gitmem" hook pre-commit' in hook.read_text()
+
+
+def test_a_fact_that_plain_git_committed_has_its_commits_age(mem: Cli) -> None:
+    """It is not the oldest of all for ever: it is dated at once, the next write notes it, and the prompt keeps it."""
+    mem.now = datetime.now(UTC) - timedelta(minutes=10)  # by plain git's clock
+    for number in range(3):
+        mem("memory", "add", f"An older fact, number {number}")
+    path = mem.cwd / "memories/MEMORY.md"
+    path.write_text(path.read_text() + "\n§\nWritten with plain git\n")
+    mem.git("commit", "-qam", "by hand")
+    listed = mem("memory", "list", "--json").json["memory"]["entries"]
+    assert "Written with plain git" == listed[-1]["text"]
+    committed = mem.git("log", "-1", "--format=%cI").strip()
+    assert datetime.fromisoformat(committed) == datetime.fromisoformat(listed[-1]["at"])
+    mem.env["GITMEM_MEMORY_CHAR_LIMIT"] = "60"
+    assert "Written with plain git" in mem("memory", "block").out
+    del mem.env["GITMEM_MEMORY_CHAR_LIMIT"]
+    mem("memory", "remove", "number 1")
+    assert 'at: ""' not in path.read_text()
+    assert listed[-1]["at"] in path.read_text()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
-from tests.cli.conftest import NOTE, Cli
+import pytest
+
+from tests.cli.conftest import NOTE, Cli, git
 
 
 def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -> None:
@@ -55,10 +58,55 @@ def test_files_that_were_there_are_taken_in(gitmem: Cli, tmp_path: Path) -> None
     assert "notes/a.md" in gitmem.git("ls-files")
 
 
+def test_a_memory_that_is_there_becomes_the_bundles(gitmem: Cli) -> None:
+    """A MEMORY.md from elsewhere is taken in as a person's edit; a broken one stays, and is reported."""
+    gitmem.write("mem/memories/MEMORY.md", "Deploys happen on Tuesdays\n")
+    gitmem.write("mem/memories/USER.md", b"\xff\xfe")
+    result = gitmem.run("init", "mem")
+    assert 0 == result.code
+    assert "memories/USER.md is not a valid OKF file" in result.err
+    gitmem.cwd = gitmem.cwd / "mem"
+    assert "Deploys happen on Tuesdays" in gitmem.run("memory", "list").out
+    assert ["edit", "init"] == [commit["kind"] for commit in gitmem.run("log", "--json").json["commits"]]
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_bundle_without_its_git_directory_begins_a_new_history(mem: Cli, copied: bool) -> None:
+    """Copied without .git, or robbed of it: `init` takes every file in again, and nothing is wrong with it."""
+    mem("memory", "add", "Deploys happen on Tuesdays")
+    mem("record", "decision", "Use Postgres", "--rationale", "We query JSON")
+    if copied:
+        shutil.copytree(mem.root, mem.root.parent / "copy", ignore=shutil.ignore_patterns(".git"))
+        mem.cwd = mem.root.parent / "copy"
+    else:
+        shutil.rmtree(mem.root / ".git")
+    mem("init")
+    assert "Deploys happen on Tuesdays" in mem("memory", "list").out
+    assert "Use Postgres" in mem("search", "postgres").out
+    assert "" == git(mem.cwd, "status", "--porcelain")
+    assert 0 == mem.run("verify").code
+    assert 0 == mem.run("doctor").code
+
+
+def test_a_repository_with_staged_files_becomes_a_bundle(gitmem: Cli) -> None:
+    """`git init; git add .; gitmem init`; a version that only the index has is not lost: it is refused."""
+    root = gitmem.cwd / "mem"
+    gitmem.write("mem/memories/MEMORY.md", "Deploys happen on Tuesdays\n")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", ".")
+    gitmem.write("mem/memories/MEMORY.md", "Deploys happen on Fridays\n")
+    assert "staged in another version" in gitmem.fails("init", "mem")
+    git(root, "add", ".")
+    gitmem("init", "mem")
+    assert "Fridays" in gitmem("-C", "mem", "memory", "list").out
+    assert "" == git(root, "status", "--porcelain")
+
+
 def test_hooks_call_this_interpreter_without_the_bundle_on_its_path(mem: Cli) -> None:
     """Hooks run the gitmem that made them, with -P."""
-    script = (mem.root / ".git/hooks/pre-commit").read_text()
-    assert f'#!/bin/sh\nexec {sys.executable} -P -m gitmem hook pre-commit "$@"\n' == script
+    launcher = (mem.root / ".git/hooks/gitmem").read_text()
+    assert f"\npython={sys.executable}\n" in launcher
+    assert '"$python" -P -c' in launcher
 
 
 def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
@@ -86,7 +134,35 @@ def test_a_foreign_repository_is_refused(gitmem: Cli, tmp_path: Path) -> None:
     assert "git repository of something else" in gitmem.fails("init")
     assert before == gitmem.state()
     gitmem.git("branch", "-m", "trunk")
-    assert "it has no branch main" in gitmem.fails("init")
+    for command in (("init",), ("status",)):
+        assert "git repository of something else" in gitmem.fails(*command)
+
+
+def test_a_memory_on_another_branch_is_renamed(mem: Cli) -> None:
+    """Only a branch that holds a memory is proposed as `main`."""
+    mem.git("branch", "-m", "old-memory")
+    assert "`git branch -m old-memory main`" in mem.fails("status")
+
+
+def test_init_beside_a_fetched_memory_is_refused(mem: Cli, tmp_path: Path) -> None:
+    """A plain clone of a server whose HEAD names another branch is empty; init would begin an unrelated history."""
+    hub = tmp_path / "hub.git"
+    git(tmp_path, "init", "-q", "--bare", "-b", "master", str(hub))
+    mem("remote", "add", "origin", str(hub), "--yes")
+    mem("sync")
+    git(tmp_path, "clone", "-q", str(hub), "clone")
+    mem.cwd = tmp_path / "clone"
+    for command in (("init",), ("status",)):
+        assert "`git checkout -b main origin/main`" in mem.fails(*command)
+    mem.git("checkout", "-q", "-b", "main", "origin/main")
+    assert "MEMORY.md" in mem("status").out
+
+
+def test_a_remote_that_is_not_there_is_said_in_our_words(mem: Cli, tmp_path: Path) -> None:
+    """A path without a repository gets a sentence and a command, and not git's complaint."""
+    mem("remote", "add", "origin", str(tmp_path / "no hub.git"), "--yes")
+    said = mem.fails("sync")
+    assert "There is no directory /tmp/no hub.git. Make it a repository: `git init --bare" in said
 
 
 def test_no_bundle_inside_a_bundle(mem: Cli) -> None:
@@ -101,6 +177,16 @@ def test_init_stands_back_from_a_page_edited_by_hand(gitmem: Cli) -> None:
     gitmem.write("mem/memories/other.md", NOTE)
     result = gitmem.run("init", "mem")
     assert result.code == 1
-    assert result.err.startswith("gitmem: memories/index.md is not a valid OKF file")
+    assert result.err.startswith("gitmem: memories/index.md was edited by hand and blocks a commit")
     assert not (gitmem.root / "mem/.git").exists()
     assert (gitmem.root / "mem/memories/index.md").read_text() == "* no link\n"
+
+
+def test_init_for_an_agent(gitmem: Cli) -> None:
+    """`--agent` says whose memory it is: in agent.md, and as the author of what agents write."""
+    gitmem("init", "mem", "--agent", "codex: one")
+    gitmem.cwd = gitmem.cwd / "mem"
+    assert "agent_id: 'codex: one'" in (gitmem.cwd / "config/agent.md").read_text().replace('"', "'")
+    gitmem("memory", "add", "A fact")
+    commit = gitmem("log", "-n", "1", "--json").json["commits"][0]
+    assert "codex: one" == commit["author"]["name"]

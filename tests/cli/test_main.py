@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from gitmem.cli import main as entry
 from gitmem.cli.main import COMMANDS, cli
 
 from tests.cli.conftest import Cli, real
+from tests.git.support import plain_environment
 
 
 def test_help_names_every_command(gitmem: Cli) -> None:
@@ -163,6 +165,43 @@ def test_modules_in_the_work_tree_are_not_imported(mem: Cli) -> None:
     assert "Kind: edit" in mem.git("log", "-1", "--format=%B")
 
 
+def test_python_m_gitmem_imports_nothing_from_where_it_is(mem: Cli) -> None:
+    """Nor by `python -m gitmem` inside the bundle, without `-P`."""
+    for module in ("click", "yaml", "dulwich", "filelock", "difflib"):
+        mem.write(f"{module}.py", "raise SystemExit('owned')\n")
+    command = [sys.executable, "-m", "gitmem", "log", "-n", "1"]
+    environment = {**plain_environment(), "PYTHONPATH": str(Path(entry.__file__).parents[2])}
+    done = subprocess.run(command, cwd=mem.root, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_entry_point_is_main() -> None:
     """The console script of pyproject.toml."""
     assert callable(entry.main)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["status", "memory add fact", "nope"])
+def test_a_closed_stream_stops_nothing(mem: Cli, closed: str, command: str) -> None:
+    """A command does its work where nobody can read of it, and ends with its own exit code."""
+    line = f"exec {shlex.quote(sys.executable)} -P -m gitmem {command} {closed}"
+    env = {**plain_environment(), "HOME": str(mem.home)}
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=mem.cwd, env=env, capture_output=True, text=True, check=False
+    )
+    assert (2 if command == "nope" else 0) == done.returncode, done
+    assert "bug" not in done.stderr
+    assert "Whole." in mem("verify").out
+
+
+def test_a_reader_that_goes_away_ends_a_command_as_git(mem: Cli) -> None:
+    """`gitmem log | head -1` ends as a program that SIGPIPE ends, and without a word."""
+    pieces = [sys.executable, "-P", "-m", "gitmem", "log"]
+    env = {**plain_environment(), "HOME": str(mem.home)}
+    process = subprocess.Popen(pieces, cwd=mem.cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process:
+        assert b"" == process.stderr.read()
+    assert 141 == process.returncode

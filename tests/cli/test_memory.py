@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
+from gitmem.world import _name_in_git
 
 from tests.cli.conftest import Cli
 
@@ -49,7 +51,7 @@ def test_what_was_taken_back_returns_by_a_person_alone(mem: Cli, monkeypatch: py
     """A program that adds a retracted text has it held; a person at a terminal gets it back."""
     mem("memory", "add", "The printer is on port 9100")
     mem("revert", "HEAD")
-    answer = mem("memory", "add", "The printer is on port 9100", "--json").json
+    answer = mem("memory", "add", "The printer is on port 9100", "--json", code=3).json
     assert answer["held"]
     assert [] == texts(mem)
     at_a_terminal(monkeypatch)
@@ -93,3 +95,38 @@ def test_a_secret_enters_by_no_door(mem: Cli) -> None:
     assert secret not in mem.git("log", "--all", "-p", "--format=%B")
     mem.write("notes/keys.md", "---\ntype: Note\n---\n\nthe key is in the safe\n")
     mem("commit")
+
+
+def test_what_is_known_of_the_user_is_not_one_machines(mem: Cli) -> None:
+    """`--machine` with the user store is refused: the fact would have travelled."""
+    before = mem.git("rev-parse", "HEAD")
+    said = mem.fails("memory", "add", "Likes tea at this desk", "--target", "user", "--machine", code=2)
+    assert "holds on every machine" in said
+    assert before == mem.git("rev-parse", "HEAD")
+
+
+def test_people_and_agents_are_told_apart(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program writes is the agent's; what is typed at a terminal is the person's, by git's name for him."""
+    mem("memory", "add", "An agent noted this")
+    at_a_terminal(monkeypatch)
+    mem("memory", "add", "I typed this")
+    first, second = mem("log", "-n", "2", "--json").json["commits"]
+    assert ("ada", "hermes") == (first["author"]["name"], second["author"]["name"])
+    mem.env["GITMEM_AGENT_ID"] = "codex"
+    mem("memory", "add", "Said to be codex")
+    assert "codex" == mem("log", "-n", "1", "--json").json["commits"][0]["author"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ("[user]\n\tname = Ada Lovelace\n", "Ada Lovelace"),
+        ('[core]\nname = x\n[User]\nemail = a@b\nName="Ada"\n', "Ada"),
+        ("[user]\nemail = a@b\n", ""),
+    ],
+)
+def test_a_persons_name_is_gits(tmp_path: Path, settings: str, name: str) -> None:
+    """`user.name` in the person's own settings of git."""
+    (tmp_path / ".gitconfig").write_text(settings)
+    assert name == _name_in_git({}, str(tmp_path))
+    assert "Bea" == _name_in_git({"GIT_AUTHOR_NAME": "Bea"}, str(tmp_path))

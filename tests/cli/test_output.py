@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from gitmem.cli.output import count, safe, size, to_json
+from gitmem.cli.output import count, padded, rows, safe, size, to_json, width
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import NOTE, Cli
 from tests.git.support import plain_environment
 
 
@@ -148,6 +148,24 @@ def test_long_output_goes_through_the_pager(mem: Cli) -> None:
     mem("commit")
     assert "PAGED:line" in _on_a_terminal(mem.root, "show", "notes/long.md", PAGER="sed s/^/PAGED:/")
     assert "PAGED" not in _on_a_terminal(mem.root, "log", PAGER="sed s/^/PAGED:/")
+
+
+def test_a_line_that_wraps_fills_the_screen(mem: Cli) -> None:
+    """The pager is for rows of the screen: one long line takes many."""
+    mem.write("notes/wide.md", NOTE + "word " * 900)
+    mem("commit")
+    assert "PAGED:" in _on_a_terminal(mem.root, "show", "notes/wide.md", PAGER="sed s/^/PAGED:/")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"), [("", 0), ("plain", 5), ("データ", 6), ("e\u0301", 1), ("Grüße 世界", 10)]
+)
+def test_width_is_what_a_terminal_shows(text: str, columns: int) -> None:
+    """Wide characters take two columns, marks none; so tables stay straight and lines wrap where they do."""
+    assert columns == width(text)
+    assert 12 == width(padded(text, 12))
+    assert max(1, columns) == rows(text, 1)
+    assert 1 == rows(f"\x1b[31m{text}\x1b[0m", 80)
 
 
 @pytest.mark.parametrize("pager", ["", "cat", "no-such-program-here", "'"])

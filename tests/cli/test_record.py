@@ -21,7 +21,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, *lines: object) -> None:
     data = b"".join(
         (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines
     )
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
 
 
 def events(cli: Cli, session: str) -> list[tuple[str, str]]:
@@ -185,9 +185,15 @@ def test_plans_on_the_command_line(mem: Cli) -> None:
     mem("plan", "create", "Move the server", "copy data", "switch DNS")
     mem("plan", "step", "move-the-server", "2", "--result", "done early")
     assert mem("plan", "list", "--json").json["plans"][0]["done"] == 1
-    done = mem("plan", "complete", "move-the-server", "--json").json
+    again = mem.run("plan", "step", "move-the-server", "2")
+    assert "Step 2 was done already; nothing was changed." in again.err
+    assert "switch DNS: done early" in again.out
+    completed = mem.run("plan", "complete", "move-the-server", "--json")
+    assert "Move the server is finished with open steps: 1." in completed.err
+    done = completed.json
     assert done["archived"] is True
     assert mem("plan", "list").out == ""
+    assert mem("plan", "list", "--all").out.endswith("archived\n")
     assert "no plan 'other'" in mem.fails("plan", "step", "other", "1")
     assert mem.git("log", "-1", "--format=%(trailers:key=Trigger,valueonly)").strip() == "plan-complete"
 
@@ -198,3 +204,20 @@ def test_one_side_of_a_turn_is_enough(gitmem: Cli) -> None:
     gitmem("record", "turn", "--user", "Are the tomatoes ripe?")
     assert "[user] Are the tomatoes ripe?" in gitmem("search", "tomatoes", "--json").json["hits"][0]["text"]
     assert "--assistant" in gitmem.fails("record", "turn", code=2)
+
+
+def test_record_says_that_it_redacted_a_secret(mem: Cli) -> None:
+    """Whoever records a secret reads that it was not kept; the text has a marker in its place."""
+    result = mem.run("record", "observation", "the card is 4242 4242 4242 4242", "--session", "s1")
+    assert "A secret in what was recorded in session s1 is redacted." in result.err
+    assert "4242 4242" not in mem.run("search", "card").out
+
+
+def test_starting_a_session_says_what_it_meets(mem: Cli) -> None:
+    """One that is there goes on, one that is open stays open until it is ended by its name; an empty id is refused."""
+    mem("session", "start", "one")
+    second = mem.run("session", "start", "two")
+    assert "one is still open: `gitmem session end one` ends it." in second.err
+    assert "one ended\n" == mem("session", "end", "one").out
+    assert "two was there already and goes on." in mem.run("session", "start", "two").err
+    assert "cannot be empty" in mem.fails("session", "start", "", code=2)

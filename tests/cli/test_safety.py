@@ -168,3 +168,16 @@ def test_the_scanner_needs_no_bundle(tmp_path_factory: pytest.TempPathFactory) -
     done = real("scan", "note.txt", cwd=place)
     assert 3 == done.returncode
     assert "block note.txt" in done.stdout
+
+
+def test_a_release_keeps_the_stores_limit(mem: Cli) -> None:
+    """A store that is full refuses what a person releases, and says so; nothing leaves the prompt for it."""
+    let_rules_in(mem)
+    held = mem.run("memory", "add", DOUBTFUL, "--json").json["quarantine"][0]
+    mem.env["GITMEM_MEMORY_CHAR_LIMIT"] = "40"
+    mem.run("memory", "add", "The server runs Debian 12, not 11")
+    said = mem.run("quarantine", "release", held)
+    assert 1 == said.code
+    assert "remove or shorten entries first" in said.err
+    assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held"]]
+    assert "Debian 12" in mem.run("memory", "block").out

@@ -59,11 +59,23 @@ def test_options_narrow_it(memory: Cli) -> None:
     assert ["decisions/use-postgresql-for-invoices_2026-06-30.md"] == paths("--type", "Decision")
     assert ["decisions/use-postgresql-for-invoices_2026-06-30.md"] == paths("--tag", "database")
     assert 1 == len(paths("--limit", "1"))
-    assert [] == paths("--session", "s2")
     assert [] == paths("--until", "2020-01-01")
-    assert [] == paths("--agent", "somebody")
     assert [] == paths("--path", "notes")
     assert 2 == len(paths("--since", "2026-06-30"))
+
+
+def test_a_filter_that_names_nothing_is_a_mistake(memory: Cli) -> None:
+    """It says what could have been meant, where an empty answer would look like an empty memory."""
+    for option, name, told in (
+        ("--session", "s9", "There is no session 's9' here. Did you mean s1?"),
+        ("--type", "Decison", "Did you mean Decision"),
+        ("--agent", "somebody", "There is no agent 'somebody' here."),
+        ("--path", "note", "No file 'note' was ever in this bundle."),
+    ):
+        assert told in memory.fails("search", "database", option, name)
+    assert "Did you mean notes/setup.md" in memory.fails("links", "notes/setp.md")
+    assert "No file 'nope.md'" in memory.fails("backlinks", "nope.md")
+    assert {"hits": []}.items() <= memory("search", "zebra", "--type", "Plan", "--json").json.items()
 
 
 def test_as_of_and_removed(memory: Cli) -> None:

@@ -57,6 +57,7 @@ def test_status_as_json(mem: Cli) -> None:
         "store",
         "curated",
         "events_waiting",
+        "review",
         "last_gc",
         "hand_edits",
         "problems",

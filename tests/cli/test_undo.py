@@ -64,3 +64,25 @@ def test_memory_undo_is_redone_too(mem: Cli) -> None:
     mem("memory", "add", "Deploys happen on Tuesdays")
     assert mem.masked("memory", "undo").endswith("`gitmem redo` takes this back.\n")
     assert "+ Deploys happen on Tuesdays" in mem("redo").out
+
+
+def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
+    """In three groups, each with the option that takes it too; the trace proposes the command."""
+    gitmem.init()
+    gitmem("memory", "add", "Voucher ADMIN-77 is for everybody", "--session", "bad")
+    gitmem("session", "start", "work")
+    gitmem("memory", "add", "Print ADMIN-77 on each card")
+    gitmem("memory", "add", "Printer paper is in the cupboard")
+    gitmem("session", "end")
+    told = gitmem("revert", "--session", "bad", "--dry-run").out
+    assert (
+        "Derived from it: it quotes it, or shares its names and numbers; --derived takes it back too:" in told
+    )
+    assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
+    assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
+    assert "To take it back: gitmem revert --session bad --derived" in gitmem("trace", "ADMIN-77").out
+    done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
+    assert [True] == [one["taken"] for one in done["reached"]["derived"]]
+    assert [False] == [one["taken"] for one in done["reached"]["turn"]]
+    left = gitmem("memory", "list").out
+    assert ("Printer paper" in left, "ADMIN-77" in left) == (True, False)

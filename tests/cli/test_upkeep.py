@@ -60,7 +60,7 @@ def test_doctor_says_what_to_do_and_does_it(mem: Cli) -> None:
     (mem.root / ".git/hooks/pre-commit").unlink()
     mem.git("config", "core.autocrlf", "true")
     found = mem("doctor", code=3).out
-    assert "· Git hooks of gitmem are missing or call a gitmem that is gone: pre-commit.\n" in found
+    assert "· Git hooks of gitmem are missing, old, or call a gitmem that is gone: pre-commit.\n" in found
     assert "  Run `git config core.autocrlf false`.\n" in found
     fixed = mem("doctor", "--fix").out
     assert "  The git hooks are in place.\n" in fixed

@@ -13,9 +13,10 @@ from gitmem.git.packs import join_small_packs
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
+from gitmem.state import TMP
 
 from tests.faults.lab import BEFORE, CHANGE, applied, die_at, forked_away
-from tests.git.support import append, files_at, fsck_clean, locks_left, run_git, saved
+from tests.git.support import append, files_at, fsck_clean, locks_left, run_git, saved, scratch_left
 
 
 def flipped(data: bytes, position: int) -> bytes:
@@ -126,7 +127,7 @@ def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) ->
 def test_torn_note_is_ignored(repository: Repository) -> None:
     """A note of a commit under way that is cut, flipped or nonsense is none: the ref cannot have moved."""
     saved(repository, BEFORE)
-    note = Path(repository.git_dir, "gitmem", "pending")
+    note = Path(repository.git_dir, "gitmem", "pending-too")  # the second commit's
     forked_away(die_at, Path(repository.root), CHANGE, "objects")
     whole = note.read_bytes()
     assert whole.startswith(b"pending ")
@@ -191,17 +192,21 @@ def test_garbage_in_our_state(repository: Repository, name: str, content: bytes)
 
 
 def test_leftovers_in_scratch_are_swept(repository: Repository) -> None:
-    """Files that a dead writer left aside are gone after the next write, whatever their mode."""
+    """What a dead writer left aside is gone after the next write, whatever its mode; also an older gitmem's."""
     saved(repository, {"a.md": b"1\n"})
-    for name in ("99999-1.pack", "99999-1-index", "mend-index"):
-        left = Path(repository.scratch, name)
-        left.write_bytes(b"x")
-        left.chmod(0o400)
-    os.link(repository.index_file.path, Path(repository.scratch, f"{os.getpid()}-linked"))
+    top = Path(repository.state.path(TMP))
+    for directory in (top, top / "99999-dead"):
+        directory.mkdir(exist_ok=True)
+        for name in ("99999-1.pack", "99999-1-index", "mend-index"):
+            left = directory / name
+            left.write_bytes(b"x")
+            left.chmod(0o400)
+        os.link(repository.index_file.path, directory / "linked")
+    (top / "99999-dead" / "fetch-abc" / "objects").mkdir(parents=True)
 
     saved(repository, {"a.md": b"2\n"})
 
-    assert os.listdir(repository.scratch) == []
+    assert scratch_left(repository) == []
     fsck_clean(repository)
 
 

@@ -89,7 +89,7 @@ def test_order_of_a_commit(repository: Repository, recorder: Recorder) -> None:
     acknowledged = recorder.place("stage", "acknowledged")
     assert moved < acknowledged
     assert recorder.flushed(ref, moved)
-    note = os.stat(os.path.join(repository.state.directory, "pending")).st_ino
+    note = os.stat(os.path.join(repository.state.directory, "pending-too")).st_ino  # the second commit's
     assert recorder.flushed(note, moved)
     for ending in (".pack", ".idx"):
         inode, named = recorder.inode_renamed_to(ending)

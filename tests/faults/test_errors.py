@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
@@ -15,7 +14,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.transaction import writing
 
 from tests.faults.support import experiment
-from tests.git.support import append, files_at, fsck_clean, locks_left, save, saved, work_file
+from tests.git.support import append, files_at, fsck_clean, locks_left, save, saved, scratch_left, work_file
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_interrupted_by_the_keyboard(repository: Repository) -> None:
         assert (repository.tip() == before) == (stage == "objects")
         assert locks_left(repository) == (["index.lock"] if stage in ("acknowledged", "work tree") else [])
         append(repository, "log.md", stage.encode())
-        assert os.listdir(repository.scratch) == []
+        assert scratch_left(repository) == []
         fsck_clean(repository)
 
 

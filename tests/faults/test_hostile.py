@@ -1,10 +1,11 @@
-"""Hostile repositories: each is refused whole, or its poison is held; nothing of it reaches a prompt."""
+"""Hostile commits: each is refused whole, held, kept out or shown as a claim; what is honest is as before."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,96 +13,234 @@ import pytest
 from gitmem.config import Config
 from gitmem.errors import GitMemError
 from gitmem.git.remotes import Remote, Remotes
+from gitmem.memory import review
 from gitmem.memory.curated.prompt_block import freeze
-from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import received
+from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
+from gitmem.okf.layout import is_generated
 from gitmem.world import World
 
-from tests.faults.hostile import KINDS, Hub, Kind
-from tests.git.support import fsck_clean, run_git
+from tests.faults.hostile import ATTACK, Hub, Kind
+from tests.faults.hostile import KINDS as OBJECT_KINDS
+from tests.faults.hostile_commits import COMMIT_KINDS, FACTS, HONEST, POISON, REWORDED, SEEN, TAKING
+from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
+
+KINDS = [*OBJECT_KINDS, *COMMIT_KINDS]
+NEEDS_A_PAST = frozenset(kind.name for kind in TAKING)
+"""What takes something away that a clone never had."""
+ONLY_HERE = ("rewrites-an-event", "rewrites-an-event-with-poison")
+"""What only the machine knows that recorded it."""
 
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle and the hub it was synced to, copied for every kind."""
+    """A bundle with all that a memory has, and the hub it was synced to; copied for every kind."""
     root = tmp_path_factory.mktemp("ground")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "hub.git")], check=True)
-    bundle, _ = create(World(os.environ, clock=Clock()), str(root / "b"), config=Config(machine="b"))
-    bundle.curated.add("an honest fact")
+    bundle, _ = create(
+        World(os.environ, clock=Clock()), str(root / "b"), config=Config(machine="b"), python=sys.executable
+    )
+    for fact in FACTS:
+        bundle.curated.add(fact)
+    bundle.curated.replace(FACTS[0], REWORDED)
+    bundle.curated.add("the user is Ada", target="user")
+    with bundle.session("s-1") as session:
+        session.record_observation(SEEN)
+        session.record_decision("spaces", "they are narrower")
+    bundle.plans.create("move house", ["pack"])
+    bundle.curated.add(POISON, origin=bundle.origin(session="bad"))
+    bundle.revert(session="bad")
+    bundle.snapshots.create("clean", origin=bundle.origin())
     Remotes(bundle.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
     Sync(bundle).run()
     bundle.repository.store.close()
     return root
 
 
+class Place:
+    """A bundle, its hub, and what has to be as it was whatever comes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.bundle = open_bundle(
+            World(os.environ, clock=Clock()), str(root / "b"), "as is", config=Config(machine="b")
+        )
+        Remotes(self.bundle.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
+        self.hub = Hub(root / "hub.git")
+
+    def work(self) -> None:
+        """Something that only this machine knows, so that a sync has to merge."""
+        with self.bundle.session("local") as session:
+            session.record_observation("seen on this machine")
+
+    @property
+    def evil(self) -> str:
+        return Path(self.hub.path, "refs/heads/main").read_text().strip()
+
+    def honest(self) -> dict[str, object]:
+        """What a hostile commit must not change."""
+        bundle = self.bundle
+        kept = [path for where in ("decisions", "plans", "config") for path, _ in bundle.tree().files(where)]
+        return {
+            "facts": set(HONEST) <= {entry.text for entry in bundle.curated.entries("memory")},
+            "user": [entry.text for entry in bundle.curated.entries("user")],
+            "events": [event for event in bundle.sessions.events("s-1") if SEEN in event.text],
+            "snapshot": bundle.snapshots.get("clean").commit,
+            **{path: bundle.read(path) for path in kept if not is_generated(path) and ATTACK[:6] not in path},
+        }
+
+    def check(self, kind: Kind, before: dict[str, object]) -> None:
+        """Nothing honest is gone, nothing hostile is in a prompt or an answer, and every command goes on."""
+        bundle = self.bundle
+        now = self.honest()
+        assert before == {name: now.get(name) for name in before}
+        block = freeze(bundle).text
+        assert all(fact in block for fact in HONEST)
+        assert 4 == block.count("═" * 46)
+        said = [
+            block,
+            str(bundle.context("honest deploy claim")),
+            *map(str, bundle.search("honest deploy").hits),
+        ]
+        for text in (kind.text, POISON):
+            assert not text or not any(text in one for one in said)
+        assert list(bundle.log(limit=3))
+        assert bundle.curated.add("learned later", target="user").commit
+
+
 @pytest.fixture
-def place(ground: Path, tmp_path: Path) -> Iterator[tuple[Memory, Hub]]:
-    shutil.copytree(ground, tmp_path / "w")
-    bundle = open_bundle(
-        World(os.environ, clock=Clock()), str(tmp_path / "w" / "b"), "as is", config=Config(machine="b")
-    )
-    Remotes(bundle.repository).save(Remote("origin", str(tmp_path / "w" / "hub.git"), consent=True))
-    yield bundle, Hub(tmp_path / "w" / "hub.git")
-    bundle.repository.store.close()
+def place(ground: Path, tmp_path: Path) -> Iterator[Place]:
+    shutil.copytree(ground, tmp_path / "w", symlinks=True)
+    made = Place(tmp_path / "w")
+    yield made
+    made.bundle.repository.store.close()
 
 
-def attempt(place: tuple[Memory, Hub], kind: Kind, transport: str) -> None:
-    bundle, hub = place
-    tip = bundle.tip
-    kind.make(hub)
-    evil = Path(hub.path, "refs/heads/main").read_text().strip()
-    assert evil != tip
-    assert received(hub.path, "", [f"{tip} {evil} refs/heads/main\n"])  # a guarded server takes none of them
-    syncing = Sync(bundle, prefer=transport)
+def by_sync(place: Place, kind: Kind, transport: str) -> None:
+    bundle, before, tip, evil = place.bundle, place.honest(), place.bundle.tip, place.evil
     if kind.outcome == "refused":
         with pytest.raises(GitMemError) as refused:
-            syncing.run()
+            bundle.sync(transport=transport)
         assert "\n" not in str(refused.value)
         assert "\x1b" not in str(refused.value)
         assert bundle.tip == tip
-        assert subprocess.run(
-            ["git", "-C", bundle.root, "cat-file", "-e", evil], capture_output=True, check=False
-        ).returncode
+        assert evil not in bundle.repository.store
     else:
-        done = syncing.run()
-        shown = freeze(bundle).text
-        assert kind.text not in shown
-        assert "an honest fact" in shown
-        assert done.held or "[BLOCKED" in shown
-    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
-    assert "an honest fact" in [entry.text for entry in bundle.curated.entries("memory")]
-    fsck_clean(bundle.repository)
+        done = bundle.sync(transport=transport)
+        assert (kind.outcome == "held") <= bool(done.held or "[BLOCKED" in freeze(bundle).text)
+        taken = [item for item in review.waiting(bundle) if item.kind == "taken"]
+        assert (kind.outcome == "kept") == bool(taken)
+        assert "origin" == bundle.show(evil).entry.pulled_from
+        assert not [one for one in bundle.blame("memories/MEMORY.md") if one.verified_here]
+    place.check(kind, before)
+    assert scratch_left(bundle.repository) == []
 
 
+def by_server(place: Place, kind: Kind) -> None:
+    """A guarded server takes nothing that a sync refuses or holds."""
+    problems = received(place.hub.path, "", [f"{place.hub.tip} {place.evil} refs/heads/main\n"])
+    if kind.outcome in ("refused", "held") and kind.name not in ONLY_HERE:
+        assert problems
+
+
+def by_clone(place: Place, kind: Kind, transport: str) -> None:
+    where, world = place.root / "clone", World(os.environ, clock=Clock())
+    if kind.outcome == "refused":
+        with pytest.raises(GitMemError):
+            clone(world, place.hub.path, str(where), config=Config(machine="b"), prefer=transport)
+        assert not where.exists()
+        return
+    bundle = clone(world, place.hub.path, str(where), config=Config(machine="b"), prefer=transport)
+    block = freeze(bundle).text
+    assert kind.name in NEEDS_A_PAST or not kind.text or kind.text not in block
+    assert kind.name in NEEDS_A_PAST or all(fact in block for fact in HONEST)
+    assert "origin" == bundle.show(place.evil).entry.pulled_from
+    assert not [entry for entry in bundle.blame("memories/MEMORY.md") if entry.verified_here]
+    bundle.repository.store.close()
+
+
+def by_pull(place: Place, kind: Kind) -> None:
+    """Plain `git pull`, with the hooks that gitmem put there."""
+    bundle, before, tip = place.bundle, place.honest(), place.bundle.tip
+    done = try_git(bundle.root, "pull", "-q", "--no-edit", "--no-rebase", place.hub.path, "main")
+    bundle.repository.store.close()
+    if kind.outcome == "refused":
+        assert bundle.tip == tip, done.stderr
+        assert "" == run_git(bundle.root, "status", "--porcelain")
+    place.check(kind, before)
+
+
+def attempt(place: Place, kind: Kind, *, shape: str, route: str, transport: str = "git") -> None:
+    if shape == "merge":
+        place.work()
+    kind.make(place.hub)
+    assert place.evil != place.hub.tip
+    if kind.name == "many-entries":
+        pytest.xfail("a flood of new entries still pushes older ones out of a full prompt")
+    if route == "sync":
+        by_server(place, kind)
+        by_sync(place, kind, transport)
+    elif route == "clone":
+        by_clone(place, kind, transport)
+    else:
+        by_pull(place, kind)
+        return  # git keeps what it fetched, whatever became of it
+    fsck_clean(place.bundle.repository)
+
+
+@pytest.mark.parametrize("number", range(len(KINDS)), ids=lambda number: KINDS[number].name)
+def test_hostile_commit(place: Place, number: int) -> None:
+    """By a sync and at a server, in turns as a fast-forward or a merge, with git or without it."""
+    shape, transport = ("fast-forward", "merge")[number % 2], ("git", "dulwich")[number // 2 % 2]
+    attempt(place, KINDS[number], shape=shape, route="sync", transport=transport)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["git", "dulwich"])
+@pytest.mark.parametrize("shape", ["fast-forward", "merge"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_hostile_repository(place: tuple[Memory, Hub], kind: Kind) -> None:
-    """With the git program: refused whole or held; the bundle is as it was, and clean."""
-    attempt(place, kind, "git")
+def test_hostile_commit_by_every_sync(place: Place, kind: Kind, shape: str, transport: str) -> None:
+    """Each as a fast-forward and as a merge, with git and without it."""
+    attempt(place, kind, shape=shape, route="sync", transport=transport)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_hostile_repository_by_dulwich(place: tuple[Memory, Hub], kind: Kind) -> None:
-    """Without the git program: the same."""
-    attempt(place, kind, "dulwich")
+def test_hostile_commit_by_clone(place: Place, kind: Kind) -> None:
+    """A clone refuses it, holds it, or shows it as a claim."""
+    attempt(place, kind, shape="fast-forward", route="clone")
 
 
-def test_there_are_sixty_kinds() -> None:
-    """The generator makes at least sixty, each with a name of its own."""
-    assert len({kind.name for kind in KINDS}) >= 60
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["fast-forward", "merge"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_hostile_commit_by_plain_pull(place: Place, kind: Kind, shape: str) -> None:
+    """Plain git brings it, and gitmem's hook takes it back or settles it."""
+    attempt(place, kind, shape=shape, route="pull")
 
 
-def test_escapes_in_author_and_message_are_shown(
-    place: tuple[Memory, Hub], capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("name", ["obeyed-CLAUDE.md", "format-99", "retracts-all", "deletes-a-retraction"])
+def test_some_hostile_commits_by_plain_pull(place: Place, name: str) -> None:
+    """A merge that plain git makes, for a few."""
+    [kind] = [one for one in KINDS if one.name == name]
+    attempt(place, kind, shape="merge", route="pull")
+
+
+def test_there_are_enough_kinds() -> None:
+    """The generator makes at least 120 inside a valid bundle, each with a name of its own."""
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 180
+    assert len(COMMIT_KINDS) >= 115
+
+
+def test_escapes_in_author_and_message_are_shown(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """A commit with escape sequences in author and message may come in; the terminal never sees them."""
     from gitmem.cli.main import main
 
-    bundle, hub = place
+    bundle, hub = place.bundle, place.hub
     hub.commit(
         run_git(hub.path, "rev-parse", f"{hub.tip}^{{tree}}"),
         author=b"\x1b]0;owned\x07x <x@x>",
@@ -113,9 +252,9 @@ def test_escapes_in_author_and_message_are_shown(
 
 
 @pytest.mark.parametrize("target", ["blob", "tree"])
-def test_a_snapshot_that_names_no_commit(place: tuple[Memory, Hub], target: str) -> None:
+def test_a_snapshot_that_names_no_commit(place: Place, target: str) -> None:
     """A tag on something else does not become a snapshot: the fetch is refused."""
-    bundle, hub = place
+    bundle, hub = place.bundle, place.hub
     oid = hub.blob(b"x") if target == "blob" else run_git(hub.path, "rev-parse", f"{hub.tip}^{{tree}}")
     run_git(hub.path, "update-ref", "refs/tags/snapshot/odd", oid)
     with pytest.raises(GitMemError, match="snapshot"):

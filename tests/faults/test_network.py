@@ -22,7 +22,7 @@ from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
 
-from tests.git.support import fsck_clean, run_git
+from tests.git.support import fsck_clean, run_git, scratch_left
 from tests.memory.conftest import Clock
 from tests.servers.local import (
     HOST,
@@ -131,7 +131,7 @@ def cut_everywhere(ground: Ground, transport: str, points: int) -> None:
         assert syncing.state("origin")["failures"] == bool(told)
         assert bundle.tip in (before, after)
         assert ground.hub_tip() in (hub_before, after)
-        assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
+        assert scratch_left(bundle.repository) == []
         if point % 5 == 0:
             fsck_clean(bundle.repository)
         ground.link.cut_after(None)
@@ -187,7 +187,7 @@ def test_a_silent_server_is_not_waited_for(daemon: Ground, scheme: str, transpor
         Remotes(bundle.repository).save(Remote("origin", f"{scheme}://{HOST}:{port}/hub.git", consent=True))
         with pytest.raises(RemoteError, match="did not answer"):
             Sync(bundle, timeout=0.3, prefer=transport).run()
-    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
+    assert scratch_left(bundle.repository) == []
     bundle.repository.store.close()
 
 
@@ -212,7 +212,7 @@ def test_a_dripping_server_is_not_waited_for(daemon: Ground, where: str, transpo
         with pytest.raises(RemoteError, match=r"did not answer in 0\.3 seconds"):
             Sync(bundle, timeout=0.3, prefer=transport).run()
         assert "gitmem-transport" not in {thread.name for thread in threading.enumerate()}
-    assert not [name for name in os.listdir(bundle.state.directory) if name.startswith("fetch-")]
+    assert scratch_left(bundle.repository) == []
     bundle.repository.store.close()
 
 

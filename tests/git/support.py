@@ -14,6 +14,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from gitmem.git.transaction import Draft, Published, publish
 from gitmem.git.tree import Edit, Tree
+from gitmem.state import TMP
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -133,6 +134,13 @@ def locks_left(repository: Repository) -> list[str]:
     directory = Path(repository.git_dir)
     locks = [lock.relative_to(directory).as_posix() for lock in directory.rglob("*.lock")]
     return sorted(lock for lock in locks if not lock.startswith("gitmem/"))
+
+
+def scratch_left(repository: Repository) -> list[str]:
+    """Scratch files of any process; a directory's lock, which says that its process is alive, is not one."""
+    top = Path(repository.state.path(TMP))
+    found = [path.relative_to(top) for path in (*top.glob("*/*"), *top.glob("*")) if path.name != "lock"]
+    return sorted(str(path) for path in found if len(path.parts) > 1 or not (top / path).is_dir())
 
 
 def index_agrees(repository: Repository) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import threading
@@ -63,11 +64,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(repository: Repository, kind: type[GitMemError], words: str) -> None:
-    """A commit raises with a sentence that has these words in it, and changes nothing."""
+    """A commit raises with a sentence or a hint that has these words in it, and changes nothing."""
     before = everything(repository)
-    with pytest.raises(kind, match=words) as raised:
+    with pytest.raises(kind) as raised:
         save(repository, {"a.md": b"3\n", "new/x.md": b"x\n"})
-    told = str(raised.value)
+    told = f"{raised.value} {raised.value.hint}"
+    assert re.search(words, told)
     assert told[0].isupper()
     assert "\n" not in told
     assert before == everything(repository)
@@ -239,7 +241,7 @@ def test_bare_repository(tmp_path: Path) -> None:
     run_git(tmp_path, "init", "--quiet", "--bare", "-b", "main", "bare.git")
     before = sorted(os.listdir(tmp_path / "bare.git"))
 
-    with pytest.raises(BundleUnusable, match="is a bare repository: clone it"):
+    with pytest.raises(BundleUnusable, match="is a bare repository"):
         open_repository(str(tmp_path / "bare.git"))
 
     assert before == sorted(os.listdir(tmp_path / "bare.git"))
@@ -303,7 +305,7 @@ def test_sparse_checkout_is_refused(filled: Repository) -> None:
     saved(filled, {"d/b.md": b"1\n", "e/c.md": b"1\n"})
     run_git(filled.root, "sparse-checkout", "set", "d")
 
-    with pytest.raises(BundleUnusable, match="sparse-checkout disable"):
+    with pytest.raises(BundleUnusable, match="left out of the work tree"):
         recovery.hand_edits(filled)
     refused(filled, BundleUnusable, "sparse-checkout disable")
 

@@ -274,6 +274,23 @@ def test_trailers_can_not_be_forged(repository: Repository, git: Git, newline: s
     fsck_clean(repository)
 
 
+@pytest.mark.parametrize("blank", [" ", "\t\n", "\x01", "\x1b\x07", "\x85", "\u2028"])
+def test_a_blank_value_wipes_no_trailer(blank: str) -> None:
+    """A source of white space or control characters is left out, and every other trailer is read."""
+    for key in ("Session", "Source", "Events"):
+        told = Message("flush", "x", {"Session": "s-1", "Agent": "me", key: blank}).render()
+        wanted = {"Kind": ("flush",), "Session": ("s-1",), "Agent": ("me",)}
+        wanted.pop(key, None)
+        assert wanted == trailers_of(told)
+
+
+@pytest.mark.parametrize("line", ["Source:", "Source:\u00a0x", "source: x", "\x1b[2J", "=====", ": x"])
+def test_a_line_that_is_not_a_trailer_hides_no_other(line: str) -> None:
+    """Whatever plain git or somebody else left among them, gitmem's own trailers are read; prose is not."""
+    assert {"Kind", "Session"} == trailers_of(f"flush: x\n\nKind: flush\n{line}\nSession: s-1\n").keys()
+    assert {} == trailers_of(f"A note\n\nRemember: this\n{line}\nand that\n")
+
+
 def test_names_of_people_can_not_break_the_commit(repository: Repository, git: Git) -> None:
     """Angle brackets, newlines and control characters in a name leave a commit that fsck likes."""
     evil = Person("a <b>\nparent 123\n", "x>y\n<z", 1_760_000_000, -90)

@@ -110,8 +110,9 @@ class Driver(GitMemProvider):
         self.warned: list[str] = []
 
     def settle(self) -> None:
-        """Everything that was asked of the worker is done."""
+        """Everything that was asked of a model and of the worker is done."""
         assert self._run is not None
+        self._run.asker.submit(lambda: None).result(30)
         self._run.worker.submit(lambda: None).result(30)
 
     def compare(self) -> None:

@@ -59,6 +59,9 @@ NO_NEW_TEXT = {
     "gitmem.git.transaction:_commit": "The commit itself: what is in it comes from one of the others.",
     "gitmem.memory.curated.archive:_archive": "It moves entries from one file to another.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
+    "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
+    "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
+    "gitmem.memory.review:_change": "It takes an entry out, or takes its mark away.",
     "gitmem.memory.gate.quarantine:Quarantine._change": "The quarantine, which no exit reads.",
     "gitmem.memory.plans:Plans.complete": "It moves a plan to the archive.",
     "gitmem.memory.snapshots:Snapshots.delete": "It takes a note out.",
@@ -74,7 +77,7 @@ NO_NEW_TEXT = {
 STORE = "gitmem.memory.curated.store:CuratedStore.batch"
 PROFILE = "gitmem.memory.curated.user_profile:add_user_profile"
 CONTEST = "gitmem.memory.curated.contests:resolve"
-COMPRESSION = "gitmem.memory.distill.compression:Compressor.compress"
+COMPRESSION = "gitmem.memory.distill.compression:Compressor.keep"
 
 BY_A_PERSON: Otherwise = {Kind.RETRACTED: (Fate.RELEASED, "A person asks for it by name.")}
 COMPACTED: Otherwise = {
@@ -147,6 +150,15 @@ def a_fact_by_a_model(place: Place, sample: Sample) -> None:
 @door("facts", "ENTRY", COMPRESSION, entries=True, otherwise=COMPACTED)
 def a_fact_before_a_compaction(place: Place, sample: Sample) -> None:
     place.driver(f"compacting {sample.topic}").on_pre_compress(_conversation(sample.reminder))
+
+
+@door("facts", "ENTRY", COMPRESSION, entries=True, otherwise=COMPACTED)
+def a_fact_at_the_end_of_a_session(place: Place, sample: Sample) -> None:
+    driver = place.driver(f"ending {sample.topic}")
+    assert driver._run is not None
+    for message in _conversation(sample.reminder):  # the record of the turns is another door
+        driver._run.bundle_worker.distilling.said(driver._run.session.id, message["content"], "ok")
+    driver.shutdown()
 
 
 @door("facts", "ENTRY", STORE, entries=True)

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from gitmem import background
 from gitmem.config import EndpointConfig
+from gitmem.hosts.hermes.host_read import HostRead
+from gitmem.hosts.hermes.prompt import system_prompt
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
 
@@ -46,6 +48,8 @@ class Agent:
     """Revisions to ask about."""
     said: Sequence[str] = ()
     """What the user says before a compaction."""
+    known: Mapping[str, str] = field(default_factory=lambda: {"platform": "cli"})
+    """What the host says of where the agent runs, and of its user."""
     model: Model = field(default_factory=Model)
     _begun: dict[str, Driver] = field(default_factory=dict)
 
@@ -67,11 +71,11 @@ class Agent:
             driver = self._begun[session] = Driver()
             driver.initialize(
                 session,
-                platform="cli",
                 hermes_home=str(self.home.path),
                 agent_context="primary",
                 agent_identity="default",
                 warning_callback=driver.warned.append,
+                **self.known,
                 **known,
             )
             assert "" == driver.error
@@ -201,6 +205,14 @@ def _host_skills(agent: Agent) -> str:
     return "\n".join(f"{name}\n{path.read_text()}" for name, path in ours.items())
 
 
+def _came_by_sync(agent: Agent) -> str:
+    """The system prompt of a host that had read empty files, when a sync brought everything."""
+    agent.begin().compare()
+    read = HostRead(agent.home.home)
+    read._seen = dict.fromkeys(read._seen, b"")
+    return system_prompt(agent.memory.config, [], read.missed(agent.memory, None))
+
+
 def _prefetch(agent: Agent) -> str:
     return "\n".join(agent.begin().prefetch(question) for question in agent.questions)
 
@@ -297,6 +309,7 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "host files": _host_files,
     "host skills": _host_skills,
     "system prompt": lambda agent: agent.begin().system_prompt_block(),
+    "system prompt after a sync": _came_by_sync,
     "prefetch": _prefetch,
     "compaction": _compaction,
     "slow compaction": _slow_compaction,

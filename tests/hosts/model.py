@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     """A step in which the model calls one tool."""
     return {"calls": [(name, arguments)]}
 
@@ -32,6 +32,8 @@ class Model:
     def __init__(self) -> None:
         self.script: deque[dict[str, Any]] = deque()
         self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        """What each request had for a key."""
         self.rule: Callable[[str], list[dict[str, Any]]] | None = None
         """Instead of the script: the steps of a turn, by what the user says in it."""
         self.hang = threading.Event()
@@ -51,6 +53,7 @@ class Model:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                model.keys.append(self.headers.get("Authorization", ""))
                 answer = model.answer(body)
                 with contextlib.suppress(ConnectionError):  # who asked was killed
                     if body.get("stream"):

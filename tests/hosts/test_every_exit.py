@@ -175,8 +175,8 @@ def test_no_exit_shows_what_was_taken_back(story: Story) -> None:
 
 
 def test_what_is_forgotten_is_not_believed(story: Story) -> None:
-    """Only those who ask what was before, or read the log, find it."""
-    earlier = ("search as of", "search removed", "gitmem_search as of", "log page")
+    """Only those who ask what was before find it."""
+    earlier = ("search as of", "search removed", "gitmem_search as of")
     assert {} == leaks(story.shown, story.forgotten.values(), but=earlier)
 
 
@@ -227,7 +227,7 @@ def test_every_tool_is_an_exit() -> None:
 
 
 PROVIDER = {
-    "system_prompt_block": ("system prompt",),
+    "system_prompt_block": ("system prompt", "system prompt after a sync"),
     "prefetch": ("prefetch",),
     "on_pre_compress": ("compaction", "slow compaction"),
     "handle_tool_call": ("gitmem_search", "errors of tools"),
@@ -246,13 +246,14 @@ def test_what_the_provider_returns_is_an_exit() -> None:
 
 
 EGRESS = {
+    "gitmem.hosts.hermes.host_read:HostRead.missed": "system prompt after a sync",
     "gitmem.hosts.hermes.skill_files:SkillFiles._write": "host skills",
-    "gitmem.hosts.hermes.tools:Tools._blame": "gitmem_history blame",
-    "gitmem.hosts.hermes.tools:Tools._commit": "gitmem_history log",
-    "gitmem.hosts.hermes.tools:Tools._diff": "gitmem_history diff",
+    "gitmem.hosts.hermes.tools:Tools._egress": "gitmem_history diff",
     "gitmem.hosts.hermes.tools:Tools.run": "errors of tools",
     "gitmem.memory.curated.host_files:_visible": "host files",
     "gitmem.memory.curated.prompt_block:_block": "prompt block",
+    "gitmem.memory.curated.prompt_block:unconfirmed": "system prompt",
+    "gitmem.memory.distill.compression:Compressor.preview": "slow compaction",
     "gitmem.memory.distill.compression:_for_the_host": "compaction",
     "gitmem.memory.distill.compression:_known_entries": "distiller endpoint",
     "gitmem.memory.find.context:_Builder.__init__": "context",
@@ -260,8 +261,7 @@ EGRESS = {
     "gitmem.memory.find.recall:Recall.browse": "recall browse",
     "gitmem.memory.find.recall:Recall.read": "recall read",
     "gitmem.memory.find.recall:Recall.scroll": "recall scroll",
-    "gitmem.memory.find.search:Search._answer": "search",
-    "gitmem.memory.find.search:Search._near": "search",
+    "gitmem.memory.find.search:Search.egress": "search",
     "gitmem.memory.memory:Memory.read_log": "log page",
 }
 
@@ -297,7 +297,7 @@ NO_EXIT = {
     **dict.fromkeys(("remember", "replace", "forget", "snapshot", "register_tool", "record_event"), _WAY_IN),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "admit_origin"), _WAY_IN),
+    **dict.fromkeys(("annotate", "admit_origin", "hear"), _WAY_IN),
     **dict.fromkeys(("prepare", "close", "session", "start", "end"), "It begins or ends something."),
     **dict.fromkeys(("id", "session_named"), "An id."),
     "compressor": "What `compress` is made of.",

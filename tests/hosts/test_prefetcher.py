@@ -33,7 +33,9 @@ class Recalls:
 
 
 @pytest.fixture
-def recalls(home: HermesHome) -> Iterator[Recalls]:
+def recalls(home: HermesHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recalls]:
+    """Recall for a home with two entries, in which nobody is too slow to get an answer."""
+    monkeypatch.setattr("gitmem.hosts.hermes.prefetcher._PATIENCE", 60.0)
     bundle = home.bundle()
     bundle.record_decision("Use PostgreSQL for billing", "joins", session="before")
     bundle.record_observation("The staging server listens on port 8443", session="before")
@@ -66,6 +68,20 @@ def test_what_was_prepared_is_there_at_once(recalls: Recalls, home: HermesHome) 
         assert "PostgreSQL" in recall.prefetch("billing database?")
     finally:
         shutil.move(home.path / "away", home.path / "gitmem")
+
+
+@pytest.mark.parametrize("said", ["yes, do that", "ok thanks!", "please go on", "ja, mach das bitte"])
+def test_a_turn_about_nothing_gets_nothing(recalls: Recalls, said: str) -> None:
+    """Not even what was prepared for the last question."""
+    recall = recalls()
+    prepared(recall, "which database for billing?")
+    assert "" == recall.prefetch(said)
+    assert "PostgreSQL" in recall.prefetch("billing database?")
+
+
+def test_the_last_session_is_recalled_by_its_time(recalls: Recalls) -> None:
+    """A question that has no word of it."""
+    assert "Decided: Use PostgreSQL for billing" in recalls().prefetch("what did we do last time?")
 
 
 def test_what_the_prompt_has_is_not_recalled(recalls: Recalls, home: HermesHome) -> None:

@@ -307,7 +307,7 @@ def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin)
             provider.sync_turn("turn 1", "ok", session_id="s1", messages=[])
     provider.settle()
     keeper.notices._cleared = -1000
-    keeper.notices.clear(lambda _: keeper.notices._open[0].seq)
+    keeper.notices.clear(lambda _: keeper.notices._open[0].seq, keeper.distilling.note_again)
     provider._run.closed = True
     for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
         journal.close()

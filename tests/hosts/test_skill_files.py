@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from gitmem.hosts.hermes.host_link import bring_host_along
-from gitmem.hosts.hermes.skill_files import original, stored
+from gitmem.hosts.hermes.skill_files import marked, original, stored
 from gitmem.okf import validate
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hosts.conftest import Driver, HermesHome
+from tests.hosts.talk import answer, result, user
 
 Begin = Callable[..., Driver]
 SKILL = "---\nname: deploy\ndescription: How to deploy\n---\n\nRun `make deploy`.\n"
@@ -149,3 +150,56 @@ def test_a_file_comes_back_as_it_was(text: str) -> None:
         made = stored(name, data)
         assert [] == validate.check_file(name, made)
         assert data == original(made)
+        assert data == original(marked(made, {"unconfirmed": "web", "source": 'https://a.example/"x"'}))
+
+
+def tell(provider: Driver, said: str, *, skill: str, content: str) -> None:
+    """A turn in which the model wrote a skill, told by the host when it is over."""
+    arguments = {"action": "create", "name": skill, "content": content}
+    asked = answer(
+        "",
+        tool_calls=[{"id": said, "function": {"name": "skill_manage", "arguments": json.dumps(arguments)}}],
+    )
+    messages = [user(said), asked, result(said, "{}"), answer("Learned.")]
+    provider.sync_turn(said, "Learned.", session_id="", messages=messages)
+    provider.settle()
+
+
+def test_a_skill_belongs_to_the_turn_that_wrote_it(home: HermesHome, begin: Begin) -> None:
+    """While the turn is under way nobody knows who wrote it: it is committed when the turn is over."""
+    provider = begin()
+    provider.on_turn_start(1, "learn to deploy")
+    put(home, "ops/deploy/SKILL.md")
+    provider.compare()
+    assert [] == names(home)
+    tell(provider, "learn to deploy", skill="deploy", content=SKILL)
+    (commit,) = [entry for entry in home.log() if "skill" in entry.subject]
+    assert ("s1", "skill_manage tool") == (commit.session, commit.first("Source"))
+    assert "turn 1: learn to deploy" == commit.first("Reason")
+    put(home, "ops/deploy/SKILL.md", SKILL + "By hand.\n")
+    provider.compare()
+    assert ("", "host file") == (home.log()[-1].session, home.log()[-1].first("Source"))
+
+
+def test_of_two_agents_it_is_the_one_whose_words_it_has(home: HermesHome, begin: Begin) -> None:
+    """Both wrote the skill in turns that overlap: what is in the file decides."""
+    one, two = begin("s1"), begin("s2")
+    one.on_turn_start(1, "first")
+    two.on_turn_start(1, "second")
+    put(home, "ops/deploy/SKILL.md", SKILL)
+    tell(two, "second", skill="deploy", content=SKILL + "Lost.\n")
+    assert [] == names(home)
+    tell(one, "first", skill="deploy", content=SKILL)
+    assert ["s1"] == [entry.session for entry in home.log() if "skill" in entry.subject]
+
+
+def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
+    """Nobody told of it: it belongs to the turn in which the process died."""
+    dying = begin("s1")
+    dying.on_turn_start(1, "learn to deploy")
+    put(home, "ops/deploy/SKILL.md")
+    assert dying._run is not None
+    dying._run.closed = True
+    dying._run.bundle_worker.notices._journal.close()  # as the system does it with the process
+    begin("s2")
+    assert ["s1"] == [entry.session for entry in home.log() if "skill" in entry.subject]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.hosts.conftest import Driver, HermesHome
-from tests.hosts.talk import turn
+from tests.hosts.talk import answer, result, tool_call, turn, user
 
 Begin = Callable[..., Driver]
 
@@ -55,7 +55,8 @@ def test_history_and_snapshot(home: HermesHome, begin: Begin) -> None:
     assert "good" == use(provider, "gitmem_snapshot", name="good", note="all well")["snapshot"]
     use(provider, "gitmem_remember", kind="memory", text="beta")
     log = use(provider, "gitmem_history", action="log", limit=3)["commits"]
-    assert [{"op": "add", "path": "memories/MEMORY.md", "old": None, "new": "beta"}] == log[0]["changes"]
+    change = {"op": "add", "path": "memories/MEMORY.md", "rank": "knowledge", "old": None, "new": "beta"}
+    assert [change] == log[0]["changes"]
     changed = use(provider, "gitmem_history", action="diff", since="good", path="memories")["changes"]
     assert [("add", "beta")] == [(one["op"], one["new"]) for one in changed]
     [blamed] = use(provider, "gitmem_history", action="blame", text="alpha")["entries"]
@@ -118,6 +119,42 @@ def test_search_finds_and_finds_as_of(home: HermesHome, begin: Begin) -> None:
     assert [] == use(provider, "gitmem_search", query="staging port")["hits"]
     [hit] = use(provider, "gitmem_search", query="staging port", as_of="then")["hits"]
     assert "8443" in hit["text"]
+
+
+def test_a_diff_shows_the_turns_that_may_be_shown(home: HermesHome, begin: Begin) -> None:
+    """With their rank, and without echoes and bookkeeping."""
+    provider = begin("s1")
+    use(provider, "gitmem_snapshot", name="then")
+    turn(provider, [], "how do we deploy the billing service?", "with make deploy")
+    call = tool_call("memory", "1", action="add", content="deploys by make")
+    page = tool_call("web_extract", "2", urls=["https://a.example"])
+    said = [user("go on"), call, result("1", "stored"), page, result("2", "make 5 is out"), answer("gone on")]
+    provider.sync_turn("go on", "gone on", messages=said)
+    provider.settle()
+    changes = use(provider, "gitmem_history", action="diff", since="then", path="sessions")["changes"]
+    shown = {one["new"]: one["rank"] for one in changes}
+    assert "said" == shown["[user] how do we deploy the billing service?\n[assistant] with make deploy"]
+    assert "tool" == shown['web_extract\n{"urls": ["https://a.example"]}\nmake 5 is out']
+    assert not [text for text in shown if "withheld" in text or "stored" in text]
+    [page_read] = [one for one in changes if "untrusted" in one]
+    assert ("tool", "web_extract https://a.example") == (page_read["rank"], page_read["source"])
+
+
+def test_hits_say_what_they_are(home: HermesHome, begin: Begin) -> None:
+    """What a tool returned is marked as such, with its source."""
+    provider = begin("s1")
+    page = tool_call("web_extract", "2", urls=["https://a.example"])
+    said = [user("read it"), page, result("2", "the harbour opens at nine"), answer("read")]
+    provider.sync_turn("read it", "read", messages=said)
+    provider.shutdown()
+    later = begin("s2")
+    [hit] = use(later, "gitmem_search", query="harbour opens")["hits"]
+    assert ("tool", "web_extract https://a.example") == (hit["rank"], hit["source"])
+    assert "untrusted" in hit
+    [found] = use(later, "gitmem_recall", query="harbour opens")["sessions"]
+    assert "harbour" not in found["recap"]
+    assert ["tool"] == [one["rank"] for one in found["matches"]]
+    assert "harbour" not in later.prefetch("when does the harbour open?")
 
 
 def test_recall_tells_earlier_sessions(home: HermesHome, begin: Begin) -> None:

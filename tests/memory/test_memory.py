@@ -43,7 +43,12 @@ def test_leaving_commits_what_waits_and_closes_all(make_bundle: Callable[..., Me
         session = memory.session("s1").start()
         session.record_observation("seen")
         memory.search("seen")
-    assert len(os.listdir("/proc/self/fd")) == before
+    for _ in range(1000):  # threads close some of them in their own time
+        if len(os.listdir("/proc/self/fd")) <= before:
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("files are still held open")
     assert [event.fields["content"] for event in memory.sessions.events("s1")] == ["seen"]
     session.end()
     assert memory.sessions.get("s1").status == "closed"

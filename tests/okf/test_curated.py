@@ -111,11 +111,32 @@ def test_a_double_is_no_change() -> None:
 
 
 def test_replace_says_what_it_replaced() -> None:
-    """The old text goes, the new one names it."""
+    """The old text goes, the new one names it and stands in its place, as the host has it."""
     file = filled("a", "b").replace(entry_hash("a"), "c", NOW)
-    assert texts(file) == ["b", "c"]
-    assert CuratedFile.parse(file.render()).entries[1].replaces == entry_hash("a")
+    assert texts(file) == ["c", "b"]
+    assert CuratedFile.parse(file.render()).entries == file.entries
+    assert file.entries[0].replaces == entry_hash("a")
+    assert file.entries[0].at == NOW
+
+
+def test_an_added_entry_is_the_last_whatever_the_clocks_say() -> None:
+    """Also behind one whose clock was ahead; its own age stays true."""
+    file = CuratedFile.new().add("from tomorrow", "2026-12-31T00:00:00.000Z").add("now", NOW)
+    assert texts(file.add("and then", NOW)) == ["from tomorrow", "now", "and then"]
     assert file.entries[1].at == NOW
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=25))
+def test_an_entry_can_be_placed_between_any_two(steps: list[tuple[int, bool]]) -> None:
+    """Again and again at the same spot; and the file reads back as it was written."""
+    file, order = filled("first", "last"), [entry_hash("first"), entry_hash("last")]
+    for number, (where, at_the_end) in enumerate(steps):
+        text = f"entry {number}"
+        order.insert(len(order) if at_the_end else where % (len(order) + 1), entry_hash(text))
+        file = file.add(text, NOW).placed(entry_hash(text), order)
+        assert [entry.key.id for entry in file.entries] == order
+    assert CuratedFile.parse(file.render()).entries == file.entries
+    assert file.with_entries(reversed(file.entries)) == file
 
 
 def test_replace_by_what_is_there() -> None:

@@ -504,11 +504,12 @@ def test_a_retraction_that_cannot_be_read_gives_way() -> None:
     assert {RETRACTION: broken} == merged(RETRACTION, None, broken, None)
 
 
-def test_a_retraction_goes_only_where_a_side_took_it_out() -> None:
-    """Taken back there and untouched here it is gone; changed here it stays."""
+def test_no_side_takes_a_retraction_away() -> None:
+    """Retractions are a union: deleted on either side, untouched or changed on the other, it stays."""
     held, reverted = retraction_file("held", 1), retraction_file("reverted", 2)
-    assert {} == merged(RETRACTION, held, held, None)
+    assert {RETRACTION: held} == merged(RETRACTION, held, held, None) == merged(RETRACTION, held, None, held)
     assert {RETRACTION: reverted} == merged(RETRACTION, held, reverted, None)
+    assert {} == merged(RETRACTION, held, None, None)
 
 
 @given(*[st.none() | VERSIONS[LOG]] * 3, GONE)

@@ -301,3 +301,44 @@ def test_no_shape_takes_more_than_linear_time() -> None:
     """Twenty times the text takes about twenty times the time; a square would be four hundred."""
     for text in adversarial()[::31]:
         assert growth(find, text[:40_000]) < 100, text[:24]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("my card is 4242 4242 4242 4242, exp 12/27", "payment-card"),
+        ("4111111111111111", "payment-card"),
+        ("charge 3782-822463-10005 again", "payment-card"),
+        ("legal winner thank year wave sausage worth useful legal winner thank yellow", "seed-phrase"),
+        ("Words, in order: letter, advice, cage, absurd, amount, doctor, acoustic, avoid, "
+         "letter, advice, cage, above.", "seed-phrase"),
+        ("1. legal\n2. winner\n3. thank\n4. year\n5. wave\n6. sausage\n7. worth\n8. useful\n9. legal\n"
+         "10. winner\n11. thank\n12. yellow", "seed-phrase"),
+    ],
+)  # fmt: skip
+def test_what_pays_is_a_secret(text: str, kind: str) -> None:
+    """Numbers of payment cards, and wallet phrases whatever is said about them."""
+    assert [kind] == [secret.kind for secret in find(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order 4242424242424243",
+        "at 1700000000000000 ns",
+        "ISBN 9783161484100",
+        "/var/4111111111111111/log",
+        "python rust golang java ruby perl scala kotlin swift dart julia elixir",
+        "legal winner thank year wave sausage worth useful legal winner thank year",
+        "word " * 100,
+    ],
+)
+def test_other_numbers_and_words_pay_nothing(text: str) -> None:
+    """A wrong check digit, another kind of number, words of no wallet."""
+    assert [] == find(text)
+
+
+@pytest.mark.parametrize("password", ["hunter2-hunter2", "correct-horse-battery-staple-9"])
+def test_nothing_of_a_password_is_shown(password: str) -> None:
+    """Four characters of what a person can remember are too much of it."""
+    assert "the password is [redacted password]" == redact(f"the password is {password}")

@@ -7,30 +7,39 @@ import json
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.hosts.hermes import maintenance
 from gitmem.hosts.hermes import tool_schemas as tools
-from gitmem.hosts.hermes.bundle_worker import BundleWorker, messages_copy, write_origin
+from gitmem.hosts.hermes.bundle_worker import TURN_CONTEXT, BundleWorker, messages_copy, write_origin
 from gitmem.hosts.hermes.home import Home
-from gitmem.hosts.hermes.prefetcher import Prefetcher
-from gitmem.hosts.hermes.transcript import Transcript, clean, cut
+from gitmem.hosts.hermes.host_agent import HostAgent
+from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
+from gitmem.hosts.hermes.transcript import Call, Transcript, Turn, clean, cut
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
 from gitmem.hosts.hermes.worker import Worker
+from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.transcripts import transcripts_of
+from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
+from gitmem.okf.identity import shown_name
 
 if TYPE_CHECKING:
+    from gitmem.memory.distill.compression import Compressed, Messages
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Trigger
+    from gitmem.memory.provenance import Origin, Trigger
 
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0
-_COMPRESS_WAIT = 0.3
+_COMPRESS_WAIT = 0.2
 _RETRY = 15.0
 _DELEGATION_LIMIT = 4_000
 _BUSY = "The memory store is busy. Your change is queued; retry to get the result."
@@ -40,16 +49,27 @@ class AgentRun:
     """What the provider's hooks do for a main agent. The agent's thread only writes to a journal and wakes the worker."""
 
     def __init__(
-        self, bundle: Memory, home: Home, session: SessionInfo, prefetcher: Prefetcher, messages: UserMessages
+        self,
+        bundle: Memory,
+        home: Home,
+        session: SessionInfo,
+        prefetcher: Prefetcher,
+        messages: UserMessages,
+        agent: HostAgent,
     ) -> None:
+        self._agent = agent
         self.session = session
         self.bundle_worker = BundleWorker(bundle, home, session, tell=messages.tell)
         self.worker = Worker(failed=self._job_failed, idle=self.bundle_worker.rest)
+        self.asker = Worker(failed=self._job_failed)
+        """For what waits for a model: meanwhile the worker goes on."""
         self.closed = False
         self._home = home
         self._prefetcher = prefetcher
+        prefetcher.noting = weakref.WeakMethod(self._recalled)  # it must not keep us
         self._messages = messages
         self._transcript = Transcript()
+        self._words = transcripts_of(bundle.config)
         self._turn = (0, "")
         self._closing = threading.Lock()
 
@@ -62,11 +82,21 @@ class AgentRun:
         if self.closed:
             return
         self.bundle_worker.start()
+        for session in self.bundle_worker.distilling.waiting():
+            self._ask_about(session)
         with contextlib.suppress(OSError):
             os.unlink(self._home.trouble)
+        if waiting := review.in_words(review.waiting(self.bundle_worker.bundle)):
+            self._messages.tell(waiting)
         for failure in maintenance.failures(self.bundle_worker.bundle):
             self._messages.tell(failure)
-        maintenance.sync(self.bundle_worker.bundle, self._home, fresh_is_enough=True)
+
+    def _ask_about(self, session: str) -> None:
+        """Let a model distil a session that an earlier process left."""
+        distilling = self.bundle_worker.distilling
+        self._ask(
+            self.bundle_worker.known(session), lambda: distilling.recorded(session, "model"), is_over=True
+        )
 
     def shutdown(self) -> None:
         """The last commit, within two seconds; what is not done by then waits in the journal."""
@@ -76,7 +106,10 @@ class AgentRun:
                 return
             self.closed = True
             self.worker.forget_timed()
-            last = self.worker.submit(self._finish)
+            known = self._known(self.session)
+            if tokens := self._agent.tokens:
+                known["tokens"] = tokens
+            last = self.worker.submit(lambda: self._finish(known))
             try:
                 last.result(max(0.1, end - time.monotonic()))
             except StillRunning:
@@ -84,11 +117,11 @@ class AgentRun:
             except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
                 self._job_failed(error)
 
-    def _finish(self) -> None:
+    def _finish(self, known: Mapping[str, object]) -> None:
         bundle = self.bundle_worker.bundle
         tip = bundle.tip
         try:
-            self.bundle_worker.finish()
+            self.bundle_worker.finish(**known)
         finally:
             self._prefetcher.close()
         maintenance.sync(bundle, self._home, fresh_is_enough=tip == bundle.tip)
@@ -101,7 +134,10 @@ class AgentRun:
         text = clean(message)
         self._turn = (number, text)
         session = self.session
-        context = {"agent": session.agent, "platform": session.platform, "parent": session.parent}
+        if (model := self._agent.model) and model != session.model:
+            session = self.session = self.bundle_worker.session = replace(session, model=model)
+        self.bundle_worker.hearing.user(session.id, text)
+        context = {name: getattr(session, name) for name in TURN_CONTEXT}
         self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, text, context))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
@@ -109,27 +145,57 @@ class AgentRun:
         session = self.session
         if session_id and session_id != session.id:  # it ended before a switch and is told after it
             session = replace(session, id=session_id, parent="", title="")
-        for turn in self._transcript.turn(user, assistant, messages_copy(messages)):
-            for call in turn.calls:
-                self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+        copied = messages_copy(messages)
+        self.bundle_worker.hearing.messages(session.id, copied)
+        for turn in self._transcript.turn(user, assistant, copied):
+            self._take_calls(session, turn.calls)
             if turn.user or turn.answer:
                 self._take(session, "turn", user=turn.user, assistant=turn.answer)
+                self._said(session, turn)
         self._safely(lambda: self.bundle_worker.notices.end_turn(clean(user)))
         self.flush_soon("turn")
 
     def memory_written(self, action: str, target: str, content: str, metadata: Mapping[str, Any]) -> None:
         """The host's memory tool wrote its file: note who and why; the file itself says what."""
-        number, said = self._turn
-        reason = f"turn {number}: {cut(' '.join(said.split()), 160)}" if said else ""
-        origin = write_origin(self.bundle_worker.bundle, self.session, metadata, redacted(reason))
+        origin = self._origin(self.session, metadata)
         old = str(metadata.get("old_text") or "")
         self._safely(lambda: self.bundle_worker.notices.post(action, target, content, old, origin))
         if not self.closed:
             self.worker.soon("compare", self.compare)
 
+    def _origin(self, session: SessionInfo, metadata: Mapping[str, Any]) -> Origin:
+        """Who wrote something, and why: what the user said in the turn."""
+        number, said = self._turn
+        quoted = cut(" ".join(self._words.of_the_user(said).split()), 160)
+        reason = f"turn {number}: {quoted}" if quoted else f"turn {number}" if number else ""
+        return write_origin(self.bundle_worker.bundle, session, metadata, redacted(reason))
+
+    def _take_calls(self, session: SessionInfo, calls: Sequence[Call]) -> None:
+        """Tool calls go to the journal; those of the host's skill tools also say who wrote a skill, and who read it."""
+        for call in calls:
+            self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+        for call in calls:
+            if call.name == "skill_manage" and (skill := call.argument("name")):
+                content = (
+                    call.argument("content") or call.argument("new_string") or call.argument("file_content")
+                )
+                origin = self._origin(session, {"tool_name": call.name})
+                self._safely(partial(self.bundle_worker.notices.post_skill, skill, content, origin))
+        if read := {name for call in calls if call.name == "skill_view" and (name := call.argument("name"))}:
+            self._safely(lambda: self.bundle_worker.note_skills_read(session, read))
+
+    def _recalled(self, entries: Entries) -> None:
+        """A turn was given these entries: their names go to the journal, and the worker keeps their texts in mind."""
+        session = self.session
+        names = "\n".join(dict.fromkeys(shown_name(path, key) for path, key in entries))
+        self._take(session, RECALLED, entries=names)
+        exposure = self.bundle_worker.bundle.part(Exposure)
+        self.worker.submit(lambda: exposure.was_shown(session.id, entries)).add_done_callback(self._look_at)
+
     def delegated(self, task: str, result: str, child_session: str) -> None:
         asked, came = (cut(clean(text), _DELEGATION_LIMIT) for text in (task, result))
-        content = f"Delegated: {asked}\n\nResult: {came}"
+        self.bundle_worker.hearing.delegated(self.session.id, child_session or asked, clean(result))
+        content = f"Delegated: {asked}\n\nResult: {came}" if self._words.tools else "A task was delegated."
         known = {"child_session": child_session} if child_session else {}
         self._take(self.session, "observation", content=content, category="Delegation", **known)
 
@@ -142,23 +208,63 @@ class AgentRun:
     def before_compression(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         session, copied = self.session, messages_copy(messages)
-        for call in self._transcript.calls(copied):
-            self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+        self.bundle_worker.hearing.messages(session.id, copied)
+        self._take_calls(session, self._transcript.calls(copied))
         done = self.worker.submit(lambda: self.bundle_worker.compress(session, copied))
         self.worker.soon("compare", self.compare)
-        if self.bundle_worker.bundle.config.distiller.base_url:
-            asked = self.worker.submit(lambda: self.bundle_worker.ask_endpoint(session, copied))
-            asked.add_done_callback(self._look_at)
+        self._ask(session, lambda: copied, is_over=False)
         try:
             return done.result(_COMPRESS_WAIT).text
         except StillRunning:
             done.add_done_callback(self._look_at)
-            found = self.bundle_worker.facts_in(session, copied)
-            # Nothing is new to the rules where the commit was made meanwhile: then it has the answer.
-            return found or (done.result().text if done.done() and not done.exception() else "")
+            number, text = self._safely(lambda: self.bundle_worker.announce(session, copied)) or (0, "")
+            done.add_done_callback(lambda end: self._stored(number, end))
+            # Where the commit is being made just now, nothing is new any more, and it has the answer.
+            return text or self._answer(done)
         except Exception as error:  # noqa: BLE001 (the host compresses all the same)
             self._job_failed(error)
             return ""
+
+    def _answer(self, compressing: Future[Compressed]) -> str:
+        try:
+            return compressing.result(_COMPRESS_WAIT).text
+        except Exception:  # noqa: BLE001 (it is looked at elsewhere; the host compresses all the same)
+            return ""
+
+    def _stored(self, announced: int, commit: Future[Any]) -> None:
+        """Facts that the host heard of are committed; where that failed, they wait on disk."""
+        if not commit.exception():
+            self.bundle_worker.distilling.stored(announced)
+
+    def _said(self, session: SessionInfo, turn: Turn) -> None:
+        if not self.closed:
+            self._safely(lambda: self.bundle_worker.distilling.said(session.id, turn.user, turn.answer))
+
+    def _ask(self, session: SessionInfo, messages: Callable[[], Messages], *, is_over: bool) -> None:
+        """Let a model distil these messages, where one is configured; what it finds is committed by the worker."""
+        if not self.bundle_worker.distilling.asks_a_model:
+            return
+        trigger: Trigger = "session-end" if is_over else "pre-compress"
+
+        def ask() -> None:
+            facts = self.bundle_worker.ask_model(session, messages())
+            keeping = self.worker.submit(
+                lambda: self.bundle_worker.keep_found(session, facts, is_over=is_over, trigger=trigger)
+            )
+            keeping.add_done_callback(self._look_at)
+
+        self.asker.submit(ask).add_done_callback(self._look_at)
+
+    def _close(self, session: SessionInfo, *, is_over: bool, known: Mapping[str, object]) -> None:
+        """A session is left while the process goes on."""
+        self.bundle_worker.distil(session, "session-end")
+        if is_over:
+            self.bundle_worker.end(session, "session-end", **known)
+
+    def _known(self, session: SessionInfo) -> dict[str, object]:
+        """The title that the host gave a session meanwhile; asked on the host's own thread."""
+        title = self._words.of_the_agent(self._agent.title(session.id))
+        return {"title": title} if title and title != session.title else {}
 
     def switched(self, new_session: str, *, parent: str, reset: bool, rewound: bool, reason: str) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
@@ -178,11 +284,17 @@ class AgentRun:
             session, id=new_session, parent=parent if follows else "", title="", started=""
         )
         self.bundle_worker.session = self.session
+        if follows:
+            self.bundle_worker.hearing.follow(new_session, session.id)
+            self.bundle_worker.bundle.part(Exposure).goes_on(new_session, session.id)
         self._prefetcher.switch(new_session)
         self.flush_soon("session-end")
-        if reason != "compression" or reset:
-            ended = self.worker.submit(lambda: self.bundle_worker.end(session, "session-end"))
-            ended.add_done_callback(self._look_at)
+        talk = self.bundle_worker.distilling.talk(session.id)
+        is_over = reason != "compression" or reset
+        known = self._known(session)
+        closed = self.worker.submit(lambda: self._close(session, is_over=is_over, known=known))
+        closed.add_done_callback(self._look_at)
+        self._ask(session, lambda: talk, is_over=True)
         self.worker.soon("prompt", self.bundle_worker.prompt_was_rebuilt)
 
     # Tools
@@ -218,6 +330,11 @@ class AgentRun:
         except (GitMemError, OSError) as error:
             self._messages.tell(sentence(error))
             return None
+
+    def session_ends(self, messages: Sequence[Any]) -> None:
+        """Not the end: it comes at every compaction, and before the last turn is told. So it only commits."""
+        self.bundle_worker.hearing.messages(self.session.id, messages_copy(messages))
+        self.flush_soon("session-end")
 
     def flush_soon(self, trigger: Trigger) -> None:
         if not self.closed:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, UnknownRevision
-from gitmem.hosts.hermes import write_notices as board
+from gitmem.hosts.hermes.distilling import Distilling
 from gitmem.hosts.hermes.home import Home
-from gitmem.hosts.hermes.host_link import link
 from gitmem.hosts.hermes.memory_files import Compared, HostFiles
 from gitmem.hosts.hermes.skill_files import SkillFiles
 from gitmem.hosts.hermes.write_notices import Notices
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.exposure import RECALLED, Exposure
+from gitmem.memory.gate.hearing import Hearing
+from gitmem.memory.gate.holding import look_again
 from gitmem.notices import Notice
+from gitmem.okf.identity import CONCEPT, EntryKey
 from gitmem.state import HOST_LAST_SESSION
 
 if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
+    from gitmem.memory.distill.facts import Fact
     from gitmem.memory.memory import Memory
     from gitmem.memory.provenance import Origin, Trigger
     from gitmem.okf.events import Event
+
+
+TURN_CONTEXT = ("agent", "platform", "parent", "user", "chat", "chat_type")
+"""What is noted of a session with a turn that has begun, for a process that has to finish it."""
 
 
 class BundleWorker:
@@ -40,11 +48,17 @@ class BundleWorker:
         self.home = home
         self.tell = tell
         self.session = session
+        self.hearing = bundle.part(Hearing)
         self.notices = Notices(bundle)
+        self.distilling = Distilling(bundle, self.notices)
         self.files = HostFiles.of(bundle, home)
         self.skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files)
         self._lock = threading.Lock()
         self._buffers: dict[str, HotMemoryBuffer] = {}
+        self._early: dict[str, HotMemoryBuffer] = {}
+        """Decisions of turns that go on: what they came from is known when the turn is over."""
+        self._written: list[tuple[str, str, Origin]] = []
+        """Entries of such turns: path, text, origin."""
         self._compressors: dict[str, Compressor] = {}
         self._asking: dict[str, Compressor] = {}
         self._prompted: set[str] = set()
@@ -75,17 +89,29 @@ class BundleWorker:
                 return False
             return buffer.is_full
 
+    def decide(self, session: SessionInfo, **fields: Any) -> None:
+        """A decision, on disk when this returns; committed when it can be told what it came from."""
+        with self._lock:
+            if not self.notices.in_turn:
+                self._open_buffer(session).append("decision", **fields)
+                return
+            buffer = self._early.get(session.id)
+            if buffer is None or not buffer.is_open:
+                buffer = self._early[session.id] = HotMemoryBuffer(self.bundle, session)
+            buffer.append("decision", **fields)
+
     # The worker's part
 
     def start(self) -> None:
         """What a dead process left, what the host changed meanwhile, and what the bundle has for the host."""
-        link(self.bundle, self.home)
         self.bundle.finish_pending()
         self._guarded(self.bundle.recover_journals)
         self._take_up_open_turns()
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
         self.flush("explicit")
+        self.distilling.take_over()
         self.notices.drop_dead()
+        self._guarded(self._distil_what_was_left)
         self._begun = self.bundle.tip
 
     def _take_up_open_turns(self) -> None:
@@ -99,12 +125,11 @@ class BundleWorker:
             if late is not None:
                 events.remove(late)
                 continue
-            known = {
-                name: value for name, value in turn.context.items() if name in ("agent", "platform", "parent")
-            }
+            known = {name: value for name, value in turn.context.items() if name in TURN_CONTEXT}
             session = SessionInfo(turn.session, machine=self.bundle.config.machine, source="hermes", **known)
             fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
             self._buffer(session).append("turn", timestamp=turn.at, **fields)
+            self.hearing.cut_short(turn.session, turn.user)
             self.bundle.report(Notice("turn-cut-short", turn.session))
 
     def _told_turns(self, session: str) -> list[Event]:
@@ -117,6 +142,7 @@ class BundleWorker:
         """Commit what waits, then bring the host's files in step."""
         with self._lock:
             waiting = list(self._buffers.items())
+        self._note_block()
         for name, buffer in waiting:
             if len(buffer):
                 self._reopen(buffer.session)
@@ -127,16 +153,35 @@ class BundleWorker:
                     if not len(buffer):
                         self._buffers.pop(name, None)
                         buffer.abandon()
+        if not self.notices.in_turn:
+            self._turn_is_over(trigger)
         if compare:
             self.compare()
         self._note_tip()
         self._say_notices()
 
+    def _turn_is_over(self, trigger: Trigger) -> None:
+        """What was written while a turn went on is judged by all that was heard in it."""
+        with self._lock:
+            early, self._early = self._early, {}
+        for buffer in early.values():
+            buffer.close(trigger)
+        written, self._written = self._written, []
+        for path, text, origin in written:
+            if held := look_again(self.bundle, path, text, origin):
+                self.bundle.report(Notice("entry-held", path, held))
+
+    def wrote(self, path: str, text: str, origin: Origin) -> None:
+        """The model's own tool wrote an entry."""
+        if self.notices.in_turn:
+            self._written.append((path, text, origin))
+
     def compare(self) -> Compared:
         """The host's files and the bundle, in both directions."""
-        done = self.files.compare(lambda: board.everybody(self.bundle))
-        self.notices.clear(self.files.used)
-        self.skills.compare()
+        self._note_block()
+        done = self.files.compare(self.notices.everybody)
+        self.skills.compare(dead=self.notices.dead)
+        self.notices.clear(self.files.used, self.distilling.note_again)
         self._say_notices()
         return done
 
@@ -167,6 +212,22 @@ class BundleWorker:
         used = [*(listed if isinstance(listed, list) else []), {"commit": block.commit, "hash": block.hash}]
         self.bundle.sessions.annotate(session.id, {"prompt_blocks": used})
 
+    def _note_block(self) -> None:
+        """What the session writes from here on is compared with the prompt it has before it."""
+        if self._begun:
+            self.bundle.part(Exposure).had_block(self.session.id, self._begun)
+
+    def note_shown(self, session: SessionInfo, entries: Iterable[tuple[str, EntryKey]]) -> None:
+        """The model was shown entries: it goes into the session's record."""
+        if names := self.bundle.part(Exposure).was_shown(session.id, entries):
+            self.take(session, RECALLED, entries=names)
+
+    def note_skills_read(self, session: SessionInfo, names: Collection[str]) -> None:
+        """The model read these skills."""
+        ends = tuple(f"/{name.rpartition('/')[2]}/SKILL.md" for name in names)
+        found = [path for path, _ in self.bundle.tree().files("skills") if path.endswith(ends)]
+        self.note_shown(session, [(path, CONCEPT) for path in found])
+
     def prompt_was_rebuilt(self) -> None:
         """The host read its files again: later events stand under a newer prompt."""
         self._begun = self.bundle.tip
@@ -174,13 +235,51 @@ class BundleWorker:
 
     def compress(self, session: SessionInfo, messages: Messages) -> Compressed:
         """Everything that waits and the durable facts of these messages, as one commit, by the rules."""
+        # All that was heard up to here is known, and the host reads its files again right after.
+        self.files.compare(lambda: self.notices.everybody(heard=True))
         compressor = self._compressor(session)
+        self._note_block()
         self._reopen(session)
-        return compressor.compress(messages)
+        done = compressor.compress(messages)
+        self.distilling.done(session.id, "rules", is_over=False)
+        return done
 
-    def facts_in(self, session: SessionInfo, messages: Messages) -> str:
-        """The text for the host where the commit takes its time: what the rules find and may be believed."""
-        return self._compressor(session).preview(messages)
+    def announce(self, session: SessionInfo, messages: Messages) -> tuple[int, str]:
+        """The text for the host where the commit takes its time, and the number of the facts that are noted for it."""
+        compressor = self._compressor(session)
+        facts = compressor.preview(messages)
+        return (self.distilling.announce(session.id, facts), compressor.told(facts)) if facts else (0, "")
+
+    def distil(self, session: SessionInfo, trigger: Trigger) -> None:
+        """The durable facts of a session that is over, by the rules, from what was said while this process ran."""
+        self._store_announced()
+        if talk := self.distilling.talk(session.id):
+            self._finish_by_rules(session, talk, trigger)
+
+    def _finish_by_rules(self, session: SessionInfo, talk: Messages, trigger: Trigger) -> None:
+        done = self._compressor(session).finish(talk, trigger=trigger)
+        self._compressors.pop(session.id, None)
+        self.distilling.done(session.id, "rules", is_over=True)
+        if done.facts:
+            self.compare()
+
+    def _distil_what_was_left(self) -> None:
+        """Sessions of processes that ended too early."""
+        self._store_announced()
+        for name in self.distilling.waiting():
+            self._finish_by_rules(self.known(name), self.distilling.recorded(name, "rules"), "session-end")
+
+    def _store_announced(self) -> None:
+        """Facts that the host heard of, where their commit failed or its process died."""
+        for number, name, facts in self.distilling.announced():
+            self._compressor(self.known(name)).keep(facts)
+            self.distilling.stored(number)
+
+    def known(self, session: str) -> SessionInfo:
+        if session == self.session.id:
+            return self.session
+        state = self.bundle.sessions.find(session)
+        return state.info if state is not None else SessionInfo(session, machine=self.bundle.config.machine)
 
     def _compressor(self, session: SessionInfo) -> Compressor:
         """By the rules alone, whatever the settings say: a compaction does not wait for an endpoint."""
@@ -194,39 +293,57 @@ class BundleWorker:
             )
         return found
 
-    def ask_endpoint(self, session: SessionInfo, messages: Messages) -> None:
-        """The same by a model, where one is configured: it may take its time, nobody waits."""
-        if not self.bundle.config.distiller.base_url:
+    def keep_found(
+        self, session: SessionInfo, facts: Sequence[Fact], *, is_over: bool, trigger: Trigger
+    ) -> None:
+        """What a model found, as a commit of the session that it is about."""
+        if self.closed:  # the next start asks again
             return
+        kept = self._compressor(session).keep(facts, kind="flush" if is_over else "compress", trigger=trigger)
+        self.distilling.done(session.id, "model", is_over=is_over)
+        if is_over:
+            self._asking.pop(session.id, None)
+        if kept.facts:
+            self.compare()
+
+    # Beside the worker: this waits for a network
+
+    def ask_model(self, session: SessionInfo, messages: Messages) -> list[Fact]:
+        """What the model that the settings name finds in messages that it has not seen; one request."""
         from gitmem.memory.distill.compression import Compressor
 
         asking = self._asking.get(session.id)
         if asking is None:
             asking = self._asking[session.id] = Compressor(self.bundle, self._buffer(session))
-        asking.compress(messages)
+        found = asking.found(messages)
+        asking.saw(messages)
+        return found
 
-    def end(self, session: SessionInfo, trigger: Trigger) -> None:
-        """Close a session; one that left nothing has nothing to close."""
+    # The worker's part
+
+    def end(self, session: SessionInfo, trigger: Trigger, **known: Any) -> None:
+        """Close a session, with what the host knows of it; one that left nothing has nothing to close."""
         try:
-            self.bundle.sessions.end(session.id, trigger=trigger)
+            self.bundle.sessions.end(session.id, trigger=trigger, **known)
         except UnknownRevision:
             return
 
-    def finish(self) -> None:
-        """The last commit of this provider, and its journals given back."""
+    def finish(self, **known: Any) -> None:
+        """The last commit of this provider, with what the host knows of the session, and its journals given back."""
         try:
+            self.notices.end_all()  # what a turn wrote that is never told is taken in all the same
             self.flush("shutdown")
-            self.end(self.session, "shutdown")
+            self.distil(self.session, "shutdown")
+            self.end(self.session, "shutdown", **known)
             self._note_tip()
         finally:
             self.closed = True
             with self._lock:
-                buffers = list(self._buffers.values())
+                buffers = [*self._buffers.values(), *self._early.values()]
             for buffer in buffers:
                 if buffer.is_open:
                     buffer.abandon()
-            self.notices.end_all()
-            self.notices.close()
+            self.notices.close(keep=self.distilling.is_waiting)
             self._say_notices()
 
     def rest(self) -> None:

@@ -21,49 +21,33 @@ PROVIDER = "gitmem"
 _HOW = "Run `gitmem hermes install`."
 
 
+class _Inside:
+    """A place in a home, as a path."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+
+    def __get__(self, home: Home, _: type) -> str:
+        return os.path.join(home.path, *self._parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """One Hermes home, a profile's or the default one."""
 
     path: str
 
-    @property
-    def bundle(self) -> str:
-        return os.path.join(self.path, "gitmem", "bundle")
-
-    @property
-    def git_dir(self) -> str:
-        # Not `.git`: `hermes backup` leaves out every directory of that name.
-        return os.path.join(self.path, "gitmem", "bundle.git")
-
-    @property
-    def trouble(self) -> str:
-        """Where the provider notes why it could not begin; not in the git directory, which may be why."""
-        return os.path.join(self.path, "gitmem", "last-error")
-
-    @property
-    def shim(self) -> str:
-        return os.path.join(self.path, "plugins", PROVIDER)
-
-    @property
-    def config(self) -> str:
-        return os.path.join(self.path, "config.yaml")
-
-    @property
-    def settings(self) -> str:
-        return os.path.join(self.path, "gitmem.yaml")
-
-    @property
-    def memories(self) -> str:
-        return os.path.join(self.path, "memories")
-
-    @property
-    def skills(self) -> str:
-        return os.path.join(self.path, "skills")
-
-    @property
-    def profiles(self) -> str:
-        return os.path.join(self.path, "profiles")
+    bundle = _Inside("gitmem", "bundle")
+    # Not `.git`: `hermes backup` leaves out every directory of that name.
+    git_dir = _Inside("gitmem", "bundle.git")
+    # Where the provider notes why it could not begin; not in the git directory, which may be why.
+    trouble = _Inside("gitmem", "last-error")
+    shim = _Inside("plugins", PROVIDER)
+    config = _Inside("config.yaml")
+    settings = _Inside("gitmem.yaml")
+    memories = _Inside("memories")
+    skills = _Inside("skills")
+    profiles = _Inside("profiles")
 
 
 def real_world() -> World:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import Home
+from gitmem.hosts.hermes.home import Home, bundle_root
 from gitmem.notices import Notice
 from gitmem.state import HOST_LINK
 
@@ -25,10 +25,18 @@ def link(bundle: Memory, home: Home) -> bool:
 
 
 def linked_home(bundle: Memory) -> Home | None:
-    """The home whose files belong to this bundle; None for a bundle without a host."""
+    """The home whose files belong to this bundle; None for a bundle without a host.
+
+    The home must say the same: the bundle's word alone may be somebody else's, and its entries go into the home's files.
+    """
     found = bundle.state.read_json(HOST_LINK).get("home")
     path = os.path.normpath(os.path.join(bundle.repository.git_dir, str(found)))
-    return Home(path) if found and os.path.isdir(path) else None
+    if not found or "\0" in path or not os.path.isdir(path):
+        return None
+    home = Home(path)
+    return (
+        home if os.path.realpath(bundle_root(home, bundle.world)) == os.path.realpath(bundle.root) else None
+    )
 
 
 def take_host_along(bundle: Memory) -> None:

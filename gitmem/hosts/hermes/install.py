@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -41,11 +40,6 @@ class Report:
         self.steps.append(("already", what))
 
 
-def hook_command() -> str:
-    """How the git hooks of the bundle call this gitmem; -P, because they run inside the bundle."""
-    return f"{shlex.quote(sys.executable)} -P -m gitmem"
-
-
 def install(home: Home, world: World) -> Report:
     """Everything that a home needs. A second time it finds everything in place and changes nothing."""
     report = Report()
@@ -78,11 +72,7 @@ def _make_bundle(home: Home, world: World, report: Report) -> Memory:
     os.makedirs(home.path, exist_ok=True)
     world = world.with_hermes_home(home.path)
     bundle, made = create(
-        world,
-        home.bundle,
-        config=config_for(world),
-        separate_git_dir=home.git_dir,
-        command=hook_command(),
+        world, home.bundle, config=config_for(world), separate_git_dir=home.git_dir, python=sys.executable
     )
     if made:
         report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")

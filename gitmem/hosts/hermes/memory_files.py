@@ -16,7 +16,7 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.memory.curated import host_files
 from gitmem.memory.curated.host_files import NAMES, HostChange, HostWrite, Taken
 from gitmem.memory.curated.store import TARGETS, Target
-from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.admission import UNCONFIRMED, redacted
 from gitmem.memory.opening import config_for
 from gitmem.notices import Notice
 from gitmem.okf import layout
@@ -103,7 +103,8 @@ class HostFiles:
         """
         done = Compared()
         with self._alone(wait):
-            for target in TARGETS:
+            told = notices()
+            for target in sorted(TARGETS, key=lambda one: _first_of(told, one)):  # as they were written
                 if not self._bundle.curated.is_enabled(target):
                     continue
                 sight = self._sight(target, notices())
@@ -167,12 +168,15 @@ class HostFiles:
             if present != base:
                 known = [one for one in told if one.number > agreed.used.get(one.journal, 0)]
                 found = host_files.changes(list(map(redacted, base)), list(map(redacted, present)), known)
-                waiting = self._too_young(target, found, patience)
+                young = self._too_young(target, found, patience)
+                done.waiting = done.waiting or bool(young)
+                # Where an entry came from is known when its turn is over; the end of the turn compares again.
+                waiting = [*young, *(one for one in found if one.notice is not None and one.notice.is_open)]
                 found = [change for change in found if change not in waiting]
                 if importing:
                     taken = host_files.import_entries(self._bundle, target, [change.new for change in found])
                 else:
-                    taken = host_files.take_in(self._bundle, target, found, of=len(base))
+                    taken = host_files.take_in(self._bundle, target, found, of=len(base), present=present)
                 done.taken += len(taken.commits)
                 self._announce(target, taken)
             base = self._agreed_now(base, present, waiting)
@@ -193,9 +197,8 @@ class HostFiles:
                 done.written.append(NAMES[target])
                 data, base = new, self._agreed_now(base, list(wanted.texts), waiting)
             exact = data or b"" if not waiting else host_files.render(base)
-            used = {one.journal: one.number for one in sorted(told, key=lambda one: one.number)}
+            used = _used(told)
             self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
-            done.waiting = done.waiting or bool(waiting)
             return present == agreed_entries and not wanted.differs
         raise BundleBusy(
             f"{NAMES[target]} keeps changing while gitmem works on it: it is compared again later."
@@ -238,9 +241,9 @@ class HostFiles:
     def _announce(self, target: Target, taken: Taken) -> None:
         name = NAMES[target]
         for held, result in taken.held.items():
-            gone = self._enforce or "retracted" in result.rules
+            gone = self._enforce or not {"retracted", UNCONFIRMED}.isdisjoint(result.rules)
             after = "and was taken out of the file" if gone else "but is still in the file"
-            look = f"`gitmem quarantine show {held}` shows it"
+            look = "`gitmem review` shows it"
             detail = f"{held} ({result.explain()}), {after}; {look}"
             self._bundle.report(Notice("host-entry-held", name, detail))
         for why in taken.refused:
@@ -317,6 +320,21 @@ class HostFiles:
             yield
         finally:
             lock.release()
+
+
+def _first_of(told: Sequence[HostWrite], target: Target) -> str:
+    return min((one.at for one in told if one.target == target), default="")
+
+
+def _used(told: Sequence[HostWrite]) -> dict[str, int]:
+    """Up to which number of each journal the notices are used: none from an open turn on."""
+    used: dict[str, int] = {}
+    is_open: set[str] = set()
+    for one in sorted(told, key=lambda one: one.number):
+        is_open |= {one.journal} if one.is_open else set()
+        if one.journal not in is_open:
+            used[one.journal] = one.number
+    return used
 
 
 def _is_text(data: bytes) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import weakref
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -11,12 +13,16 @@ from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.memory.curated.host_files import NAMES
 from gitmem.memory.find.prefetch import Prefetch
+from gitmem.okf.identity import EntryKey
 from gitmem.world import World
 
 if TYPE_CHECKING:
     from gitmem.config import Config
+    from gitmem.index.readers import Reader
     from gitmem.memory.find.index import Index
     from gitmem.memory.memory import Memory
+
+Entries = Sequence[tuple[str, EntryKey]]
 
 _PATIENCE = 1.0
 """How long a turn waits for what was not prepared; then it begins without, and the next one has it."""
@@ -25,37 +31,46 @@ _PATIENCE = 1.0
 class Prefetcher:
     """Recall for one provider. A failure here recalls nothing, and never stops a turn."""
 
-    def __init__(self, home: Home, world: World, config: Config, session: str) -> None:
+    def __init__(
+        self, home: Home, world: World, config: Config, session: str, reader: Reader | None = None
+    ) -> None:
+        self._world = world
         self._config = config
-        self._lookup = _Lookup(home, world, session)
+        self._lookup = _Lookup(home, world, session, reader)
         self._prefetch = Prefetch(self._lookup)
         self._prepared_for: frozenset[str] = frozenset()
         self._turn = 0
+        self.noting: Callable[[], Callable[[Entries], None] | None] = lambda: None
+        """Who gets the entries that a turn was given, while there is somebody."""
         # Hosts drop providers without a word, and the thread knows only the lookup: so it ends with us.
         weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
 
     def prefetch(self, query: str) -> str:
         """What is worth knowing for this turn, within the budget; nothing where only tools recall.
 
-        At once where it was prepared and the question has no word that the last one had not ("yes, do that").
-        A question of its own is looked up: an answer to the last one would not help it.
+        Nothing for a turn that is about nothing ("yes, do that"). At once where it was prepared and the question has
+        no word that the last one had not; any other is looked up: an answer to the last one would not help it.
         """
         self._turn += 1
-        if not self._is_due():
+        words = _words(query, self._world.clock())
+        if not words or not self._is_due():
             return ""
-        words = _words(query)
         if not words <= self._prepared_for or self._prefetch.ready(self._turn) is None:
             # Behind a lookup that takes this long (the index of a large memory is being made) nobody waits again.
             idle = self._prefetch.settle(_PATIENCE / 10)
             self._prepare(words, query)
             if idle:
                 self._prefetch.settle(_PATIENCE)
-        return self._prefetch.ready(self._turn) or ""
+        text = self._prefetch.ready(self._turn) or ""
+        shown, note = self._lookup.shown.get(text), self.noting()
+        if shown and note is not None:
+            note(shown)
+        return text
 
     def after_turn(self, query: str) -> None:
         """A turn is over and committed: bring the index up, and have ready what the next may need."""
         if self._config.recall_mode != "tools" and self._config.context_budget > 0:
-            self._prepare(_words(query), query)
+            self._prepare(_words(query, self._world.clock()), query)
 
     def switch(self, session: str) -> None:
         """Another session, or a prompt that was rebuilt."""
@@ -79,11 +94,14 @@ class Prefetcher:
 class _Lookup:
     """Looks up what a turn may need, on the thread that prefetches."""
 
-    def __init__(self, home: Home, world: World, session: str) -> None:
+    def __init__(self, home: Home, world: World, session: str, reader: Reader | None) -> None:
         self._home = home
         self._world = world
+        self._reader = reader
         self._bundle: Memory | None = None
         self._index: Index | None = None
+        self.shown: dict[str, Entries] = {}
+        """The entries in each of the last answers."""
         self.switch(session)
 
     def switch(self, session: str) -> None:
@@ -97,7 +115,14 @@ class _Lookup:
         if self._bundle is None:
             self._bundle = open_home(self._home, self._world)
         self._index = self._bundle.index.current()
-        return context(self._bundle, query, session=self._session, block=self._block).lines
+        found = context(
+            self._bundle, query, session=self._session, block=self._block, reader=self._reader, noted=False
+        )
+        self.shown = {
+            **dict(list(self.shown.items())[-3:]),
+            found.lines: [(one.path, one.key) for one in found.shown],
+        }
+        return found.lines
 
     def close(self) -> None:
         if self._index is not None:
@@ -119,9 +144,12 @@ def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
         lookup.close()
 
 
-def _words(query: str) -> frozenset[str]:
-    """The words of a question that say what it is about."""
+def _words(query: str, now: datetime) -> frozenset[str]:
+    """The words that tell one question from another; none where there is nothing to look up."""
     from gitmem.index import english
     from gitmem.index.marking import WORD, fold
+    from gitmem.memory.find.question import Question
 
+    if not Question.of(query, now=now):
+        return frozenset()
     return frozenset(WORD.findall(fold(query))) - english.STOP

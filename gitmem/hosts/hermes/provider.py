@@ -6,7 +6,8 @@ import contextlib
 import importlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
@@ -45,6 +46,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._prefetcher: Prefetcher | None = None
         self._error = ""
         self._block = ""
+        self._make_block: Callable[[], str] | None = None
+        self._is_stale = False
         self._messages = UserMessages()
 
     # Who it is
@@ -75,20 +78,44 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._messages.speak()
 
     def _begin(self, home: Home, session_id: str, kwargs: Mapping[str, Any]) -> None:
-        from gitmem.hosts.hermes import whats_new
+        from gitmem.hosts.hermes import maintenance, whats_new
         from gitmem.hosts.hermes.agent_run import AgentRun
         from gitmem.hosts.hermes.bundle_worker import last_tip
+        from gitmem.hosts.hermes.host_agent import HostAgent
+        from gitmem.hosts.hermes.host_link import link
+        from gitmem.hosts.hermes.host_read import HostRead
         from gitmem.hosts.hermes.prefetcher import Prefetcher
         from gitmem.hosts.hermes.prompt import system_prompt
+        from gitmem.hosts.hermes.users import reader_of
+        from gitmem.memory.curated.prompt_block import unconfirmed
+        from gitmem.memory.review import at_a_glance
 
         world = real_world().with_hermes_home(home.path)
         bundle = open_home(home, world)
-        session = _session(bundle.config, session_id, kwargs)
-        self._block = system_prompt(bundle.config, whats_new.since(bundle, last_tip(bundle)))
-        self._prefetcher = Prefetcher(home, world, bundle.config, session.id)
-        if str(kwargs.get("agent_context") or "primary") != "primary":
+        agent = HostAgent(kwargs)
+        session = replace(_session(bundle.config, session_id, kwargs), model=agent.model)
+        is_primary = str(kwargs.get("agent_context") or "primary") == "primary"
+        came: list[str] = []
+        if is_primary:
+            link(bundle, home)
+            read = HostRead(home)
+            maintenance.sync_first(bundle, home)
+            came = read.missed(bundle, kwargs.get("warning_callback"))
+        since = whats_new.since(bundle, last_tip(bundle))
+        # Where the host shows the user nothing of ours, the agent has to say what waits.
+        is_heard = callable(self._messages.listener)
+        self._make_block = lambda: system_prompt(
+            bundle.config, since, unconfirmed(bundle), "" if is_heard else at_a_glance(bundle), came
+        )
+        self._block = system_prompt(bundle.config, since, came=came)
+        self._is_stale = True
+        self._renew_block()
+        came.clear()  # before another prompt is made, the host reads its files again
+        reader = reader_of(bundle.config, session)
+        self._prefetcher = Prefetcher(home, world, bundle.config, session.id, reader)
+        if not is_primary:
             return  # a subagent or a cron job: it reads, and never writes
-        self._run = AgentRun(bundle, home, session, self._prefetcher, self._messages)
+        self._run = AgentRun(bundle, home, session, self._prefetcher, self._messages, agent)
         self._run.start()
         if self._shim < SHIM_VERSION:
             self._messages.tell(
@@ -104,8 +131,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     # The prompt and recall
 
     def system_prompt_block(self) -> str:
-        """Short, and the same bytes for the whole session."""
+        """Short, and the same bytes until the host builds its prompt anew, at a compaction."""
         self._messages.speak()
+        self._renew_block()
         return self._block
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (the host sends "")
@@ -150,12 +178,13 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     def on_pre_compress(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         run = self._running()
-        return run.before_compression(messages) if run else ""
+        told = run.before_compression(messages) if run else ""
+        self._is_stale = True  # entries of this session may be in the next prompt
+        return told
 
-    def on_session_end(self, messages: Sequence[Any]) -> None:  # noqa: ARG002 (all of it is stored already)
-        """Not the end: it comes at every compaction, and before the last turn is told. So it only commits."""
+    def on_session_end(self, messages: Sequence[Any]) -> None:
         if run := self._running():
-            run.flush_soon("session-end")
+            run.session_ends(messages)
 
     def on_session_switch(
         self,
@@ -230,6 +259,12 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
     # Inside
 
+    def _renew_block(self) -> None:
+        if self._is_stale and self._make_block is not None:
+            self._is_stale = False
+            with contextlib.suppress(GitMemError, OSError):  # a damaged store is reported elsewhere
+                self._block = self._make_block()
+
     def _running(self) -> AgentRun | None:
         return self._run if self._run is not None and not self._run.closed else None
 
@@ -255,7 +290,9 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
 
 
 def _session(config: Config, session_id: str, kwargs: Mapping[str, Any]) -> SessionInfo:
+    from gitmem.hosts.hermes.users import known_users
     from gitmem.memory.capture.recorder import SessionInfo
+    from gitmem.memory.capture.transcripts import transcripts_of
 
     identity = str(kwargs.get("agent_identity") or "")
     return SessionInfo(
@@ -265,5 +302,6 @@ def _session(config: Config, session_id: str, kwargs: Mapping[str, Any]) -> Sess
         machine=config.machine,
         platform=str(kwargs.get("platform") or ""),
         source="hermes",
-        title=str(kwargs.get("session_title") or ""),
+        title=transcripts_of(config).of_the_agent(str(kwargs.get("session_title") or "")),
+        **known_users(kwargs),
     )

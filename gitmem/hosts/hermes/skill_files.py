@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
@@ -18,8 +20,9 @@ from gitmem.files import read_file, remove_file, replacement
 from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
 from gitmem.hosts.hermes.home import Home
+from gitmem.hosts.hermes.write_notices import skill_writes, turns_under_way
 from gitmem.memory.curated.host_files import HOST_FILE
-from gitmem.memory.gate.admission import SKILL, Admission, retracted_units
+from gitmem.memory.gate.admission import UNCONFIRMED, Admission, retracted_units
 from gitmem.memory.gate.egress import Egress
 from gitmem.notices import Notice
 from gitmem.okf import paths, validate
@@ -29,14 +32,19 @@ from gitmem.state import HOST_SKILLS
 if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
     from gitmem.memory.memory import Memory
+    from gitmem.memory.provenance import Origin
     from gitmem.safety.verdict import Result
 
 _ROOT = "skills/"
 _MAX_FILE = 1 << 20
 _MAX_FILES = 200
+_SLACK = 0.05
+"""Seconds by which the times of files and of turns may differ."""
 # Directories in which Hermes looks for no skills either.
 _LEFT_OUT = frozenset(("venv", "node_modules", "site-packages", "__pycache__"))
 _MARK = "  # by gitmem\n"
+_FENCE = b"---\n"
+_MARKS = re.compile(rb"\A---\n(?:(?:unconfirmed|source): [^\n]*" + re.escape(_MARK.encode()) + rb")+")
 _BARE = f"---\ntype: SkillFile{_MARK}---\n"
 _SKILL = f"type: Skill{_MARK}"
 _FILE = f"type: SkillFile{_MARK}"
@@ -45,6 +53,14 @@ Signature = tuple[tuple[str, int, int], ...]
 
 
 # --- the two forms of a file -----------------------------------------------------------------------------
+
+
+def marked(data: bytes, marks: Mapping[str, str]) -> bytes:
+    """A stored skill with what is said of it; `original` takes it out again."""
+    if not marks or not data.startswith(_FENCE):
+        return data
+    lines = "".join(f"{name}: {json.dumps(value)}{_MARK}" for name, value in marks.items())
+    return _FENCE + lines.encode() + data[len(_FENCE) :]
 
 
 def stored(name: str, data: bytes) -> bytes:
@@ -74,6 +90,7 @@ def stored_bare(name: str, text: str) -> bytes:
 
 def original(data: bytes) -> bytes:
     """The file as the host had it."""
+    data = _MARKS.sub(_FENCE, data, count=1)
     if data.startswith(_BARE.encode()):
         return data[len(_BARE.encode()) :]
     for line in (_SKILL, _FILE):
@@ -153,6 +170,36 @@ class _Known:
     held: dict[str, str] = field(default_factory=dict)
 
 
+class _Writers:
+    """Who wrote a skill: by the calls of the host's tool, else by the turn in which it was written."""
+
+    def __init__(self, bundle: Memory, dead: Collection[str]) -> None:
+        self._calls = skill_writes(bundle)
+        self._turns = turns_under_way(bundle, dead)
+        self.nobody = bundle.origin(source=HOST_FILE)
+
+    def origin_of(self, skill: str, batch: Mapping[str, bytes | None], at: float) -> Origin | None:
+        """The origin of a change; None where a turn that may be its own is not over yet."""
+        name = skill.rpartition("/")[2]
+        calls = [
+            one
+            for one in self._calls
+            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.told + _SLACK)
+        ]
+        # Of several agents it is the one whose words are in the file.
+        texts = [data.decode("utf-8", "replace") for data in batch.values() if data is not None]
+        saying = [one for one in calls if one.content and any(one.content in text for text in texts)]
+        if saying:
+            return replace(saying[-1].origin, at=at)
+        turns = [one for one in self._turns if one.begun - _SLACK <= (at or one.begun)]
+        if any(not one.died for one in turns):
+            return None
+        if calls:
+            return replace(calls[-1].origin, at=at)
+        last = max(turns, key=lambda one: one.begun, default=None)
+        return replace(last.origin, source=HOST_FILE, at=at) if last and at else self.nobody
+
+
 class SkillFiles:
     """The skills of one home beside one bundle."""
 
@@ -168,12 +215,17 @@ class SkillFiles:
         self._enforce = enforce
         self._seen: tuple[object, ...] = ()
 
-    def compare(self, *, importing: bool = False) -> ComparedSkills:
-        """Take in what the host changed, then write what the bundle changed. Nothing new costs little."""
+    def compare(self, *, importing: bool = False, dead: Collection[str] = ()) -> ComparedSkills:
+        """Take in what the host changed, then write what the bundle changed. Nothing new costs little.
+
+        `dead` are journals of notices that were taken over from dead processes.
+        """
         done = ComparedSkills()
         host = _look(self._home)
         if self._sight(host) == self._seen:
             return done
+        writers = _Writers(self._bundle, dead)
+        waiting = False
         kind = "import" if importing else "host"
         done.taken += skill_references.note(self._bundle, self._home, kind=kind)
         present = {name: data for name, path in host.files.items() if (data := read_file(path)) is not None}
@@ -191,7 +243,12 @@ class SkillFiles:
             elif here != agreed:
                 wanted[name] = present.get(name)
         for skill, batch in _by_skill(wanted).items():
-            self._take_in(skill, batch, known, done, kind=kind)
+            origin = writers.origin_of(skill, batch, _written_at(self._home, batch))
+            admitted = self._admitted(skill, batch, known, origin or writers.nobody)
+            if admitted and origin is None and not importing:
+                waiting = True  # the turn in which it was written tells who and why when it is over
+            elif admitted:
+                self._take_in(skill, batch, admitted, known, done, kind, origin or writers.nobody)
         ours = self._ours()
         for name in sorted({*ours, *known.files}):
             here, there = _hash(present.get(name)), _hash(ours.get(name))
@@ -203,7 +260,7 @@ class SkillFiles:
             self._remember(known)
         if done.written:
             _clear_prompt_cache(self._home)
-        self._seen = self._sight(_look(self._home))
+        self._seen = () if waiting else self._sight(_look(self._home))
         return done
 
     def _sight(self, host: _HostSkills) -> tuple[object, ...]:
@@ -217,32 +274,45 @@ class SkillFiles:
             path.removeprefix(_ROOT): original(tree.read_entry(entry)) for path, entry in tree.files("skills")
         }
 
-    def _take_in(
-        self, skill: str, batch: Mapping[str, bytes | None], known: _Known, done: ComparedSkills, *, kind: str
-    ) -> None:
-        """Commit what the host did to one skill; what may not enter is held back and told, once."""
+    def _admitted(
+        self, skill: str, batch: Mapping[str, bytes | None], known: _Known, origin: Origin
+    ) -> dict[str, bytes | None]:
+        """What the host did to one skill, as it is stored; what may not enter is held back and told, once."""
         taken: dict[str, bytes | None] = {}
         for name, data in batch.items():
             if data is None:
                 taken[name] = None
                 continue
-            if known.held.get(name) == _hash(data) and self._verdict(data) is not None:
+            if known.held.get(name) == _hash(data) and self._verdict(data, origin) is not None:
                 continue
             try:
                 paths.check_path(_ROOT + name)
                 made = stored(_ROOT + name, data)
+                if name.endswith("SKILL.md"):
+                    made = marked(made, self._marks(data, origin))
             except GitMemError as error:
                 known.held[name] = _hash(data)
                 self._bundle.report(Notice("skill-file-refused", skill, str(error)))
                 continue
-            result = self._verdict(data)
+            result = self._verdict(data, origin)
             if result is not None:
-                self._hold(skill, name, data, result, known)
+                self._hold(skill, name, data, result, known, origin)
             else:
                 known.held.pop(name, None)
                 taken[name] = made
-        if not taken:
-            return
+        return taken
+
+    def _take_in(
+        self,
+        skill: str,
+        batch: Mapping[str, bytes | None],
+        taken: Mapping[str, bytes | None],
+        known: _Known,
+        done: ComparedSkills,
+        kind: str,
+        origin: Origin,
+    ) -> None:
+        """Commit what the host did to one skill."""
         withheld: list[str] = []
 
         def work(edits: Edits) -> Message | None:
@@ -262,7 +332,7 @@ class SkillFiles:
             gone = all(made is None for made in taken.values())
             return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {_some(taken)}")
 
-        published = self._bundle.commit(work, purpose=kind, origin=self._bundle.origin(source=HOST_FILE))
+        published = self._bundle.commit(work, purpose=kind, origin=origin)
         done.taken += published is not None
         for name in taken:
             known.files[name] = _hash(batch[name])
@@ -270,7 +340,10 @@ class SkillFiles:
             # It was taken back, so it goes from the host's directory too.
             self._bundle.report(Notice("skill-file-retracted", f"{name} of the skill {skill}"))
 
-    def _verdict(self, data: bytes) -> Result | None:
+    def _marks(self, data: bytes, origin: Origin) -> Mapping[str, str]:
+        return Admission(self._bundle, origin=origin).skill_marks(data.decode("utf-8", "replace"))
+
+    def _verdict(self, data: bytes, origin: Origin) -> Result | None:
         """Why the text may not enter; None where it may."""
         from gitmem.safety.verdict import Verdict
 
@@ -278,23 +351,23 @@ class SkillFiles:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        result = self._admission.judge(text, SKILL)
+        admission = Admission(self._bundle, origin=origin)
+        result = admission.judge_origin(text, admission.skill(text))
         return None if result.verdict is Verdict.ALLOW else result
 
-    def _hold(self, skill: str, name: str, data: bytes, result: Result, known: _Known) -> None:
-        held = self._admission.hold(data.decode(), result, {"kind": "file", "path": _ROOT + name})
+    def _hold(
+        self, skill: str, name: str, data: bytes, result: Result, known: _Known, origin: Origin
+    ) -> None:
+        where = {"kind": "file", "path": _ROOT + name}
+        held = Admission(self._bundle, origin=origin).hold(data.decode(), result, where)
         known.held[name] = _hash(data)
         look = f"`gitmem quarantine show {held}` shows it"
         self._bundle.report(
             Notice("skill-file-held", f"{name} of the skill {skill}", f"{held} ({result.explain()}); {look}")
         )
-        if self._enforce:
+        if self._enforce or not {"retracted", UNCONFIRMED}.isdisjoint(result.rules):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self._home.skills, *name.split("/")))
-
-    @property
-    def _admission(self) -> Admission:
-        return Admission(self._bundle, origin=self._bundle.origin(source=HOST_FILE))
 
     # Disk
 
@@ -337,6 +410,17 @@ def _signature(files: Mapping[str, str]) -> Signature:
             status = os.stat(path)
             found.append((name, status.st_mtime_ns, status.st_size))
     return tuple(found)
+
+
+def _written_at(home: Home, batch: Mapping[str, bytes | None]) -> float:
+    """When the host last wrote these files of a skill; 0 where they are gone."""
+    found = [0.0]
+    for name, data in batch.items():
+        with contextlib.suppress(OSError):
+            found.append(
+                os.stat(os.path.join(home.skills, *name.split("/"))).st_mtime if data is not None else 0.0
+            )
+    return max(found)
 
 
 def _hash(data: bytes | None) -> str:

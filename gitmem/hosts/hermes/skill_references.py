@@ -35,10 +35,7 @@ class Reference:
 
 def manifests(home: Home) -> tuple[str, str]:
     """The files in which Hermes notes them."""
-    return (
-        os.path.join(home.skills, ".bundled_manifest"),
-        os.path.join(home.skills, ".hub", "lock.json"),
-    )
+    return (os.path.join(home.skills, ".bundled_manifest"), os.path.join(home.skills, ".hub", "lock.json"))
 
 
 def references(home: Home) -> dict[str, Reference]:

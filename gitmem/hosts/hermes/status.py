@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def _install(home: Home, world: World) -> str:
     named = ""
     if os.path.realpath(choose_home(world).path) != os.path.realpath(home.path):
         above, name = os.path.split(home.path)
-        named = f" --profile {name}" if os.path.basename(above) == "profiles" else f" --home {home.path}"
+        option, value = ("profile", name) if os.path.basename(above) == "profiles" else ("home", home.path)
+        named = f" --{option} {shlex.quote(value)}"
     return f"Run `gitmem hermes install{named}`."
 
 
@@ -242,7 +244,7 @@ def _profiles(home: Home, _: World) -> Iterator[Check]:
                     f"profile {name}",
                     False,
                     f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently.",
-                    f"Run `gitmem hermes install --profile {name}`.",
+                    f"Run `gitmem hermes install --profile {shlex.quote(name)}`.",
                 )
 
 
@@ -250,12 +252,7 @@ def short_status(home: Home) -> dict[str, Any]:
     """A few lines for `hermes memory status`."""
     world = real_world()
     found: dict[str, Any] = {}
-    quick: tuple[Callable[[Home, World], Iterator[Check]], ...] = (
-        _shim,
-        _bundle,
-        _backup,
-        _trouble,
-    )
+    quick: tuple[Callable[[Home, World], Iterator[Check]], ...] = (_shim, _bundle, _backup, _trouble)
     for look in quick:
         try:
             for one in look(home, world):

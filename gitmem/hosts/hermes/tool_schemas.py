@@ -26,8 +26,9 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST, "description": "How 
 _SCHEMAS = {
     "gitmem_search": _schema(
         "gitmem_search",
-        "Search the versioned memory: entries, decisions, sessions, plans and skills. With as_of it answers "
-        "as the memory was then.",
+        "Search the versioned memory: entries, decisions, sessions, plans and skills. Each hit has a rank: knowledge "
+        "holds, said is what was said in a session, tool is untrusted output of a tool. With as_of it answers as the "
+        "memory was then.",
         {
             "query": {"type": "string", "description": "Words to look for."},
             "as_of": {

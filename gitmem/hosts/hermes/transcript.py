@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitmem.memory.gate.hearing import calls_of, said_in, without_recall
+
 Message = Mapping[str, Any]
 
 TEXT_LIMIT = 1_000_000
@@ -19,7 +21,6 @@ _REMEMBERED = 1_000
 # What these ask for and answer is memory already: stored again it would feed on itself, and a search would
 # find the searches before it.
 _RECALLING = re.compile(r"gitmem_|session_search$")
-_RECALLED = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,15 @@ class Call:
     name: str
     arguments: str
     result: str
+
+    def argument(self, name: str) -> str:
+        """One of its arguments, as far as they are kept; empty where it has none such."""
+        try:
+            found = json.loads(self.arguments)
+        except ValueError:  # they were cut: then only what is whole in front of it can be told
+            whole = re.search(rf'"{name}": ?("(?:[^"\\]|\\.)*")', self.arguments)
+            return str(json.loads(whole.group(1), strict=False)) if whole else ""
+        return str(found.get(name) or "") if isinstance(found, Mapping) else ""
 
 
 @dataclass(slots=True)
@@ -87,7 +97,7 @@ class Transcript:
             if role == "assistant":
                 if text := said(message):
                     turns[-1].assistant.append(text)
-                for name, arguments, identity in _asked(message):
+                for name, arguments, identity in calls_of(message):
                     asked[identity] = (turns[-1], name, arguments)
             elif role == "tool":
                 identity = str(message.get("tool_call_id", ""))
@@ -140,40 +150,18 @@ def _of_turn(messages: Sequence[Message], user: str) -> Sequence[Message]:
 
 def said(message: Message) -> str:
     """The text of a message, without what was recalled into it."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return clean(content)
-    parts = []
-    for part in content if isinstance(content, list | tuple) else ():
-        text = part.get("text") if isinstance(part, Mapping) else part
-        if isinstance(text, str):
-            parts.append(text)
-    return clean("\n\n".join(parts))
+    return clean(said_in(message))
 
 
 def clean(text: object) -> str:
     """A text of the conversation as it is stored."""
     if not isinstance(text, str):
         return ""
-    if "<memory-context" in text.lower():
-        text = _RECALLED.sub("", text)
-    return cut(text.strip(), TEXT_LIMIT)
+    return cut(without_recall(text).strip(), TEXT_LIMIT)
 
 
 def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _asked(message: Message) -> list[tuple[str, str, str]]:
-    found = []
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list | tuple) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            arguments = function.get("arguments")
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
-            found.append((str(function.get("name", "")), text, str(call.get("id", ""))))
-    return found
 
 
 def _mark(message: Message) -> bytes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.git import walk as graph
 from gitmem.git.objects import Commit
+from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import LogEntry
 from gitmem.okf.entries import Change
 
@@ -37,6 +38,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
         return []
     told: dict[str, int] = {}
     newer: LogEntry | None = None
+    provenance = Provenance(bundle.repository)
     seen: tuple[object, ...] = ()
     for walked, commit in enumerate(graph.first_parents(bundle.repository, bundle.tip)):
         before, seen = seen, _sight(bundle, commit)
@@ -45,7 +47,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
             told[line] = told.get(line, 0) + 1
         if commit.oid == tip or walked > _MAX_WALK:
             break
-        newer = LogEntry.of(commit)
+        newer = LogEntry.of(commit, provenance)
     if not told:
         return []
     lines = [line if times == 1 else f"{line} ({times} times)" for line, times in told.items()]
@@ -57,7 +59,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
 
 def _is_told(entry: LogEntry) -> bool:
     """Whether others did it: what a session of this home's agent wrote is known to it."""
-    if entry.kind == "memory" and (entry.session or not entry.first("Machine")):
+    if entry.kind == "memory" and not entry.pulled_from and (entry.session or not entry.first("Machine")):
         return False
     return entry.kind in _SAID
 

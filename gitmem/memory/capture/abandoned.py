@@ -12,7 +12,7 @@ from gitmem.errors import BundleUnusable
 from gitmem.files import READ
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.journal_format import Record
-from gitmem.memory.capture.journal_lock import WriterLock
+from gitmem.process_lock import ProcessLock
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"
@@ -29,7 +29,7 @@ class AbandonedJournal:
     uuid: str
     records: list[Record]
     problems: list[str]
-    _lock: WriterLock | None = field(default=None, repr=False)
+    _lock: ProcessLock | None = field(default=None, repr=False)
     _path: str = field(default="", repr=False)
     _kept: str = field(default="", repr=False)
     """Where the file goes instead of nowhere: some of its lines could not be read."""
@@ -68,9 +68,9 @@ def abandoned(directory: str) -> list[AbandonedJournal]:
     found: list[AbandonedJournal] = []
     for uuid in sorted(names):
         path = os.path.join(directory, f"{uuid}.jsonl")
-        lock: WriterLock | None = None
+        lock: ProcessLock | None = None
         try:
-            lock = WriterLock.take(os.path.join(directory, f"{uuid}.lock"), create="jsonl" in names[uuid])
+            lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create="jsonl" in names[uuid])
             if lock is None:
                 continue
             if not os.path.lexists(path):  # a stray lock, or somebody was faster
@@ -89,7 +89,7 @@ def abandoned(directory: str) -> list[AbandonedJournal]:
     return sorted(found, key=lambda journal: (journal.records[0].at if journal.records else "", journal.uuid))
 
 
-def _opened(path: str, uuid: str, lock: WriterLock) -> AbandonedJournal | None:
+def _opened(path: str, uuid: str, lock: ProcessLock) -> AbandonedJournal | None:
     with open(os.open(path, READ), "rb") as file:
         contents = journal_format.parse(file, uuid)
     if contents.newer:

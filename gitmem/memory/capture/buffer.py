@@ -15,10 +15,13 @@ from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.journal import Journal, Record
-from gitmem.memory.capture.journal_lock import ThreadLock
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
+from gitmem.memory.capture.thread_lock import ThreadLock
+from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import EVENT, TRAILER, Admission, redacted, retracted_in
+from gitmem.memory.exposure import RECALLED
+from gitmem.memory.gate.admission import EVENT, TRAILER, Admission, Came, redacted, retracted_in
+from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.notices import Notice
@@ -27,6 +30,10 @@ from gitmem.okf.events import Event
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.verdict import Result
+
+
+_SAID = {"turn": "assistant", "observation": "content"}
+"""The field of an event that may repeat what a tool returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,9 @@ class HotMemoryBuffer:
         self._session = session
 
     def push(self, /, _kind: str = "observation", **fields: Any) -> str:
-        """Take in one event; it is on disk when this returns. Gives the event's id.
+        """Take in one event; it outlives this process when this returns. Gives the event's id.
+
+        It is on disk `fsync_interval_ms` (200) later; with `fsync: always` when this returns.
 
         Flushes when the buffer is full, or at once where the hot buffer is switched off. Gives
         nothing for a kind that the settings leave out.
@@ -109,6 +118,7 @@ class HotMemoryBuffer:
         config = self._bundle.config
         if not event_id:
             return ""
+        self._bundle.part(Hearing).event(self._session.id, _kind, fields)
         if not config.use_hot_memory or (_kind == "tool_call" and config.snapshot_on_tool_call):
             self.flush("explicit")
         elif self.is_full:
@@ -121,7 +131,7 @@ class HotMemoryBuffer:
 
     def take(self, kind: str, fields: Mapping[str, object], session: SessionInfo | None = None) -> str:
         """As `append`, from a mapping, and in another session than the present one where one is given."""
-        if kind not in KINDS:
+        if kind not in (*KINDS, RECALLED):
             raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
         if not self._is_wanted(kind):
             return ""
@@ -132,7 +142,10 @@ class HotMemoryBuffer:
         texts = recorder.as_texts(kind, fields)
         at = texts.pop("timestamp", "")
 
-        clean = {name: redacted(text) for name, text in texts.items()}
+        kept = transcripts_of(self._bundle.config).event(kind, texts)
+        clean = {name: redacted(text) for name, text in kept.items()}
+        if clean != kept:
+            self._bundle.report(Notice("event-redacted", session.id))
         record = self.journal.append(kind, clean, session.id, _context(session), at)
         with self._count:
             self._waiting += 1
@@ -244,13 +257,15 @@ def lay_events(
     origin: Origin,
 ) -> Recorded:
     """Put events into a transaction that may hold more; what the scanner flags goes to quarantine."""
+    # Again: a journal may be of a time with another setting, or of another program.
+    words = transcripts_of(bundle.config)
+    kept = [replace(event, fields=words.event(event.kind, event.fields)) for event in events]
     return recorder.record(
         edits,
-        _admitted(bundle, events, origin),
+        _admitted(bundle, kept, origin),
         writer=writer,
         sessions={name: _admitted_session(bundle, info) for name, info in sessions.items()},
         retracted=retracted_in(edits),
-        transcripts=bundle.config.transcripts,
     )
 
 
@@ -259,11 +274,25 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     from gitmem.safety.verdict import Verdict
 
     admission = Admission(bundle, origin=origin)
-    results = admission.judge_all([event.text for event in events], EVENT)
-    return [
-        event if result.verdict is Verdict.ALLOW else _stub(admission, event, result)
-        for event, result in zip(events, results, strict=True)
-    ]
+    admitted = []
+    for event, result in zip(
+        events, admission.judge_all([event.text for event in events], EVENT), strict=True
+    ):
+        came = _came(bundle, event, origin)
+        judged = admission.judge_origin(event.text, result, session=event.session)
+        verdict = came.judged(judged, len(event.text))
+        marked = replace(event, fields={**event.fields, **came.marks}) if came.marks else event
+        admitted.append(marked if verdict.verdict is Verdict.ALLOW else _stub(admission, event, verdict))
+    return admitted
+
+
+def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
+    """Where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
+    admission = Admission(bundle, origin=replace(origin, session=event.session))
+    if event.kind == "decision":
+        return admission.came(event.text)
+    said = event.fields.get(_SAID.get(event.kind, ""), "")
+    return replace(admission.came(said), waits="") if said else Came()  # it was said: that is recorded
 
 
 def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
@@ -305,7 +334,7 @@ def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
 
 
 _SESSION_WORDS = ("platform", "model", "source", "title")
-SESSION_CONTEXT = ("started", "parent", "agent", "machine", *_SESSION_WORDS)
+SESSION_CONTEXT = ("started", "parent", "agent", "machine", "user", "chat", "chat_type", *_SESSION_WORDS)
 
 
 @lru_cache(maxsize=64)  # a push is to cost next to nothing, and most are of one session

@@ -1,4 +1,4 @@
-"""The journal: every pushed event on disk before `push` returns, until a commit has it.
+"""The journal: every pushed event in a file before `push` returns, until a commit has it.
 
 A directory with one file per writer, `<uuid>.jsonl` (its lines: `journal_format`), and beside it `<uuid>.lock`,
 which the writer holds for its whole life: the operating system drops that lock when the process dies, so a
@@ -35,8 +35,9 @@ from gitmem.memory.capture.journal_format import (
     texts,
     too_large,
 )
-from gitmem.memory.capture.journal_lock import ThreadLock, WriterLock
+from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.okf.timestamps import canonical, stamp
+from gitmem.process_lock import ProcessLock
 
 __all__ = [
     "MAX_DEPTH",
@@ -65,7 +66,7 @@ class Journal:
         self,
         directory: str,
         uuid: str,
-        lock: WriterLock,
+        lock: ProcessLock,
         descriptor: int,
         *,
         clock: Callable[[], datetime],
@@ -113,7 +114,7 @@ class Journal:
             os.makedirs(directory, exist_ok=True)
             for _ in range(_TRIES):
                 uuid = uuid4().hex
-                lock = WriterLock.take(os.path.join(directory, f"{uuid}.lock"), create=True)
+                lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create=True)
                 if lock is not None:  # else somebody who clears stray locks was here first
                     break
             else:
@@ -193,6 +194,11 @@ class Journal:
                     f"The journal {self._path} still holds events that are committed ({_reason(error)}); "
                     "they are dropped at the next flush, and none is stored twice."
                 ) from error
+
+    def settle(self) -> None:
+        """What was pushed so far survives a power cut when this returns, whatever the setting says."""
+        if not self._sync():
+            raise BundleUnusable(self.trouble)
 
     def close(self) -> None:
         """Let go of the journal: what is pending waits for whoever starts next; an empty one is removed."""
@@ -423,7 +429,7 @@ class Journal:
                     os.mkdir(self._directory)  # not its parents: a removed bundle stays removed
                 lock_path = os.path.join(self._directory, f"{self.uuid}.lock")
                 if not os.path.lexists(lock_path):
-                    lock = WriterLock.take(lock_path, create=True)
+                    lock = ProcessLock.take(lock_path, create=True)
                     if lock is not None:
                         self._lock.release()
                         self._lock = lock

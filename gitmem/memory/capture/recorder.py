@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import nlargest
+from itertools import count
 
 from gitmem import resources
 from gitmem.errors import InvalidContent
+from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
+from gitmem.memory.exposure import RECALLED
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
@@ -24,10 +27,11 @@ KINDS = ("observation", "decision", "tool_call", "turn")
 HELD = "held"
 """The kind of an event whose text waits in quarantine."""
 RESULT_LIMIT = 500
-SUMMARY_LIMIT = 200
 # A longer text goes into a file of its own beside the part, whole: parts stay small, nothing is cut.
 INLINE_LIMIT = 64 * 1024
 _EXCERPT = 2000
+_MARKS = ("unconfirmed", "source")
+"""What admission says of a decision that nobody confirmed."""
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -44,6 +48,9 @@ class SessionInfo:
     model: str = ""
     source: str = ""
     title: str = ""
+    user: str = ""
+    chat: str = ""
+    chat_type: str = ""
 
 
 @dataclass(slots=True)
@@ -56,10 +63,10 @@ class Recorded:
 
     def summary(self) -> str:
         """The counts in words, for the subject of a commit."""
-        names = {"tool_call": "tool call", HELD: "event held back"}
+        names = {"tool_call": "tool call", HELD: "event held back", RECALLED: "recall"}
         plurals = {HELD: "events held back"}
         parts = []
-        for kind in (*KINDS, HELD):
+        for kind in (*KINDS, RECALLED, HELD):
             if count := self.counts[kind]:
                 name = names.get(kind, kind)
                 parts.append(f"{count} {name if count == 1 else plurals.get(kind, name + 's')}")
@@ -73,7 +80,6 @@ def record(
     writer: str,
     sessions: Mapping[str, SessionInfo],
     retracted: Callable[[EntryKey], bool],
-    transcripts: str = "full",
 ) -> Recorded:
     """Lay events over the tree, each exactly once; gives what was recorded.
 
@@ -94,7 +100,7 @@ def record(
                 continue
             done.counts[event.kind] += 1
             done.sessions[session] = None
-            parts.append(_archived(edits, event, info, parts, transcripts))
+            parts.append(_archived(edits, event, info, parts))
         parts.write()
         edits.log(parts.log_lines())
     return done
@@ -120,6 +126,9 @@ def session_concept(info: SessionInfo, at: str) -> Concept:
         "platform": info.platform,
         "model": info.model,
         "source": info.source,
+        "user": info.user,
+        "chat": info.chat,
+        "chat_type": info.chat_type,
     }
     return Concept.new(
         layout.SESSION,
@@ -137,45 +146,82 @@ def session_concept(info: SessionInfo, at: str) -> Concept:
 
 
 class _Parts:
-    """The part files of one writer in one session; only the last one is read and written."""
+    """The part files of one writer in one session; as a rule only the last one is read and written.
+
+    Other machines, and people with plain git, may have put anything in here. So no number that is found leads on its
+    own: parts are counted from 1, and an event is here only where a part holds its id with its time.
+    """
 
     def __init__(self, edits: Edits, home: str, session: str, writer: str) -> None:
         self._edits = edits
         self._home = home
         self._session = session
         self._writer = paths.safe_name(writer)
-        prefix = f"{self._writer}-"
-        numbers = [
-            int(name[len(prefix) : -len(".md")])
-            for name in edits.names(home)
-            if name.startswith(prefix) and name.endswith(".md") and name[len(prefix) : -3].isdigit()
-        ]
-        self._number = max(numbers, default=0)
-        self._file = self._read(self._number)
+        self._taken = {f"{home}/{name}" for name in (*edits.names(home), *edits.directories(home))}
+        self._number = 0
+        while self._path(self._number + 1) in self._taken:
+            self._number += 1
+        self._file = self._read(self._path(self._number)) if self._number else None
+        if self._number and self._file is None:
+            self._number = self._free_number()
         self._size = self._file.size if self._file else 0
-        self._last = self._last_sequence()
         self._fresh: list[Event] = []
         self._seen: list[Event] = list(self._file.events) if self._file else []
 
     def _path(self, number: int) -> str:
         return f"{self._home}/{self._writer}-{number:04d}.md"
 
-    def _read(self, number: int) -> EventsFile | None:
-        data = self._edits.read(self._path(number)) if number else None
-        return EventsFile.parse(data, self._path(number)) if data is not None else None
+    def _free_number(self) -> int:
+        return next(number for number in count(self._number + 1) if self._path(number) not in self._taken)
 
-    def _last_sequence(self) -> int:
-        """A writer's events come in order, so one that is not behind the last one is here already."""
-        number, file = self._number, self._file
-        while number > 0:
-            if file is not None and file.events:
-                return max(_sequence(event.id) for event in file.events)
-            number -= 1
-            file = self._read(number)
-        return 0
+    def _read(self, path: str) -> EventsFile | None:
+        """The part of that path; None for something that is not one, and that nothing can be added to."""
+        try:
+            data = self._edits.read(path)
+            return EventsFile.parse(data, path) if data is not None else None
+        except InvalidContent:
+            return None
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str]]:
+        """The time and the path of every event in this writer's parts."""
+        found: dict[str, tuple[str, str]] = {}
+        for path in sorted(self._taken):
+            if path.startswith(f"{self._home}/{self._writer}-") and path.endswith(".md"):
+                part = self._read(path)
+                found.update((event.id, (event.at, path)) for event in (part.events if part else ()))
+        return found
+
+    @cached_property
+    def _last(self) -> int:
+        """The highest number in the last part that has events; a writer's events come in order."""
+        numbers = [_sequence(event.id) for event in self._seen]
+        for number in range(self._number - 1, 0, -1):
+            if numbers:
+                break
+            part = self._read(self._path(number))
+            numbers = [_sequence(event.id) for event in part.events] if part else []
+        return max(numbers, default=0)
 
     def has(self, event: Event) -> bool:
-        return _sequence(event.id) <= self._last
+        """Whether the event is here already.
+
+        Buys "after 10,000 flushes against at the start": behind the last number nothing is looked for.
+        """
+        if _sequence(event.id) > self._last or event.id not in self._known:
+            return False
+        at, path = self._known[event.id]
+        if at != event.at:  # the journal did not write that one, and the number is the journal's
+            self._drop(event.id, path)
+        return at == event.at
+
+    def _drop(self, event_id: str, path: str) -> None:
+        if (part := self._read(path)) is not None:
+            part = part.without({event_id})
+            self._edits.write_concept(path, part.concept)
+            if path == self._path(self._number):
+                self._file = part
+        self._seen = [event for event in self._seen if event.id != event_id]
 
     def beside(self, event: Event, name: str) -> str:
         """Where a text goes that is too long for a part."""
@@ -183,7 +229,6 @@ class _Parts:
 
     def append(self, event: Event) -> None:
         self._fresh.append(event)
-        self._last = _sequence(event.id)
 
     def write(self) -> None:
         batch: list[Event] = []
@@ -192,7 +237,7 @@ class _Parts:
             if self._size + length > PART_LIMIT and (batch or self._size > 400):
                 self._write(batch)
                 batch = []
-                self._number, self._file, self._size = self._number + 1, None, 0
+                self._number, self._file, self._size = self._free_number(), None, 0
             batch.append(event)
             self._size += length
         self._write(batch)
@@ -226,7 +271,7 @@ def _sequence(event_id: str) -> int:
 # Events
 
 
-def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts, transcripts: str) -> Event:
+def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts) -> Event:
     """The event in the form it is kept in, with the concepts it brings."""
     fields = dict(event.fields)
     if event.kind == "tool_call":
@@ -235,23 +280,12 @@ def _archived(edits: Edits, event: Event, info: SessionInfo, parts: _Parts, tran
         ensure_tool(edits, fields.get("tool_name", ""), event.at, description, schema)
     elif event.kind == "decision":
         fields["concept"] = _write_decision(edits, event, info)
-    elif event.kind == "turn":
-        fields = _transcript(fields, transcripts)
     for name, text in fields.items():
         if len(text) > INLINE_LIMIT:
             path = parts.beside(event, name)
             edits.write(path, text.encode())
             fields[name] = f"{text[:_EXCERPT]}\n[The whole text, {len(text):,} characters: {path}]"
     return Event(event.id, event.kind, event.at, {key: value for key, value in fields.items() if value})
-
-
-def _transcript(fields: dict[str, str], transcripts: str) -> dict[str, str]:
-    if transcripts == "full":
-        return fields
-    sizes = ", ".join(f"{name} {len(text):,} characters" for name, text in fields.items())
-    if transcripts == "off":
-        return {"omitted": sizes}
-    return {name: cut(text, SUMMARY_LIMIT) for name, text in fields.items()}
 
 
 def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
@@ -274,7 +308,8 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
         event=event.id,
         generated=_generated(event.at, info.agent),
     )
-    edits.write_concept(path, concept)
+    marks = {name: event.fields[name] for name in _MARKS if name in event.fields}
+    edits.write_concept(path, concept.with_meta(**marks) if marks else concept)
     return path
 
 
@@ -322,11 +357,6 @@ def log_line(event: Event) -> LogLine | None:
     if event.kind == "decision":
         return LogLine(event.at, "Decision", fields.get("decision", ""), event.id)
     return None
-
-
-def cut(text: str, limit: int) -> str:
-    """Text of at most `limit` characters, the last one an ellipsis where some are left out."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _tags(text: str) -> list[str] | None:

@@ -12,6 +12,7 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import ensure_tool
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.gate.admission import Admission
+from gitmem.memory.gate.hearing import Hearing
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ class Recording:
 
     def record(self, kind: str, session: str, fields: dict[str, object]) -> str:
         """One event, committed before this returns; gives its id, or nothing where settings leave it out."""
-        buffer = self._buffer()
-        event_id = buffer.take(kind, fields, self._bundle.part(Sessions).info(session))
+        buffer, info = self._buffer(), self._bundle.part(Sessions).info(session)
+        event_id = buffer.take(kind, fields, info)
         if event_id:
+            self._bundle.part(Hearing).event(info.id, kind, fields)
             buffer.flush("explicit")
         return event_id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
@@ -13,6 +13,7 @@ from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
+from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf import layout, paths
@@ -47,7 +48,7 @@ class SessionState:
 
     @property
     def info(self) -> SessionInfo:
-        known = ("started", "parent", "agent", "machine", "platform", "model", "source", "title")
+        known = (column.name for column in fields(SessionInfo) if column.name != "id")
         return SessionInfo(self.id, **{name: self.get(name) for name in known})
 
 
@@ -179,6 +180,8 @@ class Sessions:
         now = self._bundle.now()
         counts: dict[str, int] = {}
         for event in self.events(session):
+            if event.kind == RECALLED:
+                continue
             counts[event.kind] = counts.get(event.kind, 0) + 1
         changes = {"status": "closed", "ended": now, "counts": counts or None, **self._noted(known)}
         origin = origin_of(self._bundle.config, state.info).because(trigger)
@@ -203,7 +206,8 @@ class Sessions:
         buffer.flush(trigger)
         if session == old.id:
             return old
-        known = {"parent": old.id, "platform": old.platform, "model": old.model, "agent": old.agent, **known}
+        same = ("platform", "model", "agent", "user", "chat", "chat_type")
+        known = {"parent": old.id, **{name: getattr(old, name) for name in same}, **known}
         info = self.start(session, keep_open=False, **{name: value for name, value in known.items() if value})
         buffer.enter(info)
         if ending and self.find(old.id) is not None:
@@ -235,6 +239,7 @@ class Sessions:
 
     def note_block(self, session: str, *, commit: str, digest: str) -> None:
         """Remember which prompt block a session used; `trace` needs to know."""
+        self._bundle.part(Exposure).had_block(session, commit)
         used = {"commit": commit, "hash": digest}
         listed = self.get(session).concept.meta.get("prompt_blocks")
         known = list(listed) if isinstance(listed, list) else []

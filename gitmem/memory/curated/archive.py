@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.git.message import Message
-from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
+from gitmem.memory.curated import ages
+from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.hearing import is_unconfirmed
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import DELIMITER, Entry
@@ -92,7 +94,7 @@ def _archive(bundle: Bundle, target: Target) -> Archived | None:
             return None
         gone = {entry.key for entry in moved}
         path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
-        store = CuratedFile.salvage(edits.read(path), path)
+        store = ages.read(bundle, edits, path)
         kept = CuratedFile.salvage(edits.read(where), where)
         edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
         edits.write(where, kept.with_entries([*kept.entries, *moved]).render())
@@ -105,12 +107,16 @@ def _archive(bundle: Bundle, target: Target) -> Archived | None:
 
 
 def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
-    """Entries to move, so that the rest fits: by class, within a class the oldest first."""
+    """Entries to move, so that the rest fits: unconfirmed ones first, then by class, within a class the oldest first."""
     path = bundle.part(CuratedStore).path(target)
     excess = _excess(bundle, edits, target)
-    entries = CuratedFile.salvage(edits.read(path), path).entries
+    entries = ages.read(bundle, edits, path).entries
+    latest = latest_date(bundle)
     found: list[Entry] = []
-    for entry in sorted(entries, key=lambda e: (class_of(e.text, target), e.at, e.key)):
+    for entry in sorted(
+        entries,
+        key=lambda e: (not is_unconfirmed(e), class_of(e.text, target), dated(e, latest).at, e.key),
+    ):
         if excess <= 0:
             break
         found.append(entry)

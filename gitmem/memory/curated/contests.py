@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import Message
+from gitmem.memory.curated import ages
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Held
 from gitmem.memory.provenance import Origin
-from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry
 from gitmem.okf.files import open_file
 
@@ -68,7 +68,7 @@ def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> Resolve
         if isinstance(answer, Held):
             held.append(answer.id)
             return None
-        file = CuratedFile.salvage(edits.read(contest.path), contest.path)
+        file = ages.read(bundle, edits, contest.path)
         for entry in contest.entries:
             file = file.remove(entry.key.id)
         edits.write(contest.path, file.add(answer.text, bundle.now()).render())

@@ -13,15 +13,25 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.message import Message
+from gitmem.memory.curated import ages
 from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import CuratedStore
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
+from gitmem.memory.gate.admission import (
+    FOUND_ENTRY,
+    UNCONFIRMED,
+    Admission,
+    Admitted,
+    Held,
+    is_retracted,
+    redacted,
+)
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.provenance import Origin
+from gitmem.memory.gate.hearing import marks_of, precedence
+from gitmem.memory.provenance import Origin, source_trailer
 from gitmem.okf import layout
-from gitmem.okf.curated import CuratedFile, check_text
+from gitmem.okf.curated import check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.okf.pages import LogLine
 from gitmem.okf.similarity import pair_similar
@@ -85,6 +95,8 @@ class HostWrite:
     journal: str = ""
     number: int = 0
     """Where it stands: a notice is used once."""
+    is_open: bool = False
+    """Whether the turn that wrote it goes on: what its tools returned is known when it is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +188,20 @@ class Taken:
     """How many entries went in that one, of how many."""
 
 
-def take_in(bundle: Bundle, target: Target, found: Sequence[HostChange], *, of: int) -> Taken:
+def take_in(
+    bundle: Bundle, target: Target, found: Sequence[HostChange], *, of: int, present: Sequence[str] = ()
+) -> Taken:
     """Commit what the host changed, one commit an entry; `of` is how many entries the base had.
 
-    A mass removal without a notice is one commit, so that one revert takes it back.
+    What is new stands where it stands in `present`, the host's file. A mass removal without a notice is one commit,
+    so that one revert takes it back.
     """
     done = Taken()
     lost = [change for change in found if not change.new and change.notice is None]
     mass = lost if lost and 3 * len(lost) > of else []
     for change in found:
         if change not in mass:
-            _commit(bundle, target, [change], done)
+            _commit(bundle, target, [change], done, present=present)
     if mass:
         done.lost = (len(mass), of)
         _commit(bundle, target, mass, done)
@@ -202,17 +217,24 @@ def import_entries(bundle: Bundle, target: Target, texts: Sequence[str]) -> Take
 
 
 def _commit(
-    bundle: Bundle, target: Target, batch: Sequence[HostChange], done: Taken, *, kind: str = "host"
+    bundle: Bundle,
+    target: Target,
+    batch: Sequence[HostChange],
+    done: Taken,
+    *,
+    kind: str = "host",
+    present: Sequence[str] = (),
 ) -> None:
     notice = batch[0].notice
     origin = notice.origin if notice else bundle.origin(source=HOST_FILE)
     at = notice.at if notice else bundle.now()
 
     def work(edits: Edits) -> Message | None:
-        lay = _Lay(bundle, edits, target, origin, at, done)
+        lay = _Lay(bundle, edits, target, origin, at, done, present)
         what = [said for change in batch if (said := lay.lay(change))]
-        if not what:
+        if not what and not edits:
             return None
+        what = what or ["hold an entry for a person"]
         lay.write(learned=kind != "import")
         edits.log(
             LogLine(at, "HermesMemory", said, f"host:{target}:{at}:{number}")
@@ -226,7 +248,7 @@ def _commit(
             return Message(
                 kind, f"suspicious: {NAMES[target]} lost {lost} of {of} entries", {"Scan": "mass-change"}
             )
-        return Message(kind, "; ".join(what))
+        return Message(kind, "; ".join(what), source_trailer(lay.sources, origin))
 
     published = bundle.commit(work, purpose=kind, origin=origin)
     if published:
@@ -239,32 +261,49 @@ class _Lay:
     """Changes of one host file laid over the edits of one commit."""
 
     def __init__(
-        self, bundle: Bundle, edits: Edits, target: Target, origin: Origin, at: str, done: Taken
+        self,
+        bundle: Bundle,
+        edits: Edits,
+        target: Target,
+        origin: Origin,
+        at: str,
+        done: Taken,
+        present: Sequence[str],
     ) -> None:
+        self._order = [_key(text) for text in present]
         self._bundle = bundle
         self._edits = edits
         self._origin = origin
         self._at = at
         self._done = done
-        self._files = {path: CuratedFile.salvage(edits.read(path), path) for path in paths_of(bundle, target)}
+        self._files = {path: ages.read(bundle, edits, path) for path in paths_of(bundle, target)}
         self._shared = next(iter(self._files))
         self._start = dict(self._files)
+        self._waits = False
+        self.sources: dict[str, None] = {}
+        """Where the new texts came from, as far as their session heard it."""
 
     def lay(self, change: HostChange) -> str:
         """What it did, in words; empty where the bundle has it already or keeps it out."""
-        new = self._admitted(change.new) if change.new else ""
         where = self._place_of(change.old) if change.old else ""
+        old = self._files[where].get(self._hash(change.old)) if where else None
+        came = self._admitted(change.new, old) if change.new else None
+        if change.new and came is None and self._waits:
+            return ""  # what it was to replace stays until a person has looked
+        new, marks = (came.text, came.marks) if came else ("", {})
         if where and new:
             file = self._files[where]
             at = file.next_at(self._at)
-            self._files[where] = file.replace(self._hash(change.old), new, at)
+            file = file.replace(self._hash(change.old), new, at, **marks)
+            self._files[where] = file.placed(entry_hash(new), self._order)
             return f"replace {change.old} by {new}"
         if where:
             self._files[where] = self._files[where].remove(self._hash(change.old))
             return f"remove {change.old}"
         if new and all(file.get(entry_hash(new)) is None for file in self._files.values()):
             file = self._files[self._shared]
-            self._files[self._shared] = file.add(new, file.next_at(self._at))
+            file = file.add(new, file.next_at(self._at), **marks)
+            self._files[self._shared] = file.placed(entry_hash(new), self._order)
             return f"add {new}"
         return ""
 
@@ -275,9 +314,8 @@ class _Lay:
             if file.entries != before:
                 self._edits.write(path, file.render())
                 if learned and path == layout.USER:
-                    add_to_profile(
-                        self._edits, [entry.text for entry in file.entries if entry not in before], self._at
-                    )
+                    fresh = {entry.text: marks_of(entry) for entry in file.entries if entry not in before}
+                    add_to_profile(self._edits, fresh, self._at)
 
     def _hash(self, text: str) -> str:
         return entry_hash(redacted(text))
@@ -287,18 +325,21 @@ class _Lay:
         name = self._hash(text)
         return next((path for path, file in self._files.items() if file.get(name) is not None), "")
 
-    def _admitted(self, text: str) -> str:
-        """The text as it may be stored; empty where it is held back or cannot be an entry."""
+    def _admitted(self, text: str, replaces: Entry | None) -> Admitted | None:
+        """The text as it may be stored; None where it is held back or cannot be an entry."""
+        self._waits = False
         admission = Admission(self._bundle, self._edits, origin=self._origin)
         try:
-            answer = admission.entry(text, self._shared, FOUND_ENTRY)
+            answer = admission.entry(text, self._shared, FOUND_ENTRY, replaces=replaces)
         except InvalidContent as error:
             self._done.refused[str(error)] = None
-            return ""
+            return None
         if isinstance(answer, Held):
             self._done.held[answer.id] = answer.result
-            return ""
-        return answer.text
+            self._waits = UNCONFIRMED in answer.result.rules
+            return None
+        self.sources |= dict.fromkeys(answer.sources)
+        return answer
 
 
 # --- back to the host ------------------------------------------------------------------------------------
@@ -392,11 +433,11 @@ def _fitting(
     foreign: Sequence[str],
     already: Iterable[str] = (),
 ) -> set[str]:
-    """The newest entries that fit beside what the host keeps for itself."""
+    """The newest entries that fit beside what the host keeps for itself, confirmed ones first."""
     wanted = list(dict.fromkeys(keys))
     chosen = set(already)
     used = size([*foreign, *(texts[key] for key in chosen)])
-    for key in sorted(wanted, key=lambda key: (visible[key].at, visible[key].key), reverse=True):
+    for key in sorted(wanted, key=lambda key: precedence(visible[key]), reverse=True):
         if key in chosen:
             continue
         cost = len(texts[key]) + (len(DELIMITER) if used else 0)

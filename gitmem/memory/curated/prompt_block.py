@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
-from gitmem.okf.entries import DELIMITER, Entry, EntryKey
+from gitmem.memory.gate.hearing import came_from, is_unconfirmed, precedence
+from gitmem.okf.entries import CONCEPT, DELIMITER, Entry, EntryKey
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.safety.verdict import Result
 
 _RULE = "═" * 46
+_QUOTED = 200
 _HEADERS = {"memory": "MEMORY (your personal notes)", "user": "USER PROFILE (who the user is)"}
 _FILES = {"memory": "MEMORY.md", "user": "USER.md"}
 
@@ -46,10 +49,30 @@ def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str
     store = bundle.part(CuratedStore)
     entries = store.entries(target, revision=commit, machine=machine)
     limit = store.limit(target)
-    verdicts = {entry.key: (entry, result) for entry, result in Egress(bundle).curated(entries, tree)}
+    egress = Egress(bundle)
+    verdicts = {entry.key: (entry, result) for entry, result in egress.curated(entries, tree)}
     kept = _fitting(uncontested([entry for entry, _ in verdicts.values()]), limit)
-    texts = [_shown(*verdicts[entry.key], target) for entry in kept]
+    texts = [_shown(*verdicts[entry.key], target, egress) for entry in kept]
     return render(target, texts, limit) if texts else ""
+
+
+def unconfirmed(bundle: Bundle) -> list[str]:
+    """A line for each entry and skill that a prompt of this machine has and nobody confirmed: what, and from where."""
+    from gitmem.safety.verdict import Verdict
+
+    store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
+    entries = [
+        f"{shortened(egress.clean(entry.text), _QUOTED)} (from {egress.name(came_from(entry))})"
+        for target in TARGETS
+        for entry, result in egress.curated(store.entries(target), tree)
+        if is_unconfirmed(entry) and result.verdict is Verdict.ALLOW
+    ]
+    skills = [path for path, _ in tree.files("skills") if path.endswith("/SKILL.md")]
+    return entries + [
+        f"the skill {egress.name(path.split('/')[-2])} (from {source})"
+        for path in skills
+        if (source := egress.came_from(path, CONCEPT))
+    ]
 
 
 def render(target: Target, texts: Sequence[str], limit: int) -> str:
@@ -60,12 +83,14 @@ def render(target: Target, texts: Sequence[str], limit: int) -> str:
     return f"{_RULE}\n{header}\n{_RULE}\n{content}"
 
 
-def _shown(entry: Entry, result: Result, target: Target) -> str:
+def _shown(entry: Entry, result: Result, target: Target, egress: Egress) -> str:
     """The entry, or a line in its place where the scanner flags it, whatever the entry begins with."""
     from gitmem.safety.verdict import Verdict
 
     if result.verdict is Verdict.ALLOW:
-        return entry.text
+        if not is_unconfirmed(entry):
+            return entry.text
+        return f"(unconfirmed, from {shortened(egress.name(came_from(entry)), _QUOTED)}) {entry.text}"
     rules = ", ".join(result.rules)
     return (
         f"[BLOCKED: an entry of {_FILES[target]} is kept out of this prompt ({rules}) until a person looks.]"
@@ -73,10 +98,10 @@ def _shown(entry: Entry, result: Result, target: Target) -> str:
 
 
 def _fitting(entries: Sequence[Entry], limit: int) -> list[Entry]:
-    """The newest entries that fit, in their order: a merge may have made the store too large."""
+    """The newest entries that fit, in their order, confirmed ones first: a merge may have made the store too large."""
     left = limit
     kept: set[EntryKey] = set()
-    for entry in sorted(entries, key=lambda entry: (entry.at, entry.key), reverse=True):
+    for entry in sorted(entries, key=precedence, reverse=True):
         size = len(entry.text) + (len(DELIMITER) if kept else 0)
         if size <= left:
             kept.add(entry.key)

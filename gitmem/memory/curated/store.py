@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import StoreRefusal, UsageError
 from gitmem.git.message import Message
+from gitmem.memory.curated import ages
 from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Admitted, Held
-from gitmem.memory.provenance import Origin
+from gitmem.memory.gate.hearing import marks_of
+from gitmem.memory.provenance import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.pages import LogLine
-from gitmem.okf.timestamps import later
+from gitmem.okf.timestamps import later, parse
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -82,6 +85,13 @@ class _Done:
     usage: int = 0
     count: int = 0
     changed: bool = False
+    sources: dict[str, None] = field(default_factory=dict)
+    """Where the new texts came from, as far as the session heard it."""
+
+    def message(self, kind: str, origin: Origin) -> Message:
+        """What the commit says."""
+        what = "; ".join(self.what) or f"hold {', '.join(self.held)}"
+        return Message(kind, what, source_trailer(self.sources, origin))
 
 
 class CuratedStore:
@@ -111,10 +121,11 @@ class CuratedStore:
         if not self.is_enabled(target):
             return []
         tree = self._bundle.tree(revision)
+        latest = latest_date(self._bundle)
         return _unique(
-            entry
+            dated(entry, latest)
             for path in self.paths(target, machine)
-            for entry in CuratedFile.salvage(tree.read(path), path).entries
+            for entry in ages.read(self._bundle, tree, path, revision=revision).entries
         )
 
     def paths(self, target: Target, machine: str | None = None) -> list[str]:
@@ -194,10 +205,10 @@ class CuratedStore:
             done = self.lay(
                 edits, operations, target=target, machine=machine, origin=origin, by_person=by_person
             )
-            if not done.changed:
+            if not done.changed and not edits:
                 return None
             edits.want_log()
-            return Message("memory", "; ".join(done.what))
+            return done.message("memory", origin)
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
         answer = self._answer(done, published)
@@ -221,12 +232,17 @@ class CuratedStore:
             raise UsageError(f"There is no target {target!r}: the targets are {', '.join(TARGETS)}.")
         if not self.is_enabled(target):
             raise UsageError(f"The store {target!r} is switched off in the settings.")
+        if machine and target == "user":
+            raise UsageError(
+                "What is known of the user holds on every machine: it cannot be this machine's alone.",
+                hint="Leave `machine` out, or add it to the memory.",
+            )
         if not operations:
             raise UsageError("There is nothing to do: give at least one operation.")
         path = self.path(target, machine=self._bundle.config.machine if machine else "")
         if machine and path == layout.MEMORY:
             raise UsageError("This machine has no name: set `machine` in the settings first.")
-        start = CuratedFile.salvage(edits.read(path), path)
+        start = ages.read(self._bundle, edits, path)
         file = start
         others = sum(
             len(entry.text) + 3
@@ -253,9 +269,8 @@ class CuratedStore:
         if done.changed:
             edits.write(path, file.render())
             if target == "user":
-                add_to_profile(
-                    edits, [entry.text for entry in file.entries if entry not in start.entries], now
-                )
+                learned = [entry for entry in file.entries if entry not in start.entries]
+                add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
             edits.log(
                 LogLine(now, "HermesMemory", what, f"memory:{now}:{entry_hash(what)[:8]}")
                 for what in done.what
@@ -281,14 +296,15 @@ class CuratedStore:
                 entries=[entry.text for entry in file.entries],
             )
         if operation.action == "add":
-            text = _admitted(admission.entry(operation.content, path), done)
-            if text is None:
+            came = _admitted(admission.entry(operation.content, path), done)
+            if came is None:
                 return file
+            text = came.text
             if file.get(entry_hash(text)) is not None:
                 done.what.append(f"already there: {text}")
                 return file
             done.what.append(f"add {text}")
-            return file.add(text, file.next_at(at))
+            return file.add(text, file.next_at(at), **came.marks)
         if operation.action not in ("replace", "remove"):
             raise UsageError(
                 f"There is no action {operation.action!r}: the actions are add, replace, remove."
@@ -298,11 +314,11 @@ class CuratedStore:
         if operation.action == "remove":
             done.what.append(f"remove {found.text}")
             return file.remove(found.key.id)
-        text = _admitted(admission.entry(operation.content, path), done)
-        if text is None:
+        came = _admitted(admission.entry(operation.content, path, replaces=found), done)
+        if came is None:
             return file
-        done.what.append(f"replace {found.text} by {text}")
-        return file.replace(found.key.id, text, file.next_at(at))
+        done.what.append(f"replace {found.text} by {came.text}")
+        return file.replace(found.key.id, came.text, file.next_at(at), **came.marks)
 
     def _answer(self, done: _Done, published: Published | None) -> Answer:
         message = "; ".join(done.what) or "Nothing changed."
@@ -314,18 +330,19 @@ class CuratedStore:
             done.usage,
             self.limit(done.target),
             done.count,
-            changed=published is not None,
+            changed=published is not None and done.changed,
             held=tuple(done.held),
-            commit=published.commit.oid if published else "",
+            commit=published.commit.oid if published and done.changed else "",
         )
 
 
-def _admitted(answer: Admitted | Held, done: _Done) -> str | None:
+def _admitted(answer: Admitted | Held, done: _Done) -> Admitted | None:
     """The text as it may be stored; None where it is held for a person."""
     if isinstance(answer, Held):
         done.held.append(answer.id)
         return None
-    return answer.text
+    done.sources |= dict.fromkeys(answer.sources)
+    return answer
 
 
 def names_local_path(text: str) -> bool:
@@ -373,3 +390,14 @@ def _unique(entries: Iterable[Entry]) -> list[Entry]:
     for entry in entries:
         found.setdefault(entry.key.id, entry)
     return list(found.values())
+
+
+def latest_date(bundle: Bundle) -> datetime:
+    """The latest date that an entry can rightly have: clocks differ by less than a day."""
+    return bundle.world.clock() + timedelta(days=1)
+
+
+def dated(entry: Entry, latest: datetime) -> Entry:
+    """The entry; without its date where that cannot be right, so that it outdoes no other by being the newest."""
+    at = parse(entry.at) if entry.at else None
+    return replace(entry, at="") if at is not None and at > latest else entry

@@ -5,7 +5,7 @@ What holds now is in USER.md; a page of the profile says what was learned when, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bo
         if isinstance(answer, Held):
             held.append(answer.id)
             return None
-        if not add_to_profile(edits, [answer.text], now):
+        if not add_to_profile(edits, {answer.text: answer.marks}, now):
             return None
         edits.log([LogLine(now, "UserProfile", answer.text, f"profile:{now}")])
         edits.want_log()
@@ -58,8 +58,8 @@ def add_user_profile(bundle: Bundle, text: str, *, origin: Origin, by_person: bo
     return Profiled(published, tuple(held))
 
 
-def add_to_profile(edits: Edits, texts: Iterable[str], at: str) -> bool:
-    """Append facts to the page of their day; False where it has all of them."""
+def add_to_profile(edits: Edits, facts: Mapping[str, Mapping[str, str]], at: str) -> bool:
+    """Append facts, each with its marks, to the page of their day; False where it has all of them."""
     path = layout.user_profile(at)
     data = edits.read(path)
     if data is not None:
@@ -68,8 +68,8 @@ def add_to_profile(edits: Edits, texts: Iterable[str], at: str) -> bool:
         title = f"User profile, {layout.day(at)}"
         file = CuratedFile.new(layout.USER_PROFILE, title, tags=["user", "profile"])
     grown = file
-    for text in texts:
-        grown = grown.add(text, grown.next_at(at))
+    for text, marks in facts.items():
+        grown = grown.add(text, grown.next_at(at), **marks)
     if grown == file:
         return False
     edits.write(path, grown.render())

@@ -124,22 +124,10 @@ class EndpointDistiller:
             return []
         facts = list(dict.fromkeys(fact for call in reply.tool_calls for fact in self._facts(call)))
         if not facts:
-            self._report(
-                Notice(
-                    "model-answer",
-                    "distiller",
-                    "The model did not use the memory tool as described. The rules were used instead.",
-                )
-            )
+            self._say("The model did not use the memory tool as described. The rules were used instead.")
             return self._fallback.distil(messages)
         if len(facts) > self._max_facts:
-            self._report(
-                Notice(
-                    "model-answer",
-                    "distiller",
-                    f"The model wanted {len(facts)} changes; the first {self._max_facts} were taken.",
-                )
-            )
+            self._say(f"The model wanted {len(facts)} changes; the first {self._max_facts} were taken.")
         return facts[: self._max_facts]
 
     def _saved(self) -> str:
@@ -152,22 +140,14 @@ class EndpointDistiller:
 
     def _facts(self, call: _Call) -> Iterator[Fact]:
         if call.name != "memory":
-            self._report(
-                Notice("model-answer", "distiller", "The model called a tool that it was not given.")
-            )
+            self._say("The model called a tool that it was not given.")
             return
         try:
             arguments = json.loads(call.arguments)
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
-            self._report(
-                Notice(
-                    "model-answer",
-                    "distiller",
-                    "The model called the memory tool with arguments that are not JSON.",
-                )
-            )
+            self._say("The model called the memory tool with arguments that are not JSON.")
             return
         operations = arguments.get("operations")
         for operation in operations if isinstance(operations, list) and operations else [arguments]:
@@ -175,13 +155,7 @@ class EndpointDistiller:
             if fact:
                 yield fact
             else:
-                self._report(
-                    Notice(
-                        "model-answer",
-                        "distiller",
-                        "The model asked for a change to memory that makes no sense; it was left out.",
-                    )
-                )
+                self._say("The model asked for a change to memory that makes no sense; it was left out.")
 
 
 def _fact(operation: Mapping[str, Any], target: object) -> Fact | None:

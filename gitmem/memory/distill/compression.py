@@ -13,11 +13,12 @@ from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Operation
 from gitmem.memory.distill.facts import Distiller, Fact, handback
+from gitmem.memory.distill.known import is_known, known_texts
 from gitmem.memory.distill.rules import RuleDistiller
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.admission import Admission, redacted
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.provenance import Origin, Trigger, origin_of
+from gitmem.memory.provenance import Origin, Trigger, origin_of, source_trailer
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:
@@ -59,9 +60,26 @@ class Compressor:
         may wait for an endpoint: on an agent's own thread ask `preview`, and do this on a worker.
         """
         messages = list(messages)  # a host goes on writing to its list
+        done = self.keep(self.found(messages), kind=kind, trigger=trigger)
+        self.saw(messages)
+        return done
+
+    def found(self, messages: Messages) -> list[Fact]:
+        """What the distiller finds in new messages; nothing where the session is too short."""
         fresh = self._unseen(messages)
+        return self._distilled(fresh) if fresh and self._is_long_enough(messages) else []
+
+    def saw(self, messages: Messages) -> None:
+        """These messages are not new any more."""
         is_long = self._is_long_enough(messages)
-        facts = self._distilled(fresh) if fresh and is_long else []
+        self._asked |= {_mark(message) for message in messages if _is_user(message)}
+        if is_long:  # what was too short to look at is looked at when there is more of it
+            self._seen |= {_mark(message) for message in messages}
+
+    def keep(
+        self, facts: Sequence[Fact], *, kind: str = "compress", trigger: Trigger = "pre-compress"
+    ) -> Compressed:
+        """Everything in the buffer and these facts, as one commit."""
         origin = origin_of(self._bundle.config, self._buffer.session).because(trigger)
         kept: list[Fact] = []
         refused: list[str] = []
@@ -78,35 +96,43 @@ class Compressor:
                     sessions=self._buffer.sessions,
                     origin=origin,
                 )
-                self._lay_facts(edits, facts, kept, refused, origin)
+                sources = self._lay_facts(edits, facts, kept, refused, origin)
                 if not edits:
                     return None
                 edits.want_log()
                 parts = [done.summary(), _counted(len(kept))]
                 summary = ", ".join(part for part in parts if part) or "nothing new"
-                return Message(kind, summary, {"Events": marker(self._buffer.writer, events)})
+                told: dict[str, str | tuple[str, ...]] = {"Events": marker(self._buffer.writer, events)}
+                return Message(kind, summary, told | source_trailer(sources, origin))
 
             published = self._bundle.commit(work, purpose=kind, origin=origin)
-        self._asked |= {_mark(message) for message in messages if _is_user(message)}
-        if is_long:  # what was too short to look at is looked at when there is more of it
-            self._seen |= {_mark(message) for message in fresh}
-        told = _for_the_host(self._bundle, kept)
+        told = _for_the_host(self._bundle, kept, origin)
         return Compressed(tuple(kept), tuple(refused), told, published, tuple(events))
 
     def finish(self, messages: Messages, *, trigger: Trigger = "session-end") -> Compressed:
         """At the end of a session: its last events, and the facts in what no compression has seen."""
         return self.compress(messages, kind="flush", trigger=trigger)
 
-    def preview(self, messages: Messages) -> str:
-        """What the rules find in new messages, as text for the host, at once: no git, no model, no wait.
-
-        It is the agent's answer while `compress` does its work elsewhere.
-        """
+    def preview(self, messages: Messages) -> list[Fact]:
+        """What `compress` will keep of new messages by the rules, at once: it writes nothing and waits for nobody."""
         messages = list(messages)
         if not self._is_long_enough(messages):
-            return ""
-        found = RuleDistiller().distil(self._unseen(messages))
-        return _for_the_host(self._bundle, found)
+            return []
+        origin = origin_of(self._bundle.config, self._buffer.session)
+        egress, admission, kept = Egress(self._bundle), Admission(self._bundle, origin=origin), list[Fact]()
+        found = [
+            fact
+            for fact in RuleDistiller().distil(self._unseen(messages))
+            # Else laying it would hold it.
+            if egress.may_be_believed(fact.text) and not admission.came(fact.text).waits
+        ]
+        self._lay_facts(Edits(self._bundle.tree()), found, kept, [], origin)
+        return kept
+
+    def told(self, facts: Sequence[Fact]) -> str:
+        """Facts as text for the host; whoever hands it over has stored them, or noted them on disk."""
+        origin = origin_of(self._bundle.config, self._buffer.session)
+        return _for_the_host(self._bundle, facts, origin)
 
     def _distilled(self, messages: Messages) -> list[Fact]:
         try:
@@ -117,9 +143,18 @@ class Compressor:
 
     def _lay_facts(
         self, edits: Edits, facts: Sequence[Fact], kept: list[Fact], refused: list[str], origin: Origin
-    ) -> None:
-        """Put facts through the curated store and its scanner; one that is refused stops no other."""
+    ) -> dict[str, None]:
+        """Put facts through the curated store and its scanner; one that is refused stops no other.
+
+        Gives where they came from, as far as the session heard it.
+        """
+        sources: dict[str, None] = {}
+        if not facts:
+            return sources
+        known = known_texts(self._bundle, self._buffer.session.id)
         for fact in facts:
+            if fact.action == "add" and is_known(fact.text, known):
+                continue
             operation = Operation(fact.action, fact.text, fact.old_text)
             try:
                 laid = self._bundle.part(CuratedStore).lay(
@@ -128,10 +163,13 @@ class Compressor:
             except GitMemError as error:
                 refused.append(f"{fact.text or fact.old_text}: {error}")
                 continue
+            sources |= laid.sources
             if laid.changed:
                 kept.append(fact)
+                known.append(fact.text)
             elif laid.held:
                 refused.append(f"{fact.text}: held for a person to look at ({', '.join(laid.held)}).")
+        return sources
 
     def _unseen(self, messages: Messages) -> list[Mapping[str, Any]]:
         return [message for message in messages if _mark(message) not in self._seen]
@@ -160,37 +198,39 @@ def make_distiller(bundle: Bundle) -> Distiller:
         bundle.report(Notice("endpoint-unusable", "distiller", str(error)))
         return rules
     return EndpointDistiller(
-        endpoint,
-        rules,
-        entries=lambda: _known_entries(bundle),
-        redact=redacted,
-        report=bundle.report,
+        endpoint, rules, entries=lambda: _known_entries(bundle), redact=redacted, report=bundle.report
     )
 
 
 def _known_entries(bundle: Bundle) -> dict[str, list[str]]:
     """The entries that a model may see: those that may be in a prompt."""
+    from gitmem.memory.curated.contests import uncontested
     from gitmem.safety.verdict import Verdict
 
     store, egress, tree = bundle.part(CuratedStore), Egress(bundle), bundle.tree()
     return {
         target: [
             entry.text
-            for entry, result in egress.curated(store.entries(target), tree)
+            for entry, result in egress.curated(uncontested(store.entries(target)), tree)
             if result.verdict is Verdict.ALLOW
         ]
         for target in TARGETS
     }
 
 
-def _for_the_host(bundle: Bundle, facts: Sequence[Fact]) -> str:
-    """Facts as text for the host, stored already or about to be: those that may be believed, as they may leave."""
-    store, egress = bundle.part(CuratedStore), Egress(bundle)
+def _for_the_host(bundle: Bundle, facts: Sequence[Fact], origin: Origin) -> str:
+    """Facts as text for the host, stored already or about to be: those that may be believed, as they may leave.
+
+    What the user did not say himself is left to the store, which marks it: the host's summary would not.
+    """
+    store, egress, admission = bundle.part(CuratedStore), Egress(bundle), Admission(bundle, origin=origin)
     return handback(
         [
             replace(fact, text=egress.clean(fact.text), old_text=egress.clean(fact.old_text))
             for fact in facts
-            if store.is_enabled(fact.target) and egress.may_be_believed(fact.text)
+            if store.is_enabled(fact.target)
+            and egress.may_be_believed(fact.text)
+            and not admission.came(fact.text).marks
         ]
     )
 
@@ -206,8 +246,13 @@ def _is_user(message: object) -> bool:
 def _mark(message: object) -> bytes:
     """The identity of a message by what it says; what the host added for the model does not count."""
     known = message if isinstance(message, Mapping) else {"content": message}
+    content = known.get("content")
     try:
-        said = json.dumps([known.get("role"), known.get("content")], default=str, ensure_ascii=True)
+        said = json.dumps(
+            [known.get("role"), content.strip() if isinstance(content, str) else content],
+            default=str,
+            ensure_ascii=True,
+        )
     except (ValueError, RecursionError):  # it holds itself, or is nested too deeply
         said = f"{known.get('role')} {id(message)}"
     return hashlib.sha256(said.encode()).digest()

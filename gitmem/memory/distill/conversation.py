@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gitmem.memory.gate.hearing import is_host_note
+
 _HEAD, _TAIL = 4000, 2000  # of one message; longer ones are mostly pasted
 _TOTAL = 200_000  # of all the user's messages, the newest first; of the assistant's a quarter
 _OPEN, _CLOSE = "<memory-context", "</memory-context>"
 _FENCE = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.S | re.I)
 _LATE_CLOSE = re.compile(r"\A.*</memory-context>", re.S | re.I)
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
-# Notes that hosts put into the conversation in the user's name, such as an earlier summary.
-_HOST_NOTE = re.compile(r"\s*\[(?:[A-Z][A-Z —:_-]{11,}|[Ss]ystem\b[^\]]{0,40}:)")
 
 _CODE_FENCE = re.compile(r"^\s*(?:```|~~~)")
 _DROPPED_LINE = re.compile(r"^(?:\s*>|\t| {4,}|\s*\||.*\|.*\|)")
@@ -49,7 +49,7 @@ def said_in(messages: Sequence[Mapping[str, Any]], head: int = _HEAD, tail: int 
         turn += role == "user"
         # `api_content` is the same message with recalled memory in it: saving that feeds memory to itself.
         text = _cut(_content(message.get("content")), head, tail)
-        if text.strip() and not _HOST_NOTE.match(text):
+        if text.strip() and not is_host_note(text):
             found.append(Said("user" if role == "user" else "assistant", turn, text))
     left = {"user": _TOTAL, "assistant": _TOTAL // 4}
     kept: list[Said] = []

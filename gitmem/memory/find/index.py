@@ -147,7 +147,6 @@ class Indexing:
                     found = Database.open(self.path)
                     self._bring_up(found, tip)
                     return found
-            # Beside the index and not in the scratch directory, which every writer empties.
             made = self._bundle.state.path(INDEX_NEW)
             remove(made)
             try:

@@ -16,10 +16,13 @@ from gitmem.memory.find.recap import Passage
 from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.results import brief
+from gitmem.okf.identity import EntryKey, is_hash
 from gitmem.okf.plain import plain
+from gitmem.okf.ranks import SAID, TOOL, Rank
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
+    from gitmem.index.readers import Reader
     from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
@@ -47,6 +50,13 @@ class Line:
     at: str
     text: str
     matches: bool = False
+    rank: Rank = SAID
+    source: str = ""
+    """For what a tool returned: the tool, and the URL, file or command that it was given."""
+    since: str = ""
+    """The wording that holds now, where this text talks about an older one."""
+    unconfirmed: str = ""
+    """Where it came from, if it came out of a tool and nobody confirmed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,12 @@ class Recalled:
 
     recaps: tuple[Recap, ...] = ()
     withheld: int = 0
+
+    @property
+    def entries(self) -> list[tuple[str, EntryKey]]:
+        """The events among the lines; an event's identity needs no path."""
+        lines = (line for recap in self.recaps for line in _flat((recap.began, *recap.windows, recap.ended)))
+        return [("", EntryKey("event", line.id)) for line in lines if is_hash(line.id.rpartition("-")[0])]
 
     def __iter__(self) -> Iterator[Recap]:
         return iter(self.recaps)
@@ -158,7 +174,7 @@ class Recall:
         self, index: Index, query: Query, wanted: Wanted, limit: int, current: str, order: Order
     ) -> Recalled:
         limit = max(1, min(limit, MOST_SESSIONS))
-        egress = Egress(self._bundle, index)
+        egress = Egress(self._bundle, index, about=wanted.about, reader=wanted.reader)
         ranked = self.ranked(index, query, wanted, current=current) if query else []
         titled = [name for name in index.sessions_titled(query.text.strip()) if name != current]
         ranked.sort(key=lambda one: one.session not in titled)
@@ -166,6 +182,8 @@ class Recall:
         for one in ranked:
             if len(recaps) == limit:
                 break
+            if not egress.sees_session(one.session):  # its decision is shared, what else was said is not
+                continue
             recap = self._recap(index, query, one, egress)
             if recap is not None:
                 recaps.append(recap)
@@ -174,7 +192,11 @@ class Recall:
         return Recalled(tuple(recaps), egress.withheld)
 
     def _recap(self, index: Index, query: Query, ranked: RankedSession, egress: Egress) -> Recap | None:
-        hits = [hit for hit in ranked.hits if egress.lets_out(hit.candidate.text, hit.place)][:_WINDOWS]
+        hits = [
+            hit
+            for hit in ranked.hits
+            if egress.sees_session(hit.place.session) and egress.lets_out(hit.candidate.text, hit.place)
+        ][:_WINDOWS]
         if not hits:
             return None
         windows = self._windows(index, hits, egress)
@@ -182,7 +204,10 @@ class Recall:
         last = hits[0].place.session
         ended = self._lines(index.events_last(last, _BOOKENDS), egress)
         passages = [
-            Passage(line.at, line.text, line.matches) for line in _ordered([*began, *_flat(windows), *ended])
+            Passage(line.at, line.text, line.matches)
+            for line in _ordered([*began, *_flat(windows), *ended])
+            # A recap is what was said; what a page said is shown as such or not at all.
+            if line.rank != TOOL and not line.unconfirmed
         ]
         recap = plain(egress.clean(self.summarizer.summarize(query, passages)))
         if not egress.is_harmless(recap):  # a model may have put together what was harmless apart
@@ -224,7 +249,9 @@ class Recall:
 
     # Without a question
 
-    def browse(self, *, limit: int = SESSIONS, offset: int = 0, current: str = "") -> list[About]:
+    def browse(
+        self, *, limit: int = SESSIONS, offset: int = 0, current: str = "", reader: Reader | None = None
+    ) -> list[About]:
         """The newest sessions, children not counted."""
         index = self._bundle.part(Indexing).current()
         here = index.root_of(current) if current else ""
@@ -233,18 +260,18 @@ class Recall:
         for facts in index.sessions():
             if facts.parent and index.session(facts.parent) is not None:
                 continue
-            if facts.name == here:
+            if facts.name == here or (reader is not None and not reader.sees(facts)):
                 continue
             found.append(_about(facts, facts.name, egress))
             if len(found) == offset + limit:
                 break
         return found[offset:]
 
-    def read(self, session: str, *, first: int = _FIRST, last: int = _LAST) -> Reading:
-        """How a session began and how it ended."""
+    def read(self, session: str, *, first: int = _FIRST, last: int = _LAST, events: bool = False) -> Reading:
+        """How a session began and how it ended; `events` is for people, and shows all that was recorded."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
-        egress = Egress(self._bundle, index)
+        egress = Egress(self._bundle, index, about="ever" if events else "now")
         about = _about(facts, session, egress)
         count = index.count_events(session)
         if count <= first + last:
@@ -252,7 +279,7 @@ class Recall:
         lines = self._lines([*index.events_first(session, first), *index.events_last(session, last)], egress)
         return Reading(about, lines, count - first - last)
 
-    def scroll(self, session: str, entry: str, *, window: int = _AROUND) -> Reading:
+    def scroll(self, session: str, entry: str, *, window: int = _AROUND, events: bool = False) -> Reading:
         """What stands around an entry of a session, by its id."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
@@ -260,7 +287,7 @@ class Recall:
         if not found:
             raise UnknownRevision(f"The session {session!r} has no entry {entry!r}.")
         spans = index.events_around(session, found[-1].id, max(1, min(window, _MOST_AROUND)))
-        egress = Egress(self._bundle, index)
+        egress = Egress(self._bundle, index, about="ever" if events else "now")
         return Reading(_about(facts, session, egress), self._lines(spans, egress, {found[-1].id}))
 
     def _known(self, index: Index, session: str) -> SessionFacts:
@@ -283,6 +310,10 @@ class Recall:
                 span.at,
                 plain(_cut(egress.clean(span.text))),
                 span.id in wanted,
+                span.rank,
+                egress.name(span.source),
+                plain(egress.since(span.text, span)) if span.id in wanted else "",
+                plain(egress.unconfirmed(span)),
             )
             for span in spans
             if egress.lets_out(span.text, span)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
 from gitmem.okf.identity import EntryKey
@@ -43,7 +44,7 @@ class RecallLog:
         line = {
             "at": self._bundle.now(),
             "session": session,
-            "question": redacted(question)[:_QUESTION],
+            "question": redacted(transcripts_of(self._bundle.config).of_the_user(question))[:_QUESTION],
             "shown": [{"path": path, "space": key.space, "key": key.id} for path, key in shown],
         }
         try:

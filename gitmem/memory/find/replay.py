@@ -6,7 +6,6 @@ import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from gitmem.git.message import kind_of, trailers_of
 from gitmem.git.objects import EMPTY_TREE, Commit, Oid, TreeEntry
@@ -20,7 +19,7 @@ from gitmem.memory.gate.egress import retracts
 from gitmem.memory.gate.trust import Vouching
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
-from gitmem.okf.timestamps import stamp
+from gitmem.okf.timestamps import of_seconds, stamp
 
 Progress = Callable[[int, int], None]
 """Told how many commits of how many are done."""
@@ -177,7 +176,7 @@ class Replay:
 
     def _origin(self, facts: CommitFacts, number: int) -> Origin:
         """What a commit says of the texts that came with it, and whether a person here stands behind it."""
-        at = stamp(datetime.fromtimestamp(max(0, facts.time), UTC))
+        at = stamp(of_seconds(facts.time))
         vouched = self._vouching.vouches(
             facts.oid, kind=facts.kind, machine=facts.first("Machine"), source=facts.first("Source")
         )

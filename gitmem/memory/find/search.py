@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -13,25 +14,28 @@ from gitmem.git.refs import BRANCH
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidates, find
-from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
+from gitmem.index.marking import CLOSE, MARKED, OPEN, fold, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
-from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain
+from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
 
 if TYPE_CHECKING:
+    from gitmem.index.readers import Reader
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
 
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_AFTER_HEADING = " \t#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,16 @@ class Wanted:
     removed: bool = False
     as_of: str = ""
     without_sessions: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = (KNOWLEDGE, SAID, TOOL)
+    events: bool = False
+    """For people: echoes too, and what no longer holds wherever it was written."""
+    reader: Reader | None = None
+    """For whom it is, where several users talk to one agent."""
+
+    @property
+    def about(self) -> Asked:
+        """What of the past counts."""
+        return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,14 @@ class Hit:
     also: int = 0
     removed: str = ""
     """The commit with which it left the tree."""
+    rank: Rank = KNOWLEDGE
+    """What it is worth: knowledge that holds, what was said, what a tool returned, or an echo of the memory itself."""
+    source: str = ""
+    """For what a tool returned: the tool, and the URL, file or command that it was given."""
+    since: str = ""
+    """The wording that holds now, where this text talks about an older one."""
+    unconfirmed: str = ""
+    """Where it came from, where nobody confirmed it."""
 
     def __repr__(self) -> str:
         return brief(self, path=self.path, type=self.type, score=self.score, snippet=repr(self.snippet))
@@ -125,17 +147,22 @@ class Search:
         limit = max(1, min(limit, MOST))
         filters = self.filters(index, wanted)
         found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
-        egress = Egress(self._bundle, index)
+        egress = self.egress(index, wanted, filters)
         hits: list[Hit] = []
         for ranked in self.ranking(index, found).entries():
             if len(hits) == limit:
                 break
             if egress.lets_out(ranked.candidate.text, ranked.place):
                 hits.append(self._hit(index, query, ranked, egress))
-        near = () if hits or egress.withheld else self._near(index, query, filters)
+        near = () if hits or egress.withheld else self._near(index, query, filters, egress)
         return Found(query, tuple(hits), egress.withheld, near)
 
     # For those who rank on their own
+
+    def egress(self, index: Index, wanted: Wanted, filters: Filters) -> Egress:
+        """The way out for what was asked; who has an older tree checked out asks about that."""
+        about = "then" if wanted.about == "now" and filters.seq is not None else wanted.about
+        return Egress(self._bundle, index, about=about, reader=wanted.reader, scopes=filters.scopes)
 
     def ranking(self, index: Index, found: Candidates) -> Ranking:
         """The candidates of a query, weighed."""
@@ -162,6 +189,8 @@ class Search:
             scopes=self._scopes(wanted.scope),
             removed=wanted.removed,
             without_sessions=wanted.without_sessions,
+            ranks=RANKS if wanted.events or wanted.removed else wanted.ranks,
+            reader=wanted.reader,
         )
         commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._looked_at()
         return self._as_of(index, filters, commit) if commit else filters
@@ -222,19 +251,23 @@ class Search:
             {name: round(value, 4) for name, value in ranked.parts.items()},
             len(candidate.places) - 1,
             gone.oid if gone else "",
+            place.rank,
+            egress.name(place.source),
+            plain(egress.since(candidate.text, place)),
+            plain(egress.unconfirmed(place)),
         )
 
-    def _near(self, index: Index, query: Query, filters: Filters) -> tuple[str, ...]:
+    def _near(self, index: Index, query: Query, filters: Filters, egress: Egress) -> tuple[str, ...]:
         """Words like those that were asked for, of texts that a search for them would show."""
         from gitmem.index.suggest import near_words
 
         words = near_words(index.database, [term.text for term in query.terms if term.kind == "word"])
-        egress = Egress(self._bundle, index)
         return tuple(
             word
             for word in words
             if any(
                 egress.lets_out(ranked.candidate.text, ranked.place)
+                and word in fold(egress.clean(ranked.candidate.text))
                 for ranked in self.ranking(
                     index, find(index.database, parse(word), filters, limit=CANDIDATES)
                 ).entries()
@@ -248,7 +281,9 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
     if len(text) <= length:
         return text
     marks = [match.start() for match in MARKED.finditer(text)]
-    start = max(marks, key=lambda mark: (_within(marks, mark, length), -mark), default=0)
+    places = range(len(marks))
+    best = max(places, key=lambda place: (_within(marks, place, length), -place), default=-1)
+    start = marks[best] if marks else 0
     start = max(0, start - length // 5)
     end = min(len(text), start + length)
     start = max(0, end - length)
@@ -268,20 +303,20 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
 
 def on_one_line(text: str) -> str:
     """A text without its line breaks; a heading becomes a label."""
-    return " ".join(_HEADING.sub(r"\1:", text).split())
+    return " ".join(_HEADING.sub(_label, text).split())
+
+
+def _label(heading: re.Match[str]) -> str:
+    return f"{heading[1].rstrip(_AFTER_HEADING) or heading[1][0]}:"
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _within(marks: Sequence[int], start: int, length: int) -> int:
-    return sum(1 for mark in marks if start <= mark < start + length)
-
-
-def unmarked(text: str) -> str:
-    """A marked text without its marks."""
-    return text.replace(OPEN, "").replace(CLOSE, "")
+def _within(marks: Sequence[int], place: int, length: int) -> int:
+    """How many of the marks, which are in order, are in a piece that begins at one of them."""
+    return bisect_left(marks, marks[place] + length, place) - place
 
 
 def _parted(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -1,4 +1,5 @@
-"""Admission: the one way into the memory. Every text passes it: redaction, the scanner, what was retracted.
+"""Admission: the one way into the memory. Every text passes it: redaction, the scanner, what was retracted, and
+whether it is the user's own or came out of a tool.
 
 What becomes of a text is decided by the `Policy` of the place it is meant for. Nobody outside this package asks the
 scanner, the redactor or the retractions; `lint-imports` checks it.
@@ -6,12 +7,15 @@ scanner, the redactor or the retractions; `lint-imports` checks it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedContent
 from gitmem.memory.gate.scan import Gate
+from gitmem.okf import layout
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -22,9 +26,17 @@ if TYPE_CHECKING:
     from gitmem.okf.files import EntryFile
     from gitmem.okf.identity import EntryKey
     from gitmem.safety.secrets import Secret
+    from gitmem.safety.taint import Taint
     from gitmem.safety.verdict import Result, Scope
 
 # The scanner and YAML take a while to import: each is imported where it is needed.
+
+_DESCRIPTION = re.compile(r"^description:\s*(\S.*)$", re.MULTILINE)
+_FRONT = 4_000
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_PARAGRAPHS = 60
+UNCONFIRMED = "unconfirmed"
+"""What marks an entry that came by a channel and that nobody confirmed; `source` beside it says from where."""
 
 
 # --- what becomes of a text ------------------------------------------------------------------------------
@@ -78,14 +90,42 @@ def scope_of(path: str) -> Scope:
     return "skill" if path.startswith("skills/") else "event"
 
 
+_FOLLOWS = "follows from something that was taken back, which its session still had before it"
+
+
 # --- the answers -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The text as it may be stored."""
+    """The text as it may be stored, what marks it there, and where it came from as far as that is known."""
 
     text: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """Where a text came from: what marks it in the tree, its sources, and why it waits for a person where it does."""
+
+    marks: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    waits: str = ""
+
+    def instead_of(self, entry: Entry | None) -> Came:
+        """The same for a text that takes the place of an entry: what was confirmed stays until a person has looked.
+
+        What an agent saw of the machine itself may correct what was known of it.
+        """
+        if entry is None or self.marks.get(UNCONFIRMED, "shell") == "shell" or UNCONFIRMED in entry.extra:
+            return self
+        why = f"came from {self.sources[0]}, and would take the place of what was confirmed"
+        return self if self.waits else replace(self, waits=why)
+
+    def judged(self, result: Result, length: int) -> Result:
+        """The verdict on the text: held at least where it waits, and it says why."""
+        return _held_for(UNCONFIRMED, "taint", self.waits, result, length) if self.waits else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +159,13 @@ class Admission:
         self._origin = origin
         self._by_person = by_person
 
-    def entry(self, text: str, path: str, policy: Policy = ENTRY) -> Admitted | Held:
-        """An entry of the § file at `path`. Raises where it cannot be an entry, or is blocked and refused."""
+    def entry(
+        self, text: str, path: str, policy: Policy = ENTRY, *, replaces: Entry | None = None
+    ) -> Admitted | Held:
+        """An entry of the § file at `path`, in the place of another or beside it.
+
+        Raises where it cannot be an entry, or is blocked and refused.
+        """
         from gitmem.memory.gate.retractions import is_retracted
         from gitmem.okf.curated import check_text
         from gitmem.okf.entries import Entry, section_key
@@ -128,13 +173,33 @@ class Admission:
         text = _cleaned(check_text(text), policy)
         result = self.judge(text, policy)
         key = section_key(text)
+        if self._by_person:
+            self._accept_here(key)
         if self._files is not None and is_retracted(self._files, key):
             # What a person adds by name counts as released; a block stands all the same.
             if self._by_person and not _is_blocked(result):
                 self.retract(Entry(key, text), path, state="released")
             else:
                 result = retracted_result(result, len(text))
-        return self._settled(text, result, policy, {"kind": "entry", "path": path})
+        elif not self._by_person:
+            result = self.judge_origin(text, result)
+        came = self.came(text).instead_of(replaces)
+        where = {"kind": "entry", "path": path}
+        answer = self._settled(text, came.judged(result, len(text)), policy, where)
+        if isinstance(answer, Admitted):
+            return replace(answer, marks=came.marks, sources=came.sources)
+        if came.waits and self._files is not None:
+            # So that it leaves the host's file too, and does not come back by itself.
+            self.retract(Entry(key, text), path, state="held")
+        return answer
+
+    def _accept_here(self, key: EntryKey) -> None:
+        """A person here wants it: that others brought it again is settled with that."""
+        from gitmem.memory.gate.foreign import Foreign
+
+        foreign = Foreign(self._bundle)
+        if foreign.waits(key.id):
+            foreign.decide(key.id, accepted=True)
 
     def note(self, text: str, policy: Policy = NOTE) -> str:
         """Short words about the memory as they may be stored; raises where they are blocked and refused."""
@@ -152,6 +217,27 @@ class Admission:
         for secret in _refused_secrets(text, policy, before):
             raise _secret_in_file(path, text, secret)
         return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
+
+    def skill(self, text: str) -> Result:
+        """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
+        that it gives orders is a skill's nature."""
+        result = self.judge(text, SKILL)
+        found = _DESCRIPTION.search(text[:_FRONT]) if text.startswith("---") else None
+        taint = self._taint(found[1]) if found is not None else None
+        if taint is None or taint.channel is None or taint.confirmed or not taint.stakes - {"order"}:
+            return result
+        return self.came(found[1]).judged(result, len(text)) if found is not None else result
+
+    def skill_marks(self, text: str) -> Mapping[str, str]:
+        """What marks a skill in which something came out of a tool and nobody asked for it.
+
+        What the agent saw of the machine itself is what skills are made of.
+        """
+        for part in _PARAGRAPH.split(text)[:_PARAGRAPHS]:
+            marks = self.came(part).marks if part.strip() else {}
+            if marks.get(UNCONFIRMED, "shell") != "shell":
+                return marks
+        return {}
 
     def refusals(self, text: str, policy: Policy, before: bytes) -> list[str]:
         """Why a text of a file may not enter, for a hook to say; `before` is the file as it was."""
@@ -175,6 +261,42 @@ class Admission:
             raise BlockedContent(result)
         return Admitted(text) if fate == "let in" else Held(self.hold(text, result, where), result)
 
+    def came(self, text: str) -> Came:
+        """Where a text that would be believed came from, by what its session heard."""
+        taint = self._taint(text)
+        if taint.channel is None:
+            return Came()
+        trust = self._bundle.config[f"trust.{taint.channel}"]
+        sources = tuple(redacted(source) for source in (taint.source, *taint.others))
+        if self._bundle.config.transcripts == "off":  # a URL or a command is what a tool was asked
+            sources = (taint.channel,)
+        if taint.confirmed or trust == "follow":
+            return Came(sources=sources)
+        marks = {UNCONFIRMED: taint.channel, "source": sources[0]}
+        waits = _why_unconfirmed(taint, sources[0]) if trust == "hold" or taint.stakes else ""
+        return Came(marks, sources, waits)
+
+    def believed(self, text: str) -> Came:
+        """The same for words that cannot wait in quarantine, a plan's: raises where a person must look first."""
+        came = self.came(text)
+        if came.waits:
+            from gitmem.safety.verdict import Result, Verdict
+
+            raise BlockedContent(came.judged(Result(Verdict.ALLOW), len(text)))
+        return came
+
+    def _taint(self, text: str) -> Taint:
+        from gitmem.memory.gate.hearing import Hearing, unconfirmed_in
+        from gitmem.safety.taint import CLEAN, taint_of
+
+        if self._by_person or self._origin is None:
+            return CLEAN
+        session, hearing = self._origin.session, self._bundle.part(Hearing)
+        heard = hearing.of(session) if session else hearing.all()
+        here = layout.machine_memory(self._bundle.config.machine)
+        beside = unconfirmed_in(self._files or self._bundle.tree(), (layout.MEMORY, layout.USER, here))
+        return taint_of(text, heard, beside=[one for one in beside if one.text != text])
+
     # For those who decide about many texts, or about files of their own
 
     def judge(self, text: str, policy: Policy) -> Result:
@@ -185,6 +307,30 @@ class Admission:
             finding = Finding("secret", "secret", "holds a secret", (0, len(text)), Verdict.HOLD)
             return Result(Verdict.HOLD, (finding,))
         return self._bundle.part(Gate).judge(text, policy.scope)
+
+    def judge_origin(self, text: str, result: Result, *, session: str = "") -> Result:
+        """The verdict on a text that a session writes: held where it follows from what was taken back.
+
+        A session that runs while something is taken back has it before it still.
+        """
+        from gitmem.memory.exposure import Exposure
+        from gitmem.memory.gate.retractions import holds
+
+        session = session or (self._origin.session if self._origin else "")
+        exposure = self._bundle.part(Exposure)
+        before = exposure.known(session) if session else []
+        if not before or not self._has_retractions:
+            return result
+        files = self._files or self._bundle.tree()
+        gone = {known for known in before if holds(files, known.retraction)}
+        parents = exposure.parents(session, text) if gone else []
+        if any(known in gone for known, _ in parents):
+            return retracted_result(result, len(text), _FOLLOWS)
+        return result
+
+    @cached_property
+    def _has_retractions(self) -> bool:
+        return self._bundle.tree().entry("retractions") is not None
 
     def judge_all(self, texts: Iterable[str], policy: Policy) -> list[Result]:
         """The same for many texts; this bundle's own rules are looked for once."""
@@ -211,6 +357,14 @@ class Admission:
         assert self._files is not None
         origin = self._origin or self._bundle.origin()
         retract(self._files, entry, path, state=state, at=self._bundle.now(), origin=origin)
+
+    def release_retraction(self, where: str) -> None:
+        """Say of the retraction at a path that it holds no more: where it was taken back, others still have it."""
+        from gitmem.memory.gate.retractions import set_state
+
+        assert self._files is not None
+        origin = self._origin or self._bundle.origin()
+        set_state(self._files, where, state="released", at=self._bundle.now(), origin=origin)
 
 
 # --- without a bundle ------------------------------------------------------------------------------------
@@ -263,6 +417,13 @@ def says_retracted(files: Files, file: EntryFile) -> bool:
     return retractions.says_retracted(files, file)
 
 
+def retracts(data: bytes | None, path: str) -> bool:
+    """Whether a file of `retractions/` is there and still holds."""
+    from gitmem.memory.gate import retractions
+
+    return data is not None and retractions.retracts(data, path)
+
+
 def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
     """Tells of an entry whether any of these trees retracts it; their names are read once."""
     from gitmem.memory.gate.retractions import Retracted
@@ -273,11 +434,23 @@ def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
 
 def retracted_result(result: Result, length: int, why: str = "") -> Result:
     """A verdict on a text that was retracted: held at least, and it says why."""
+    reason = why or "was taken back earlier, and must not come back by itself"
+    return _held_for("retracted", "retraction", reason, result, length)
+
+
+def _held_for(rule: str, category: str, reason: str, result: Result, length: int) -> Result:
     from gitmem.safety.verdict import Finding, Result, Verdict
 
-    reason = why or "was taken back earlier, and must not come back by itself"
-    finding = Finding("retracted", "retraction", reason, (0, length), Verdict.HOLD)
+    finding = Finding(rule, category, reason, (0, length), Verdict.HOLD)
     return Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
+
+
+def _why_unconfirmed(taint: Taint, source: str) -> str:
+    from gitmem.safety.stakes import WORDS
+
+    at_stake = [words for stake, words in WORDS.items() if stake in taint.stakes]
+    said = f"came from {source} ({taint.channel}), and the user did not say it"
+    return said + (f"; it {' and '.join(at_stake)}" if at_stake else "")
 
 
 def _cleaned(text: str, policy: Policy) -> str:

@@ -1,8 +1,9 @@
 """Egress: the one way out. Whatever of the memory reaches an agent, a prompt or a model passes here.
 
 The store keeps everything; an agent gets only what holds. What was retracted or is flagged stays inside, names and
-commit messages included. What leaves has no secret in it, whoever wrote it there, and is sanitized, so that no text can
-end the fence it is in.
+commit messages included; so does what was removed, replaced or holds elsewhere, whatever record it is in
+(`gate/standing.py`), what a tool of the memory echoed, and what was said in another user's session. What leaves has no
+secret in it, whoever wrote it there, and is sanitized, so that no text can end the fence it is in.
 """
 
 from __future__ import annotations
@@ -10,18 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
-from gitmem.memory.gate.admission import redacted
+from gitmem.git.refs import QUARANTINE
+from gitmem.memory.gate.admission import UNCONFIRMED, redacted
+from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf import layout
-from gitmem.okf.identity import EntryKey, retraction_hash
+from gitmem.okf.identity import CONCEPT, EntryKey, retraction_hash
+from gitmem.okf.ranks import ECHO, KNOWLEDGE, SAID, TOOL, Rank, rank_of_event, source_of
 from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
+    from gitmem.index.claims import Claim
+    from gitmem.index.lookup import Lookup
+    from gitmem.index.readers import Reader
     from gitmem.index.records import Place
     from gitmem.memory.bundle import Bundle
+    from gitmem.memory.gate.standing import Standing
     from gitmem.okf.entries import Change, Entry
     from gitmem.safety.verdict import Result, Scope
 
@@ -29,6 +38,8 @@ FLAGGED = "[withheld: the scanner flags this text]"
 GONE = "[withheld: it no longer holds]"
 CUT = "(cut: ask for less)"
 
+_MARKED = ("memories/", "decisions/", "plans/", "sessions/", "skills/", "hermes/observations/")
+"""Directories whose files may say of a text that nobody confirmed it."""
 _ANSWER = 12_000
 _TEXT = 1_500
 _WORTH_A_LOOK = 20
@@ -41,21 +52,36 @@ _PLAIN_PATHS = ("memories/", "sessions/", "hermes/", "config/", "retractions/")
 """Directories whose files are named by gitmem; elsewhere a name is somebody's words."""
 
 
-class Index(Protocol):
-    """What the search index knows that decides what may leave."""
-
-    def is_retracted(self, name: str) -> bool: ...
-    def has_retractions(self) -> bool: ...
-    def commits_touching(self, path: str, *, limit: int) -> Sequence[object]: ...
+Asked = Literal["now", "then", "gone", "ever"]
+"""What an answer is about: what holds now; what was known at an earlier moment; and for people what is gone and was not
+taken back, or all that ever was."""
 
 
 class Egress:
-    """The way out of one bundle, for one answer. With an index it asks that, else the tree of the newest commit."""
+    """The way out of one bundle, for one answer. With an index it asks that, else the tree of the newest commit.
 
-    def __init__(self, bundle: Bundle, index: Index | None = None) -> None:
+    `reader` is for whom the answer is, where several users talk to one agent; `scopes` what counts as holding here,
+    the shared and this machine's where they are not given.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        index: Lookup | None = None,
+        *,
+        about: Asked = "now",
+        reader: Reader | None = None,
+        scopes: Sequence[str] | None = None,
+    ) -> None:
         self._bundle = bundle
         self._index = index
+        self._about = about
+        self._reader = reader
+        self._scopes = scopes
+        self._as_then: set[str] = set()
+        self._seen: dict[str, bool] = {}
         self._judged: dict[tuple[str, Scope], Result] = {}
+        self._marks: dict[str, dict[EntryKey, str]] = {}
         self._clean: dict[str, str] = {}
         self._now: Tree | None = None
         self.withheld = 0
@@ -65,20 +91,81 @@ class Egress:
 
     def lets_out(self, text: str, place: Place) -> bool:
         """Whether a text may be shown to an agent, now, whatever was thought of it when it was written."""
-        if self._is_retracted(place):
+        if place.rank == ECHO and self._about in ("now", "then"):
+            return False
+        if self._about != "ever" and self._is_retracted(place):
+            return False
+        if place.space == "§" and self._foreign.waits(place.key):
+            return False
+        if not self._is_for_reader(place):
             return False
         if not self.is_harmless(text):
             self.withheld += 1
             return False
-        return True
+        if self._about == "then" and place.rank == KNOWLEDGE:
+            self._as_then.add(text)  # it was asked for what was known then
+        return bool(self._kept(text))
+
+    def _is_for_reader(self, place: Place) -> bool:
+        is_shared = place.rank == KNOWLEDGE and place.space != "event"
+        return is_shared or not place.session or self.sees_session(place.session)
+
+    def sees_session(self, session: str) -> bool:
+        """Whether what was said in a session may reach this reader."""
+        if self._reader is None or self._index is None:
+            return True
+        known = self._seen.get(session)
+        if known is None:
+            known = self._seen[session] = self._reader.sees(self._index.session_once(session))
+        return known
+
+    def since(self, text: str, place: Place) -> str:
+        """The wording that holds now, where a record says or talks about an older one; empty where none does."""
+        if self._standing is None or self._about != "now" or place.rank == KNOWLEDGE:
+            return ""
+        wording = self._standing.instead(text)
+        return self.clean(wording) if wording and self.is_harmless(wording) else ""
+
+    def _kept(self, text: str) -> str:
+        """What of a text still holds."""
+        if self._standing is None or text in self._as_then:
+            return text
+        return self._standing.kept(text)
+
+    @cached_property
+    def _standing(self) -> Standing | None:
+        if self._index is None or self._about in ("gone", "ever"):
+            return None
+        from gitmem.index.filters import shared_scopes
+        from gitmem.memory.gate.standing import Standing
+
+        scopes = self._scopes if self._scopes is not None else shared_scopes(self._bundle.config.machine)
+        return Standing(self._index, scopes, held=self._held, is_hidden=self._hides)
+
+    def _held(self) -> Sequence[Claim]:
+        # Buys the cold prefetch of docs/performance.md: most bundles hold nothing, and parse no YAML for it.
+        if self._bundle.repository.refs.read(QUARANTINE) is None:
+            return ()
+        from gitmem.memory.gate.quarantine import HeldClaims
+
+        return self._bundle.part(HeldClaims)()
+
+    def _hides(self, text: str) -> bool:
+        from gitmem.safety.verdict import Verdict
+
+        return self.verdict(text, "memory").verdict is not Verdict.ALLOW
 
     def _is_retracted(self, place: Place) -> bool:
         assert self._index is not None
         key = EntryKey(place.space, place.key)
         if place.space != "concept":
-            return self._index.is_retracted(retraction_hash(key))
-        # A concept is retracted with the body it had, or only that body, or a title; what is in the tree is not.
-        if place.to_seq is None or not place.commit or not self._index.has_retractions():
+            name = retraction_hash(key)
+            return self._index.is_retracted(name) or self._foreign.is_retracted(name)
+        # A concept is retracted with the body it had, or only that body, or a title; what is in the tree is not, unless
+        # it is there only because others released it.
+        is_retracted = self._index.is_retracted if place.to_seq is not None else self._foreign.is_retracted
+        asked = self._index.has_retractions() if place.to_seq is not None else bool(self._foreign)
+        if not place.commit or not asked:
             return False
         from gitmem.memory.gate.retractions import names_of_sayings
         from gitmem.okf.files import open_file
@@ -88,7 +175,7 @@ class Egress:
             return False
         file = open_file(place.path, data)
         whole = retraction_hash(key, place.path, file.body)
-        return any(map(self._index.is_retracted, (whole, *names_of_sayings(file))))
+        return any(map(is_retracted, (whole, *names_of_sayings(file))))
 
     def clean(self, text: str) -> str:
         """A text that was let out, as it leaves."""
@@ -102,13 +189,16 @@ class Egress:
     def _redacted(self, text: str) -> str:
         known = self._clean.get(text)
         if known is None:
-            known = self._clean[text] = redacted(text)
+            known = self._clean[text] = redacted(self._kept(text))
         return known
 
     def name(self, name: str) -> str:
         """A path, a title, an id or a kind: words that somebody chose too."""
-        is_plain = name.isascii() and len(_WORD.findall(name)) <= _FEW_WORDS
-        return self.clean(name) if is_plain or self.is_harmless(name) else FLAGGED
+        if name.isascii() and len(_WORD.findall(name)) <= _FEW_WORDS:
+            return sanitize(redacted(name))
+        if not self.is_harmless(name):
+            return FLAGGED
+        return self.clean(name) if self._kept(name) == name else GONE
 
     # Entries of the curated store
 
@@ -118,10 +208,49 @@ class Egress:
 
         retracted = Retracted(tree)
         return [
-            (replace(entry, text=self._redacted(entry.text)), self.verdict(entry.text, "memory"))
-            for entry in entries
-            if not retracted.has(entry.key)
+            (
+                replace(entry, text=self._redacted(entry.text)),
+                self._foreign.verdict(entry) or self.verdict(entry.text, "memory"),
+            )
+            for entry in self._foreign.marked(entries)
+            if not retracted.has(entry.key) and not self._foreign.is_retracted(entry.key.id)
         ]
+
+    @cached_property
+    def _foreign(self) -> Foreign:
+        return Foreign(self._bundle)
+
+    def unconfirmed(self, place: Place) -> str:
+        """Where a text came from that is in the tree and that nobody confirmed; empty for any other."""
+        return (
+            "" if place.to_seq is not None else self.came_from(place.path, EntryKey(place.space, place.key))
+        )
+
+    def came_from(self, path: str, key: EntryKey) -> str:
+        """Where an entry of a file came from, if nobody confirmed it, or the file that it is a part of."""
+        if not path.startswith(_MARKED):
+            return ""
+        known = self._marks.get(path)
+        if known is None:
+            known = self._marks[path] = self._marks_in(path)
+        found = known.get(key) or known.get(CONCEPT, "")
+        return self.name(found) if found else ""
+
+    def _marks_in(self, path: str) -> dict[EntryKey, str]:
+        data = self._tree.read(path) or b""
+        if UNCONFIRMED.encode() not in data and not self._foreign:
+            return {}
+        # Buys "`gitmem search` / `git grep` of a word": most files have no such mark, and are not parsed.
+        from gitmem.memory.gate.hearing import came_from, is_unconfirmed
+        from gitmem.okf.files import open_file
+
+        file = open_file(path, data)
+        entries = self._foreign.marked(file.entries.values())
+        marks = {entry.key: came_from(entry) for entry in entries if is_unconfirmed(entry)}
+        told = {entry.key.id: entry.text for entry in entries if entry.key.space == "meta"}
+        if UNCONFIRMED in told:
+            marks[CONCEPT] = told.get("source") or told[UNCONFIRMED]
+        return marks
 
     def may_be_believed(self, text: str) -> bool:
         """Whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
@@ -157,12 +286,25 @@ class Egress:
         holds = any(entry is not None and self.holds(path, entry) for path, entry in sides)
         # A path is made of words too: a decision's is its title.
         where = change.path if holds or change.path.startswith(_PLAIN_PATHS) else _directory(change.path)
-        return {"op": change.op, "path": where, "old": old, "new": new}
+        rank, source = _rank(change.path, change.new or change.old)
+        known = worth(rank, source, self.came_from(change.path, change.key) if holds else "")
+        return {"op": change.op, "path": where, **known, "old": old, "new": new}
+
+    def tells(self, change: Change) -> bool:
+        """Whether a change is any of this reader's business: no echo, nothing of another user, no bookkeeping."""
+        path = change.path
+        if layout.is_generated(path) or path.startswith("retractions/"):
+            return False
+        if _rank(path, change.new or change.old)[0] == ECHO:
+            return False
+        session = (
+            self._index.session_in(path) if self._index is not None and layout.is_session(path) else None
+        )
+        return session is None or self._reader is None or self._reader.sees(session)
 
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
         from gitmem.memory.gate.retractions import is_retracted
-        from gitmem.okf.entries import CONCEPT
         from gitmem.okf.files import open_file
 
         here = layout.machine_memory(self._bundle.config.machine)
@@ -179,7 +321,8 @@ class Egress:
     def _words(self, path: str, entry: Entry) -> str:
         if not self.holds(path, entry):
             return GONE
-        return self.clean(entry.text) if self.is_harmless(entry.text) else FLAGGED
+        text = _read(entry)
+        return (self.clean(text) or GONE) if self.is_harmless(text) else FLAGGED
 
     # Whole answers
 
@@ -192,7 +335,9 @@ class Egress:
 
     def text(self, text: str) -> str:
         """One text for an agent, or a few words in its place."""
-        return self.clean(text) if len(text) <= _WORTH_A_LOOK or self.is_harmless(text) else FLAGGED
+        if len(text) > _WORTH_A_LOOK and not self.is_harmless(text):
+            return FLAGGED
+        return self.clean(text) or (GONE if text.strip() else "")
 
     def log(self, page: bytes) -> str:
         """A log.md line by line: each quotes what somebody wrote, with escapes that the scanner does not know."""
@@ -226,7 +371,7 @@ class Egress:
             gate.use_shipped_rules()
         return gate
 
-    def _has_rules(self, index: Index) -> bool:
+    def _has_rules(self, index: Lookup) -> bool:
         return bool(index.commits_touching(layout.CONFIG_SCANNER, limit=1))
 
     @property
@@ -270,6 +415,35 @@ def retracts(data: bytes, path: str) -> bool:
     from gitmem.memory.gate import retractions
 
     return retractions.retracts(data, path)
+
+
+def worth(rank: Rank, source: str, unconfirmed: str) -> dict[str, Any]:
+    """What a text is worth, for an answer: what a tool returned is named as that, and what nobody confirmed too."""
+    known: dict[str, Any] = {"rank": rank}
+    if rank == TOOL:
+        known |= {"untrusted": "output of a tool, which nobody chose to keep", "source": source}
+    if unconfirmed:
+        known["unconfirmed"] = f"the user did not say it; it came from {unconfirmed}"
+    return known
+
+
+def _rank(path: str, entry: Entry | None) -> tuple[Rank, str]:
+    """The rank of what changed in a file, and where a tool had it from."""
+    if entry is not None and entry.key.space == "event":
+        called = [str(entry.extra.get(name, "")) for name in ("tool_name", "args")]
+        rank = rank_of_event(entry.kind, *called)
+        return rank, source_of(*called) if rank == TOOL else ""
+    return (SAID if layout.is_session(path) else KNOWLEDGE), ""
+
+
+def _read(entry: Entry) -> str:
+    """An entry as people would read it."""
+    if entry.key.space != "event":
+        return entry.text
+    from gitmem.index.documents import event_text
+    from gitmem.okf.events import Event
+
+    return event_text(Event.of(entry))
 
 
 def _directory(path: str) -> str:

@@ -1,20 +1,23 @@
-"""Holding back what came in: entries that the shipped rules block leave the tree, and their text is kept."""
+"""Holding back what is in the tree already: entries that the shipped rules block, and those of which it is known
+later that they came out of a tool, leave it, and their text is kept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
-from gitmem.memory.gate.admission import Admission
-from gitmem.okf.entries import Entry
+from gitmem.memory.gate.admission import Admission, Came
+from gitmem.memory.provenance import source_trailer
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.files import open_file
+from gitmem.safety.verdict import Result, Verdict
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
-    from gitmem.safety.verdict import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Flagged:
     path: str
     entry: Entry
     result: Result
+    before: bytes | None = None
+    """The file as it was here: an honest text does not go because somebody put words into it."""
 
 
 def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
@@ -41,14 +46,50 @@ def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
     return held
 
 
+def look_again(bundle: Bundle, path: str, text: str, origin: Origin) -> str:
+    """Judge an entry that was written before its turn was over; gives its name in quarantine where it must wait."""
+    held = ""
+
+    def work(edits: Edits) -> Message | None:
+        nonlocal held
+        held = ""
+        file = CuratedFile.salvage(edits.read(path), path)
+        entry = file.get(entry_hash(text))
+        admission = Admission(bundle, edits, origin=origin)
+        came = admission.came(text) if entry is not None else Came()
+        if entry is None or not came.marks:
+            return None
+        what = "mark"
+        if came.waits:
+            what, file = "hold", file.remove(entry.key.id)
+            admission.retract(entry, path, state="held")
+            result = came.judged(Result(Verdict.ALLOW), len(text))
+            held = admission.hold(text, result, {"kind": "entry", "path": path})
+        else:
+            marked = replace(entry, extra={**entry.extra, **came.marks})
+            file = file.with_entries([*(one for one in file.entries if one is not entry), marked])
+        edits.write(path, file.render())
+        return Message("memory", f"{what} {text}", source_trailer(came.sources, origin))
+
+    bundle.commit(work, purpose="hold", origin=origin)
+    return held
+
+
 def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> str:
-    file = open_file(flag.path, edits.read(flag.path))
+    file, before = open_file(flag.path, edits.read(flag.path)), open_file(flag.path, flag.before)
     key = flag.entry.key
-    if key not in file.parts:
+    found = file.parts.get(key)
+    if found is None or found.text != flag.entry.text:
         return ""
-    # Of a concept nothing can be left out: it goes as a whole.
-    edits.write(flag.path, file.without({key} & file.units.keys() or file.units).render())
     admission = Admission(bundle, edits, origin=origin)
-    admission.retract(file.units.get(key) or file.whole or flag.entry, flag.path, state="held")
+    known = before.units.get(key)
+    if known is not None and key.space == "event":
+        edits.write(flag.path, file.replacing(found, known).render())
+    else:
+        # Of a concept nothing can be left out: it goes as a whole, or is again what it was.
+        out = {key} & file.units.keys()
+        as_before = flag.before if not out and file.kind == before.kind else None
+        edits.put(flag.path, as_before or file.without(out or file.units).render())
+        admission.retract(file.units.get(key) or file.whole or flag.entry, flag.path, state="held")
     where = {"kind": "entry" if file.kind == "curated" else "file", "path": flag.path}
     return admission.hold(flag.entry.text, flag.result, where)

@@ -20,6 +20,7 @@ from gitmem.okf.entries import entry_hash
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
+    from gitmem.index.claims import Claim
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.verdict import Result
 
@@ -142,3 +143,22 @@ class Quarantine:
                 if self._repository.refs.set(QUARANTINE, commit.oid, expected=tip):
                     return
         raise BundleBusy("Somebody else keeps changing the quarantine: try again in a moment.")
+
+
+class HeldClaims:
+    """What the entries in quarantine claim: a person has yet to say whether any of it holds."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._known: tuple[str | None, tuple[Claim, ...]] = (None, ())
+
+    def __call__(self) -> tuple[Claim, ...]:
+        tip = self._bundle.repository.refs.read(QUARANTINE)
+        if tip != self._known[0]:
+            from gitmem.index.claims import claims_of
+
+            held = [
+                one for one in self._bundle.part(Quarantine).all() if one.destination.get("kind") == "entry"
+            ]
+            self._known = tip, tuple(claim for one in held for claim in claims_of(one.text))
+        return self._known[1]

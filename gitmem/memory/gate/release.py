@@ -6,30 +6,42 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import InvalidContent
+from gitmem.errors import InvalidContent, StoreRefusal, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.quarantine import Quarantine, QuarantineItem
 from gitmem.memory.gate.retractions import is_retracted, retract
 from gitmem.memory.gate.scan import Gate
-from gitmem.okf.curated import CuratedFile
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, EntryKey, entry_hash, section_key
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
 from gitmem.okf.layout import find_session
+from gitmem.safety.heard import RELEASED
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.gate.audit import Flagged
 
 
-def release(bundle: Bundle, item: str, *, by: str, reason: str = "") -> tuple[QuarantineItem, str]:
-    """Let an item in; gives it and the commit that holds it now (empty where a later commit will)."""
+def release(
+    bundle: Bundle, item: str, *, by: str, reason: str = "", text: str = ""
+) -> tuple[QuarantineItem, str]:
+    """Let an item in; gives it and the commit that holds it now (empty where a later commit will).
+
+    With a `text` those words go in instead.
+    """
     held = bundle.part(Quarantine).get(item)
+    if text:
+        if held.destination.get("kind") != "entry":
+            raise UsageError(f"Only the words of an entry can be edited here: accept or drop {held.id}.")
+        held = replace(held, concept=held.concept.with_body(redacted(check_text(text))))
     kind = held.destination.get("kind", "")
-    origin = bundle.origin(reason=reason, source=f"released by {by}", session=held.origin.get("Session", ""))
-    for text in _judged_texts(held):
-        bundle.part(Gate).release(entry_hash(text), by)
+    origin = bundle.origin(reason=reason, source=f"{RELEASED}{by}", session=held.origin.get("Session", ""))
+    for judged in _judged_texts(held):
+        bundle.part(Gate).release(entry_hash(judged), by)
 
     def work(edits: Edits) -> Message | None:
         if kind == "entry":
@@ -61,7 +73,7 @@ def unhide(bundle: Bundle, flagged: Flagged, *, by: str, reason: str = "") -> st
         edits.write(flagged.path, file.replacing(entry, verified).render())
         return Message("memory", f"release {flagged.id}")
 
-    origin = bundle.origin(reason=reason, source=f"released by {by}")
+    origin = bundle.origin(reason=reason, source=f"{RELEASED}{by}")
     published = bundle.commit(work, purpose="release", origin=origin)
     return published.commit.oid if published else ""
 
@@ -83,7 +95,16 @@ def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> N
     entry = Entry(section_key(held.text), held.text)
     if is_retracted(edits, entry.key):
         retract(edits, entry, path, state="released", at=bundle.now(), origin=bundle.origin(source=by))
-    edits.write(path, file.add(held.text, bundle.now(), verified=f"human:{by}").render())
+    wanted = file.add(held.text, bundle.now(), verified=f"human:{by}")
+    limit = bundle.config.user_char_limit if path == layout.USER else bundle.config.memory_char_limit
+    if wanted.usage > limit:
+        raise StoreRefusal(
+            f"With it the store would have {wanted.usage:,} of {limit:,} characters: remove or shorten entries first.",
+            usage=file.usage,
+            limit=limit,
+            entries=[one.text for one in file.entries],
+        )
+    edits.write(path, wanted.render())
 
 
 def _put_event(edits: Edits, held: QuarantineItem) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from gitmem.errors import InvalidContent
@@ -22,12 +22,12 @@ _WORDS = ("title", "description", "tags")
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
     """Whether the entry was retracted in this tree, and nobody released it since."""
-    return _holds(files, retraction_hash(key, path, text))
+    return holds(files, retraction_hash(key, path, text))
 
 
 def says_retracted(files: Files, file: EntryFile) -> bool:
     """Whether the text of a concept, or words about it, were retracted in this tree."""
-    return any(_holds(files, name) for name in names_of_sayings(file))
+    return any(holds(files, name) for name in names_of_sayings(file))
 
 
 def names_of_sayings(file: EntryFile) -> Iterator[str]:
@@ -42,7 +42,8 @@ def _is_said(key: EntryKey) -> bool:
     return key.space != "meta" or key.id in _WORDS
 
 
-def _holds(files: Files, name: str) -> bool:
+def holds(files: Files, name: str) -> bool:
+    """Whether a retraction of that name is in the tree, and nobody released it since."""
     where = layout.retraction(name)
     data = files.read(where) if where in files else None
     return data is not None and retracts(data, where)
@@ -50,10 +51,14 @@ def _holds(files: Files, name: str) -> bool:
 
 def retracts(data: bytes, path: str) -> bool:
     """Whether a retraction still holds: one that cannot be read does, one that was released does not."""
+    return _said_in(data, path).get("state") != "released"
+
+
+def _said_in(data: bytes, path: str) -> Mapping[str, object]:
     try:
-        return Concept.parse(data, path).meta.get("state") != "released"
+        return Concept.parse(data, path).meta
     except InvalidContent:
-        return True
+        return {}
 
 
 class Retracted:
@@ -79,14 +84,18 @@ def retract(files: WritableFiles, entry: Entry, path: str, *, state: State, at: 
         return
     key = CONCEPT if entry.key == BODY and path not in files else entry.key
     text = open_file(path, entry.source).body if entry.source else entry.text
-    where = layout.retraction(retraction_hash(key, path, text))
+    set_state(files, layout.retraction(retraction_hash(key, path, text)), state=state, at=at, origin=origin)
+
+
+def set_state(files: WritableFiles, where: str, *, state: State, at: str, origin: Origin) -> None:
+    """Make the retraction at a path hold, or (`released`) not any more; it outdoes what is there."""
     data = files.read(where)
     counter = 0
     if data is not None:
-        found = Concept.parse(data, where)
-        value = found.meta.get("counter")
-        counter = value if isinstance(value, int) else 0
-        if found.meta.get("state") == state:
+        found = _said_in(data, where)
+        value = found.get("counter")
+        counter = value if isinstance(value, int) and not isinstance(value, bool) else 0
+        if found.get("state") == state:
             return
     concept = Concept.new(
         layout.RETRACTION,

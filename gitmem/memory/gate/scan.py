@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.scanner import Scanner
     from gitmem.safety.verdict import Result, Scope
+
+
+# What parts the sections of a prompt block: an entry with it could begin a section of its own.
+_SECTION = re.compile(r"(?:═\W{0,3}){5}")
 
 
 class Gate:
@@ -89,10 +94,14 @@ class Gate:
         return [self._judge(scanner, text, scope) for text in texts]
 
     def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
-        from gitmem.safety.verdict import Result, Verdict
+        from gitmem.safety.verdict import Finding, Result, Verdict
 
         # A front matter in front of a text must not make it look more harmless than it is.
         result = max((scanner.scan(one, scope) for one in _readings(text)), key=lambda one: one.verdict)
+        if scope == "memory" and (found := _SECTION.search(text)):
+            reason = "looks like a section of the prompt"
+            finding = Finding("prompt.section", "structure", reason, found.span(), Verdict.HOLD)
+            result = Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
         if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(text)):
             return Result(Verdict.ALLOW, result.findings)
         return result

@@ -1,51 +1,96 @@
-"""What came from other machines, noted when it comes: a pulled `verified: human` is only a machine's word here.
+"""What was made on this machine, and what came from elsewhere: of that, machine, session and `verified: human` are claims.
 
-A commit can claim any author and machine. What it cannot do is enter without being fetched; so each fetch notes
-which tip came onto which, in `<git dir>/gitmem/pulled`, before any of it can be read.
+A commit can claim any author and machine. What it cannot do is to be made here: `main` moves to it then, and git's
+reflog, which never travels, says how. Each fetch notes too which tip came onto which, and from where, in
+`<git dir>/gitmem/pulled`, before any of it can be read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.errors import GitMemError
 from gitmem.git.ancestry import only_in
+from gitmem.git.message import KINDS
 from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.safety.heard import RELEASED
 from gitmem.state import PULLED
 
+ELSEWHERE = "elsewhere"
 _NOTHING = "0" * 40
+_JOINED = "merge"
+_BY_GIT = ("commit:", "commit (initial):", "commit (merge):")
+_AMENDED = "commit (amend):"
 
 
-def note_pulled(repository: Repository, theirs: Oid, ours: Oid | None) -> None:
-    """Note that all of `theirs` that `ours` does not stand on came from elsewhere."""
-    repository.state.append_line(PULLED, f"{theirs} {ours or _NOTHING}", durable=True)
+def note_pulled(repository: Repository, theirs: Oid, ours: Oid | None, remote: str = "") -> None:
+    """Note that all of `theirs` that `ours` does not stand on came from a remote."""
+    line = f"{theirs} {ours or _NOTHING} {''.join(remote.splitlines())}".rstrip()
+    repository.state.append_line(PULLED, line, durable=True)
 
 
-def pulled_commits(repository: Repository) -> set[Oid]:
-    """Every commit that came from elsewhere by a sync, a clone or a `git pull` with our hooks."""
-    found: set[Oid] = set()
-    for line in (repository.state.read(PULLED) or b"").decode("ascii", "replace").splitlines():
-        theirs, _, ours = line.partition(" ")
-        try:
-            found.update(only_in(repository, theirs, ours if ours != _NOTHING else None))
-        except GitMemError:  # noted, and then not taken: it is not in our history either
-            continue
-    return found
+class Provenance:
+    """Tells of a commit whether it was made here, and if not where it was pulled from, as things are now."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._moves: Iterator[tuple[Oid, Oid, str]] = repository.refs.moves(BRANCH)
+        self._made: dict[Oid, Oid] = {}
+
+    def is_made_here(self, oid: Oid) -> bool:
+        """Whether `main` came to this commit by making it."""
+        while oid not in self._made:
+            move = next(self._moves, None)  # newest first, as a log is read
+            if move is None:
+                return False
+            old, new, message = move
+            if message.startswith(_AMENDED):
+                self._made.setdefault(new, old)
+            elif self._is_making(new, message):
+                self._made.setdefault(new, "")
+        amended = self._made[oid]
+        return not amended or self.is_made_here(amended)  # what was pulled and amended was pulled
+
+    def _is_making(self, new: Oid, message: str) -> bool:
+        if message.startswith(_BY_GIT):
+            return True
+        kind = message.partition(":")[0]
+        if kind != _JOINED:
+            return kind in KINDS
+        try:  # a fast-forward says what it joins; a commit of ours, its own subject
+            return self._repository.store.commit(new).subject == message
+        except GitMemError:
+            return False
+
+    def pulled_from(self, oid: Oid) -> str:
+        """The remote that a commit came from, as far as it is known; empty where it was made here."""
+        return "" if self.is_made_here(oid) else self._pulled.get(oid, ELSEWHERE)
+
+    @cached_property
+    def _pulled(self) -> dict[Oid, str]:
+        found: dict[Oid, str] = {}
+        for line in (self._repository.state.read(PULLED) or b"").decode("utf-8", "replace").splitlines():
+            theirs, ours, remote = (*line.split(" ", 2), "", "")[:3]
+            try:
+                came = only_in(self._repository, theirs, ours if ours != _NOTHING else None)
+            except GitMemError:  # noted, and then not taken: it is not in our history either
+                continue
+            for oid in came:
+                found.setdefault(oid, remote or ELSEWHERE)
+        return found
 
 
 class Vouching:
     """Tells whether a commit is a person's on this machine, so that its `verified: human` may be believed."""
 
     def __init__(self, repository: Repository, machine: str) -> None:
-        self._repository = repository
+        self._provenance = Provenance(repository)
         self._machine = machine
-
-    @cached_property
-    def _pulled(self) -> set[Oid]:
-        return pulled_commits(self._repository)
 
     def vouches(self, oid: Oid, *, kind: str, machine: str, source: str) -> bool:
         """By what a commit says of itself, and whether it was made here."""
-        by_a_person = kind == "edit" or source.startswith("released by ")
-        return by_a_person and machine == self._machine and oid not in self._pulled
+        by_a_person = kind == "edit" or source.startswith(RELEASED)
+        return by_a_person and machine == self._machine and self._provenance.is_made_here(oid)

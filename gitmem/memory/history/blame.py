@@ -10,6 +10,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.memory.gate.trust import Vouching
 from gitmem.memory.history.log import History, LogEntry
+from gitmem.memory.history.named import check_path
 from gitmem.memory.results import brief
 from gitmem.okf.curated_versions import CuratedVersions
 from gitmem.okf.entries import Entry, EntryKey
@@ -50,18 +51,17 @@ class Blamed:
 
 def blame_of(bundle: Bundle, path: str, *, revision: str = "HEAD", removed: bool = False) -> list[Blamed]:
     """The story of every entry of a file, in its order; those that are gone come last."""
-    commits = [entry.commit for entry in bundle.part(History).touching(path, start=revision)]
+    check_path(bundle, path, directory=False)
+    commits = list(bundle.part(History).touching(path, start=revision))
     if not commits:
-        raise UnknownRevision(
-            f"No file {path!r} was ever in this bundle.", hint="List files with `git ls-files`."
-        )
+        raise UnknownRevision(f"No file {path!r} was in this bundle then.")
     told: dict[EntryKey, Blamed] = {}
     versions = _Versions(bundle, path)
-    for commit in reversed(commits):
-        before = versions.at(commit.parents[0] if commit.parents else None)
-        _step(told, before, versions.at(commit.oid), LogEntry.of(commit))
+    for entry in reversed(commits):
+        before = versions.at(entry.commit.parents[0] if entry.commit.parents else None)
+        _step(told, before, versions.at(entry.id), entry)
     now = versions.at(bundle.resolve(revision))
-    alive = {key: replace(told[key], entry=entry, left=None) for key, entry in now.items() if key in told}
+    alive = {key: replace(told[key], entry=one, left=None) for key, one in now.items() if key in told}
     gone = {key: story for key, story in told.items() if key not in now} if removed else {}
     vouching = Vouching(bundle.repository, bundle.config.machine)
     return [_vouched(story, vouching) for story in (alive | gone).values()]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnknownRevision
 from gitmem.git import walk as graph
-from gitmem.git.message import kind_of, trailers_of
+from gitmem.git.message import kind_of, trailer_value, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree
+from gitmem.git.tree_diff import TreeDiff
+from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.results import brief
 from gitmem.okf.plain import plain
 
@@ -31,11 +33,14 @@ class LogEntry:
     commit: Commit
     kind: str
     trailers: dict[str, tuple[str, ...]]
+    pulled_from: str = ""
+    """The remote it came from; what it says of machine, session, source and kind is a claim then."""
 
     @classmethod
-    def of(cls, commit: Commit) -> LogEntry:
+    def of(cls, commit: Commit, provenance: Provenance) -> LogEntry:
         message = plain(commit.message)
-        return cls(commit, kind_of(message), trailers_of(message))
+        came_from = provenance.pulled_from(commit.oid)
+        return cls(commit, kind_of(message), trailers_of(message), came_from)
 
     @property
     def id(self) -> str:
@@ -47,9 +52,9 @@ class LogEntry:
 
     @property
     def at(self) -> str:
-        from gitmem.okf.timestamps import stamp
+        from gitmem.okf.timestamps import of_seconds, stamp
 
-        return stamp(datetime.fromtimestamp(self.commit.committer.time, UTC))
+        return stamp(of_seconds(self.commit.committer.time))
 
     @property
     def session(self) -> str:
@@ -131,9 +136,9 @@ class LogFilter:
         moment = entry.commit.committer.time
         return (
             (not self.kind or entry.kind == self.kind)
-            and (not self.session or self.session in entry.trailers.get("Session", ()))
-            and (not self.agent or self.agent in entry.trailers.get("Agent", ()))
-            and (not self.machine or self.machine in entry.trailers.get("Machine", ()))
+            and (not self.session or trailer_value(self.session) in entry.trailers.get("Session", ()))
+            and (not self.agent or trailer_value(self.agent) in entry.trailers.get("Agent", ()))
+            and (not self.machine or trailer_value(self.machine) in entry.trailers.get("Machine", ()))
             and (self.since is None or moment >= self.since.timestamp())
             and (self.until is None or moment <= self.until.timestamp())
         )
@@ -145,13 +150,15 @@ class History:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._repository = bundle.repository
+        # Kept. Buys "`diff --session` / `git diff` of the two trees": the next question is about trees nearby.
+        self._diff = TreeDiff(bundle.repository.store)
 
     def log(
         self, wanted: LogFilter | None = None, *, start: str = "HEAD", text: str = ""
     ) -> Iterator[LogEntry]:
         """Commits, newest first; with a text, those that brought or took an entry with it."""
         wanted = wanted or LogFilter()
-        found = map(LogEntry.of, self._candidates(wanted, start))
+        found = self.told(self._candidates(wanted, start))
         return (
             entry
             for entry in found
@@ -164,9 +171,9 @@ class History:
         if wanted.path:
             return self._touching(wanted.path, tip)
         for trailer, value in (
-            ("Session", wanted.session),
-            ("Machine", wanted.machine),
-            ("Agent", wanted.agent),
+            ("Session", trailer_value(wanted.session)),
+            ("Machine", trailer_value(wanted.machine)),
+            ("Agent", trailer_value(wanted.agent)),
         ):
             if value and tip == self._bundle.tip:
                 known = self._from_index(lambda index, t=trailer, v=value: index.commits_with(t, v))  # type: ignore[misc]
@@ -175,7 +182,12 @@ class History:
 
     def touching(self, path: str, *, start: str = "HEAD") -> Iterator[LogEntry]:
         """Commits that changed a file, newest first, also those that came by a merge."""
-        return (LogEntry.of(commit) for commit in self._touching(path, self._bundle.resolve(start)))
+        return self.told(self._touching(path, self._bundle.resolve(start)))
+
+    def told(self, commits: Iterable[Commit]) -> Iterator[LogEntry]:
+        """Commits as people read them."""
+        provenance = Provenance(self._repository)
+        return (LogEntry.of(commit, provenance) for commit in commits)
 
     def _touching(self, path: str, tip: Oid) -> Iterable[Commit]:
         known = (
@@ -206,7 +218,7 @@ class History:
             yield self._repository.tree(entry.commit.oid).read(path)
 
     def entry(self, revision: str) -> LogEntry:
-        return LogEntry.of(self._repository.store.commit(self._bundle.resolve(revision)))
+        return next(self.told([self._repository.store.commit(self._bundle.resolve(revision))]))
 
     def show(self, revision: str) -> ShownCommit:
         entry = self.entry(revision)
@@ -214,7 +226,7 @@ class History:
 
     def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
-        return Diff(old, new, (_sides(self._repository.tree(old), self._repository.tree(new), path),))
+        return Diff(old, new, (self._sides(self._repository.tree(old), self._repository.tree(new), path),))
 
     def before(self, commit: Commit) -> Oid | None:
         """Where `main` stood before a commit; of a merge's parents, the one that was here."""
@@ -226,8 +238,21 @@ class History:
 
     def sides(self, commit: Commit) -> tuple[dict[str, bytes], dict[str, bytes]]:
         """The files that a commit changed, as they were before and after it."""
-        old = self._repository.tree(self.before(commit))
-        return _apart(_sides(old, Tree(self._repository.store, commit.tree)))
+        return self.sides_between(self.before(commit), commit.oid)
+
+    def sides_between(self, old: Oid | None, new: Oid) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """The files that differ between two commits, as they were before and after."""
+        return _apart(self._sides(self._repository.tree(old), self._repository.tree(new)))
+
+    def _sides(self, old: Tree, new: Tree, path: str = "") -> Sides:
+        """The files that differ between two trees, on both sides."""
+        return {
+            change.path: (
+                old.read_entry(change.old) if change.old else None,
+                new.read_entry(change.new) if change.new else None,
+            )
+            for change in self._diff.below(path, old.entry(path), new.entry(path))
+        }
 
     def of_commit(self, commit: Commit, path: str = "") -> Diff:
         """What one commit did, where it was made."""
@@ -292,17 +317,6 @@ def _runs(commits: list[Commit]) -> Iterator[tuple[Commit, Commit]]:
         first = last = commit
     if first is not None and last is not None:
         yield first, last
-
-
-def _sides(old: Tree, new: Tree, path: str = "") -> Sides:
-    """The files that differ between two trees, on both sides."""
-    return {
-        change.path: (
-            old.read_entry(change.old) if change.old else None,
-            new.read_entry(change.new) if change.new else None,
-        )
-        for change in old.changes(new, path)
-    }
 
 
 def unified_lines(path: str, old: bytes | None, new: bytes | None) -> Iterator[str]:

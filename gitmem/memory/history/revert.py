@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import UnknownRevision
-from gitmem.git.ancestry import only_in
-from gitmem.git.message import Message, kind_of
-from gitmem.git.objects import Commit
+from gitmem.errors import TakesMuch, UnknownRevision
+from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.message import Message, kind_of, trailers_of
+from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
+from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import History, LogEntry
+from gitmem.memory.history.reach import Place, Reached
 from gitmem.memory.provenance import Origin
 from gitmem.memory.results import brief
 from gitmem.notices import Notice
@@ -27,6 +29,15 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 _UNDOABLE = ("restore", "revert", "merge")
+_WORTH_ASKING = 5
+"""Entries: with fewer, more than half is an everyday change."""
+_SYNC = "undo a sync that"
+_AFTER_A_SYNC = ("merge", "archive")
+"""Kinds of the commits with one parent that a sync makes when all is joined."""
+_JOINS = ("merge", "pull")
+"""How the reflog begins where `main` was joined with something, by gitmem or by git."""
+_Move = tuple[Oid, Oid]
+_ALL: Mapping[Oid, frozenset[Place]] = {}
 _UNDO, _REDO = "undo", "redo"
 """What an undo and a redo leave in their commit as its source."""
 
@@ -41,8 +52,14 @@ class Reverted:
     kept: tuple[Notice, ...] = ()
     """What stays, because someone changed it since."""
     published: Published | None = None
-    derived: tuple[LogEntry, ...] = ()
-    """Later commits that follow from an entry of these, and were not taken back."""
+    reached: tuple[Reached, ...] = ()
+    """What was written by sessions that had these entries before them, the closest first; `taken` or not."""
+
+    @property
+    def derived(self) -> tuple[LogEntry, ...]:
+        """Later commits that follow from an entry of these, and were not taken back."""
+        left = [one for one in self.reached if one.group == "derived" and not one.taken]
+        return tuple({one.entry.id: one.entry for one in left}.values())
 
     @property
     def commit(self) -> str:
@@ -67,12 +84,18 @@ class Undo:
         dry_run: bool = False,
         retracting: bool = True,
         what: str = "",
+        picks: Mapping[Oid, frozenset[Place]] = _ALL,
+        moves: Sequence[_Move] = (),
     ) -> Reverted:
         """The inverse of these commits (newest first), laid over the present as one commit.
 
-        Entries they added go, entries they removed come back, entries they changed go back unless
-        someone changed them since. What goes is retracted, so that no merge brings it back.
+        `picks` names the entries of a commit that are meant, where not all are. Entries they added go, entries they
+        removed come back, entries they changed go back unless someone changed them since. What goes is retracted, so that
+        no merge brings it back. With `moves` of `main` that brought the commits, these are taken back as they were made.
         """
+        commits = [commit for commit in commits if commit.parents]  # the first one is the bundle itself
+        if not commits:
+            raise UnknownRevision("The commit that began a bundle cannot be taken back.")
         kept: list[Notice] = []
         changes: list[Change] = []
 
@@ -80,19 +103,23 @@ class Undo:
             nonlocal changes
             kept.clear()
             inverse = _Inverse(edits, kept)
-            for commit in commits:
-                inverse.apply(*self._bundle.part(History).sides(commit))
+            for old, new in moves:
+                inverse.apply(*self._bundle.part(History).sides_between(old, new), None)
+            for commit in commits if not moves else ():
+                inverse.apply(*self._bundle.part(History).sides(commit), picks.get(commit.oid))
+            self._release_taken_back(edits, origin)
             if retracting:
                 admission = Admission(self._bundle, edits, origin=origin)
                 for path, entry in inverse.gone(edits):
                     admission.retract(entry, path, state="reverted")
             for path in edits.paths():
                 self._dig(edits, path)
-            self._mend_log(edits, commits)
+            whole = [commit for commit in commits if commit.oid not in picks]
+            self._mend_log(edits, commits, picks, inverse.removed)
             changes = edits.changes()
             if not changes:  # pages that gitmem makes are not worth a commit of their own
                 return None
-            reverts = tuple(commit.oid for commit in commits)
+            reverts = tuple(commit.oid for commit in whole)
             return Message("revert", what or _subject(commits), {"Reverts": reverts})
 
         published = None
@@ -102,19 +129,82 @@ class Undo:
             published = self._bundle.commit(work, purpose="revert", origin=origin)
         return Reverted(tuple(commits), tuple(changes), tuple(kept), published)
 
-    def undo(self, *, origin: Origin, dry_run: bool = False, kinds: Sequence[str] = _UNDOABLE) -> Reverted:
-        """Take back the last restore, revert or merge that was not taken back already."""
+    def undo(
+        self,
+        *,
+        origin: Origin,
+        dry_run: bool = False,
+        kinds: Sequence[str] = _UNDOABLE,
+        much: bool = False,
+    ) -> Reverted:
+        """Take back the last restore, revert or merge that was not taken back already.
+
+        A sync whose undo would take more than half of the memory is taken back only if `much` is fine.
+        """
         origin = replace(origin, source=_UNDO)
-        if "merge" in kinds and (forwarded := self._forwarded()):
-            what = f"undo a sync that brought {len(forwarded)} commits"
-            return self.revert(forwarded, origin=origin, dry_run=dry_run, retracting=False, what=what)
-        for entry in self._in_force():
-            if entry.kind in kinds and not _is(entry, _UNDO):
-                what = f"undo {entry.commit.subject.removeprefix('revert: redo ')}"
-                return self.revert(
-                    [entry.commit], origin=origin, dry_run=dry_run, retracting=False, what=what
-                )
+        commits, what, moves = self._to_undo(kinds)
+        if moves and not (much or dry_run):
+            self._refuse_much(
+                self.revert(commits, origin=origin, dry_run=True, retracting=False, moves=moves)
+            )
+        return self.revert(commits, origin=origin, dry_run=dry_run, retracting=False, what=what, moves=moves)
+
+    def _to_undo(self, kinds: Sequence[str]) -> tuple[list[Commit], str, list[_Move]]:
+        """The commits that an undo takes back, what it is called, and the moves of `main` where that was a sync.
+
+        By git's reflog, which says what was done here; what a commit that came says of its kind is a claim.
+        """
+        repository, provenance = self._bundle.repository, Provenance(self._bundle.repository)
+        taken_back: set[str] = set()
+        after: list[_Move] = []
+        for old, new, message in repository.refs.moves(BRANCH):
+            if new in taken_back or new not in repository.store or old not in repository.store:
+                continue
+            entry = LogEntry.of(repository.store.commit(new), provenance)
+            made_here = not entry.pulled_from
+            if made_here:
+                taken_back.update(entry.trailers.get("Reverts", ()))
+            if made_here and entry.kind in _AFTER_A_SYNC and len(entry.commit.parents) == 1:
+                after.append((old, new))
+            elif message.startswith(_JOINS) and (not made_here or len(entry.commit.parents) > 1):
+                if "merge" in kinds and is_ancestor(repository, new, self._bundle.tip):
+                    return self._sync(entry, [*after, (old, new)])
+                after = []
+            elif made_here and entry.kind in kinds and entry.kind != "merge" and not _is(entry, _UNDO):
+                return [entry.commit], f"undo {entry.commit.subject.removeprefix('revert: redo ')}", []
         raise UnknownRevision(f"There is no {' or '.join(kinds)} to take back.")
+
+    def _sync(self, entry: LogEntry, moves: list[_Move]) -> tuple[list[Commit], str, list[_Move]]:
+        """A sync as what an undo takes back: what it brought, and what was kept, held or archived after it."""
+        store = self._bundle.repository.store
+        *after, (old, new) = moves
+        came = [new] if not entry.pulled_from else only_in(self._bundle.repository, new, old)
+        commits = [store.commit(oid) for oid in (*(made for _, made in after), *came)]
+        if entry.pulled_from:
+            return commits, f"{_SYNC} brought {len(came)} commits", moves
+        return commits, f"undo {entry.commit.subject}", moves
+
+    def _release_taken_back(self, edits: Edits, origin: Origin) -> None:
+        """A retraction that an undo takes out is released instead, where others have it: theirs would bring it back."""
+        if not self._bundle.repository.refs.under("refs/remotes/"):
+            return
+        admission = Admission(self._bundle, edits, origin=origin)
+        for path in edits.paths():
+            if path.startswith("retractions/") and path not in edits and (was := edits.tip.read(path)):
+                edits.put(path, was)
+                admission.release_retraction(path)
+
+    def _refuse_much(self, wanted: Reverted) -> None:
+        """Refuse an undo that takes more than half of a memory which is worth the name."""
+        tree = self._bundle.tree()
+        gone = sum(change.op == "remove" and change.key.space == "§" for change in wanted.changes)
+        files = [open_file(path, tree.read(path)) for path, _ in tree.files() if path.startswith("memories/")]
+        held = sum(len(file.holding("§").entries) for file in files if file.kind == "curated")
+        if held >= _WORTH_ASKING and gone * 2 > held:
+            raise TakesMuch(
+                f"This undo would take {gone} of the {held} entries of this memory.",
+                hint="Look at `gitmem undo --dry-run`; if that is meant, give --yes.",
+            )
 
     def redo(self, *, origin: Origin, dry_run: bool = False) -> Reverted:
         """Take back the last undo: what it took back comes again, as a new commit.
@@ -139,16 +229,6 @@ class Undo:
             if entry.commit.oid not in taken_back:
                 taken_back.update(entry.trailers.get("Reverts", ()))
                 yield entry
-
-    def _forwarded(self) -> list[Commit]:
-        """Commits that the last move of `main` brought, where that was a sync without a merge commit."""
-        repository = self._bundle.repository
-        old, new, message = next(repository.refs.moves(BRANCH), ("", "", ""))
-        if new != self._bundle.tip or not message.startswith("merge:") or old not in repository.store:
-            return []
-        if kind_of(repository.store.commit(new).message) == "merge":
-            return []
-        return [repository.store.commit(oid) for oid in only_in(repository, new, old)]
 
     def _dig(self, edits: Edits, path: str) -> None:
         """If the restored wording was itself reverted earlier, walk back to the last version that was not."""
@@ -182,8 +262,19 @@ class Undo:
                 wanted = found.replaces
         return None
 
-    def _mend_log(self, edits: Edits, commits: Iterable[Commit]) -> None:
-        """Lines of log.md that came with these commits go, lines that a restore or revert took come back."""
+    def _mend_log(
+        self,
+        edits: Edits,
+        commits: Iterable[Commit],
+        picks: Mapping[Oid, frozenset[Place]],
+        removed: Sequence[tuple[str, Entry]],
+    ) -> None:
+        """Lines of log.md that came with these commits go, lines that a restore or revert took come back.
+
+        Of a commit that is not taken back whole, those go that tell of what was removed.
+        """
+        texts = [_on_one_line(entry.text) for _, entry in removed if entry.key.space in ("§", "concept")]
+        events = {entry.key.id for _, entry in removed if entry.key.space == "event"}
         added: set[tuple[str, str]] = set()
         for commit in commits:
             before = self._bundle.repository.tree(commit.parents[0] if commit.parents else None)
@@ -192,12 +283,19 @@ class Undo:
                 continue
             old = {(line.at, line.id): line for line in pages.parse_log(before.read(layout.LOG) or b"")}
             new = {(line.at, line.id): line for line in pages.parse_log(after.read(layout.LOG) or b"")}
-            added |= new.keys() - old.keys()
+            added |= {
+                key
+                for key in new.keys() - old.keys()
+                if commit.oid not in picks or any(text in _on_one_line(new[key].text) for text in texts)
+            }
             if kind_of(commit.message) in _UNDOABLE:
                 edits.log(line for key, line in old.items() if key not in new)
                 edits.want_log()
-        if added and layout.LOG in edits:
-            edits.drop_log_lines(lambda line: (line.at, line.id) in added)
+        if (added or (picks and events)) and layout.LOG in edits:
+            # A flush of a turn leaves its lines to a later commit.
+            edits.drop_log_lines(
+                lambda line: (line.at, line.id) in added or (bool(picks) and line.id in events)
+            )
 
 
 class _Inverse:
@@ -206,13 +304,21 @@ class _Inverse:
     def __init__(self, edits: Edits, kept: list[Notice]) -> None:
         self._edits = edits
         self._kept = kept
-        self._removed: list[tuple[str, Entry]] = []
+        self.removed: list[tuple[str, Entry]] = []
+        """What was taken out, whatever is put in its place."""
 
-    def apply(self, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
-        """Take back what led from `before` to `after`.
+    def apply(
+        self, before: Mapping[str, bytes], after: Mapping[str, bytes], only: frozenset[Place] | None = None
+    ) -> None:
+        """Take back what led from `before` to `after`, or only these entries of it.
 
         A file that nobody touched since goes back to the byte; in any other, entry by entry.
         """
+        if only is not None:
+            for change in reversed(compare(before, after)):
+                if (change.path, change.key) in only:
+                    self._undo(change)
+            return
         whole = {
             path
             for path in before.keys() | after.keys()
@@ -221,7 +327,7 @@ class _Inverse:
         for change in reversed(compare(before, after)):
             if change.path in whole and (not change.from_path or change.from_path in whole):
                 if change.new is not None:
-                    self._removed.append((change.path, change.new))
+                    self.removed.append((change.path, change.new))
             else:
                 whole.discard(change.from_path)
                 whole.discard(change.path)
@@ -234,7 +340,7 @@ class _Inverse:
 
     def gone(self, edits: Edits) -> list[tuple[str, Entry]]:
         """What was taken out and is gone in the end: entries, words about a concept, its text, whole files."""
-        found = [(path, entry) for path, entry in self._removed if not path.startswith("retractions/")]
+        found = [(path, entry) for path, entry in self.removed if not path.startswith("retractions/")]
         files = {path: open_file(path, edits.read(path)) for path in {path for path, _ in found}}
         return [(path, entry) for path, entry in found if not files[path].holds(entry)]
 
@@ -245,7 +351,7 @@ class _Inverse:
         if change.op == "move":
             self._move_back(change, file)
         elif new is not None and file.holds(new):
-            self._removed.append((path, new))
+            self.removed.append((path, new))
             self._write(file.replacing(new, old) if old is not None else file.without({key}))
         elif new is None and old is not None and _has_room(file, key):
             self._write(file.plus(old))
@@ -263,7 +369,7 @@ class _Inverse:
     def _leave(self, change: Change, file: EntryFile) -> None:
         """What the change left is gone, or is another by now: nothing is taken back."""
         if change.new is not None:
-            self._removed.append((change.path, change.new))
+            self.removed.append((change.path, change.new))
         is_event = change.key.space == "event" and file.takes(change.key)
         # An entry of a § file may be in another file as well; anything else that is gone is gone for good.
         if is_event or (change.key.space != "§" and file.data is None):
@@ -314,6 +420,22 @@ def _short(entry: Entry) -> str:
 
 
 def _subject(commits: Sequence[Commit]) -> str:
+    """What is taken back: of one commit what it did, of more how many, in which sessions."""
+    told = commits[0].subject
+    while told.startswith(("revert: undo ", "revert: redo ", "revert: ")):  # the kinds add up otherwise
+        told = told.removeprefix("revert: ").removeprefix("undo ").removeprefix("redo ")
     if len(commits) == 1:
-        return commits[0].subject
-    return f"{len(commits)} commits, the newest {commits[0].subject}"
+        return told
+    sessions = sorted({name for one in commits for name in trailers_of(one.message).get("Session", ())})
+    few = (
+        f" of session {sessions[0]}"
+        if len(sessions) == 1
+        else f" of {len(sessions)} sessions"
+        if sessions
+        else ""
+    )
+    return f"{len(commits)} commits{few}, the newest {told}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

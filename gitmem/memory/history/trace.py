@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.memory.capture.sessions import Sessions, SessionState
 from gitmem.memory.find.recall_log import RecallLog
-from gitmem.memory.history.log import History, LogEntry
+from gitmem.memory.gate.trust import Provenance
+from gitmem.memory.history.log import LogEntry
+from gitmem.memory.history.reach import GROUPS, Exposed, Group, Reach, Reached
 from gitmem.memory.results import brief
-from gitmem.okf.entries import Change, EntryKey
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -34,34 +36,30 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
-    """A session that the text reached, by its prompt or by a recall, and what that session wrote."""
-
-    session: str
-    in_prompt: bool
-    certain: bool
-    """The prompt block it used is on record; else it only began while the text was there."""
-    recalled_for: tuple[str, ...] = ()
-    """The questions that brought it up, as far as the recall log has them."""
-    wrote: tuple[Change, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Traced:
     """The lives of all entries that held a text, and their blast radius."""
 
     text: str
     lives: tuple[Life, ...]
     exposed: tuple[Exposed, ...]
+    reached: tuple[Reached, ...] = ()
+    """What those sessions wrote, and what follows from it."""
+    origins: tuple[str, ...] = ()
+    """What to hand to `gitmem revert`, so that nothing of the text is left."""
 
     @property
     def command(self) -> str:
-        """The command that takes it back."""
-        sessions = list(dict.fromkeys(life.came.session for life in self.lives if life.came.session))
-        if len(sessions) == 1 and all(life.came.session for life in self.lives):
-            return f"gitmem revert --session {sessions[0]}"
-        commits = dict.fromkeys(life.came.commit.oid[:12] for life in self.lives)
-        return f"gitmem revert {' '.join(commits)}"
+        """The command that takes back the text and what follows from it."""
+        return self._command("--derived", ("derived",))
+
+    @property
+    def command_for_all(self) -> str:
+        """The command that also takes back what is only of the same turn, or later."""
+        return self._command("--reached", GROUPS)
+
+    def _command(self, option: str, groups: Sequence[Group]) -> str:
+        needed = any(one.group in groups for one in self.reached)
+        return shlex.join(["gitmem", "revert", *self.origins, *([option] if needed else [])])
 
     def __repr__(self) -> str:
         return brief(self, lives=len(self.lives), exposed=len(self.exposed), command=repr(self.command))
@@ -74,7 +72,26 @@ def trace(bundle: Bundle, text: str) -> Traced:
     lives = _lives(bundle, text)
     if not lives:
         raise UnknownRevision(f"No entry in the whole history contains {shortened(text)!r}.")
-    return Traced(text, tuple(lives), tuple(_exposed(bundle, lives)))
+    origins, reach = _origins(bundle, lives)
+    exposed = _with_questions(reach.exposed, _recalled(bundle, lives))
+    return Traced(text, tuple(lives), exposed, reach.reached, origins)
+
+
+def _origins(bundle: Bundle, lives: Sequence[Life]) -> tuple[tuple[str, ...], Reach]:
+    """The session that brought the text, where all other places follow from it; else every commit that brought it."""
+    first = lives[0].came.session
+    own = [life for life in lives if first and life.came.session == first]
+    if own:
+        reach = _reach(bundle, own)
+        derived = {(one.entry.id, one.place) for one in reach.reached if one.group == "derived"}
+        if all(life in own or (life.came.id, (life.path, life.key)) in derived for life in lives):
+            return ("--session", first), reach
+    return tuple(dict.fromkeys(life.came.id[:12] for life in lives)), _reach(bundle, lives)
+
+
+def _reach(bundle: Bundle, lives: Sequence[Life]) -> Reach:
+    commits = {life.came.id: life.came.commit for life in lives}
+    return Reach(bundle, list(commits.values()), only=[(life.path, life.key) for life in lives])
 
 
 def _lives(bundle: Bundle, text: str) -> list[Life]:
@@ -85,7 +102,11 @@ def _lives(bundle: Bundle, text: str) -> list[Life]:
     from gitmem.memory.find.index import Indexing
 
     index = bundle.part(Indexing).current()
-    store = bundle.repository.store
+    provenance = Provenance(bundle.repository)
+
+    def told(commit: str) -> LogEntry:
+        return LogEntry.of(bundle.repository.store.commit(commit), provenance)
+
     lives = []
     for span in index.spans_containing(text):
         left = index.commit_at(span.to_seq) if span.to_seq is not None else None
@@ -94,36 +115,26 @@ def _lives(bundle: Bundle, text: str) -> list[Life]:
                 span.path,
                 EntryKey(span.space, span.key),
                 span.text,
-                LogEntry.of(store.commit(span.commit)),
-                LogEntry.of(store.commit(left.oid)) if left is not None else None,
+                told(span.commit),
+                told(left.oid) if left is not None else None,
             )
         )
     return lives
 
 
-def _exposed(bundle: Bundle, lives: list[Life]) -> list[Exposed]:
-    """Sessions that the text reached, oldest first; by the block on record, else by when they began."""
-    in_prompt = [life for life in lives if life.path.startswith("memories/")]
-    recalled = _recalled(bundle, lives)
-    found = []
-    for state in reversed(bundle.part(Sessions).all()):
-        blocks = _blocks(state)
-        if blocks:
-            exposed = any(_stood_at(bundle, life, commit) for life in in_prompt for commit in blocks)
-        else:
-            started = state.get("started")
-            exposed = any(
-                life.came.at <= started and (life.left is None or started < life.left.at)
-                for life in in_prompt
-            )
-        questions = recalled.get(state.id, [])
-        if exposed or questions:
-            found.append(
-                Exposed(
-                    state.id, exposed, exposed and bool(blocks), tuple(questions), _wrote(bundle, state.id)
-                )
-            )
-    return found
+def _with_questions(exposed: Sequence[Exposed], asked: Mapping[str, list[str]]) -> tuple[Exposed, ...]:
+    """The sessions with what the recall log of this machine has of their questions."""
+    known = {one.session for one in exposed}
+    found = [
+        replace(one, recalled_for=tuple(dict.fromkeys((*one.recalled_for, *asked.get(one.session, ())))))
+        for one in exposed
+    ]
+    found += [
+        Exposed(name, False, False, tuple(questions))
+        for name, questions in asked.items()
+        if name not in known
+    ]
+    return tuple(found)
 
 
 def _recalled(bundle: Bundle, lives: list[Life]) -> dict[str, list[str]]:
@@ -137,23 +148,3 @@ def _recalled(bundle: Bundle, lives: list[Life]) -> dict[str, list[str]]:
             if one.question not in questions:
                 questions.append(one.question)
     return found
-
-
-def _blocks(state: SessionState) -> list[str]:
-    listed = state.concept.meta.get("prompt_blocks")
-    if not isinstance(listed, list):
-        return []
-    return [str(item["commit"]) for item in listed if isinstance(item, Mapping) and "commit" in item]
-
-
-def _stood_at(bundle: Bundle, life: Life, commit: str) -> bool:
-    data = bundle.read(life.path, commit)
-    return data is not None and life.text in data.decode("utf-8", "replace")
-
-
-def _wrote(bundle: Bundle, session: str) -> tuple[Change, ...]:
-    try:
-        changes = bundle.part(History).of_session(session)
-    except UnknownRevision:
-        return ()
-    return tuple(change for change in changes if not change.path.startswith("sessions/"))

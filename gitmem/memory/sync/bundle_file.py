@@ -30,12 +30,4 @@ def fetch_file(room: ThrowAway, path: str) -> Fetched:
     """The content of such a file, into a throw-away repository."""
     if not os.path.isfile(path):
         raise InvalidContent(f"There is no file {path}.")
-    refs = read_bundle_file(room, path)
-    return Fetched(
-        refs.get(BRANCH),
-        {
-            ref.removeprefix(SNAPSHOTS): oid
-            for ref, oid in refs.items()
-            if ref.startswith(SNAPSHOTS) and not ref.startswith(SNAPSHOTS + "auto/")
-        },
-    )
+    return Fetched.of(read_bundle_file(room, path))

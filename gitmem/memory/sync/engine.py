@@ -24,10 +24,13 @@ from gitmem.git.transport import (
     take_over,
     throw_away,
 )
+from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.results import brief
+from gitmem.memory.review import after_sync
+from gitmem.memory.sync.one_at_a_time import alone
 from gitmem.memory.sync.remote_state import SyncState
-from gitmem.notices import Notice
+from gitmem.notices import Notice, wrong_dates
 from gitmem.okf import paths
 
 # Most syncs find nothing new: what only others need is imported where it is used.
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.archive import Archived
+    from gitmem.memory.sync.keeping import Agree
     from gitmem.okf.entries import Change
 
 _TRIES = 8
@@ -62,6 +66,10 @@ class Synced:
     dry_run: bool = False
     notices: tuple[Notice, ...] = ()
     """What there is to say about it."""
+    waiting: str = ""
+    """How much waits for a person here, as a sentence."""
+    taken: str = ""
+    """What of this memory the remote took away, in words."""
     archived: tuple[Archived, ...] = ()
     """Entries that left a curated store which the sync had made too full."""
 
@@ -86,10 +94,16 @@ class _Progress:
     main: Oid | None = None
     """Where its `main` stands now."""
     checked: int = 0
+    waiting: str = ""
     said_before: int = 0
     """How many notices the bundle had before."""
 
     def finished(self, bundle: Bundle) -> Synced:
+        taken = ""
+        if self.came:
+            from gitmem.memory.sync.keeping import in_words
+
+            taken = in_words(self.came)
         return Synced(
             self.remote,
             tuple(self.came),
@@ -101,6 +115,8 @@ class _Progress:
             bundle.tip,
             self.dry_run,
             tuple(bundle.notices[self.said_before :]),
+            self.waiting,
+            taken,
         )
 
 
@@ -114,8 +130,11 @@ class Sync:
         timeout: float = 120.0,
         prefer: str = "",
         progress: Callable[[str], None] | None = None,
+        agree: Agree | None = None,
     ) -> None:
+        """`agree` asks a person whether much of a store, or what they verified, may go; without it that stays."""
         self._bundle = bundle
+        self._agree = agree
         self._repository = bundle.repository
         self._remotes = Remotes(self._repository)
         self._state = SyncState(bundle)
@@ -124,24 +143,40 @@ class Sync:
 
     # One round after the other
 
-    def run(self, name: str = "", *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:
-        """Bring a remote and this bundle together. The state is as before or as after, never between."""
+    def run(
+        self, name: str = "", *, dry_run: bool = False, allow_unrelated: bool = False, wait: float = 30.0
+    ) -> Synced:
+        """Bring a remote and this bundle together. The state is as before or as after, never between.
+
+        One at a time: while another syncs this bundle, so many seconds are waited.
+        """
         remote = self._remote(name)
         if remote.pushes and not remote.consent and not dry_run:
             raise UsageError(
-                f"Nobody has agreed yet to send this memory to {remote.name}: run "
-                f"`gitmem remote add {remote.name} URL` again and answer, or give --yes."
+                f"Nobody has agreed yet to send this memory to {remote.name}.",
+                hint=f"Run `gitmem remote add {remote.name} URL` again and answer, or give --yes.",
             )
+        with alone(self._bundle.state, wait=wait):
+            return self._run_alone(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
+
+    def _run_alone(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
         done = _Progress(remote.name, dry_run, said_before=len(self._bundle.notices))
         try:
-            self._rounds(remote, done, allow_unrelated=allow_unrelated)
+            for _ in range(_TRIES):
+                self._rounds(remote, done, allow_unrelated=allow_unrelated)
+                # Whoever wanted to sync meanwhile was sent away: what they committed goes too.
+                if dry_run or not remote.pushes or self._bundle.tip == done.main:
+                    break
         except GitMemError as error:
             if not dry_run:
-                self._state.failed(remote.name, str(error))
+                self._state.failed(remote.name, f"{error} {error.hint}".strip())
             raise
         if not dry_run:
-            self._state.succeeded(remote.name, done.there)
-            if not self._bundle.notices:  # what was said is said again next time
+            if remote.shared:
+                Foreign(self._bundle).note(remote.name, done.came)
+            done.waiting = after_sync(self._bundle)
+            self._state.succeeded(remote.name, self._agreed(remote.name, done.there))
+            if not self._bundle.notices and not done.waiting:  # what was said is said again next time
                 refs = {SNAPSHOTS + tag: oid for tag, oid in done.there.items()}
                 refs |= {BRANCH: done.main} if done.main else {}
                 self._state.mark(remote, refs, is_default=self._default() == remote.name)
@@ -194,23 +229,20 @@ class Sync:
 
     def _knows(self, fetched: Fetched) -> bool:
         """Whether the remote has nothing that we lack."""
-        refs = self._repository.refs
-        return fetched.main == self._bundle.tip and all(
-            refs.read(SNAPSHOTS + name) == oid for name, oid in fetched.snapshots.items()
-        )
+        return fetched.main == self._bundle.tip and not self._unknown(fetched)
+
+    def _unknown(self, fetched: Fetched) -> dict[str, Oid]:
+        """The named snapshots of a remote that are not here, or are others here."""
+        ours = self._repository.refs.under(SNAPSHOTS) if fetched.snapshots else {}
+        return {name: oid for name, oid in fetched.snapshots.items() if ours.get(SNAPSHOTS + name) != oid}
 
     def _take(
-        self,
-        room: Repository,
-        room_dir: Any,
-        fetched: Fetched,
-        done: _Progress,
-        *,
-        allow_unrelated: bool,
+        self, room: Repository, room_dir: Any, fetched: Fetched, done: _Progress, *, allow_unrelated: bool
     ) -> None:
         from gitmem.memory.gate.holding import hold_back
         from gitmem.memory.history.log import History
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
+        from gitmem.memory.sync.keeping import keep
         from gitmem.memory.sync.merge import join, merge_commits
 
         main = fetched.main
@@ -219,15 +251,13 @@ class Sync:
         fresh = only_in(room, main, tip) if main != tip else []
         if fresh:
             self._tell(f"checking {len(fresh):,} commits")
-        checked = check_incoming(room, main, fresh, tip) if fresh else Checked()
-        new_snapshots = {
-            name: oid
-            for name, oid in fetched.snapshots.items()
-            if self._repository.refs.read(SNAPSHOTS + name) != oid
-        }
+        checked = check_incoming(room, main, fresh, tip, self._bundle.world.clock()) if fresh else Checked()
+        new_snapshots = self._unknown(fetched)
         check_snapshots(room, main, new_snapshots)
         for path, kind in checked.secrets:
             self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
+        if checked.dates:
+            self._bundle.report(wrong_dates(checked.dates))
         done.checked += checked.entries
         done.received += checked.commits
         if done.dry_run:
@@ -238,7 +268,7 @@ class Sync:
             done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
             return
         if fresh:
-            note_pulled(self._repository, main, tip)  # before any of it can be read
+            note_pulled(self._repository, main, tip, done.remote)  # before any of it can be read
         take_over(room_dir, self._repository)
         self._repository.store.close()
         self._repository.store.remember_commits_of(room.store)
@@ -246,8 +276,9 @@ class Sync:
             self._tell("merging")
             before = self._repository.tree(tip)
             join(self._bundle, main, allow_unrelated=allow_unrelated)
+            kept = keep(self._bundle, tip, done.remote, self._agree)
             self._keep_what_was_taken(before)
-            done.held = hold_back(self._bundle, checked.flagged)
+            done.held = [*kept, *hold_back(self._bundle, checked.flagged)]
             done.came += self._bundle.part(History).between(tip, self._bundle.tip)
         self._take_snapshots(new_snapshots, done)
 
@@ -257,8 +288,9 @@ class Sync:
             return
         raise RewrittenRemote(
             f"The remote {remote.name} holds commits that this memory does not have, and it is push-only. Nothing "
-            f"was sent. To take them in, run `gitmem remote add {remote.name} URL` without --push-only and "
-            "`gitmem sync`; else choose an empty repository for the backup."
+            "was sent.",
+            hint=f"To take them in, run `gitmem remote add {remote.name} URL` without --push-only and `gitmem sync`; "
+            "else choose an empty repository for the backup.",
         )
 
     def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
@@ -267,9 +299,9 @@ class Sync:
             return
         what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
         raise RewrittenRemote(
-            f"The remote {remote.name} {what}. Nothing was changed here. To put this memory there again run "
-            f"`gitmem remote forget {remote.name}` and `gitmem sync {remote.name}`; to leave it alone run "
-            f"`gitmem remote remove {remote.name}`."
+            f"The remote {remote.name} {what}. Nothing was changed here.",
+            hint=f"To put this memory there again run `gitmem remote forget {remote.name}` and "
+            f"`gitmem sync {remote.name}`; to leave it alone run `gitmem remote remove {remote.name}`.",
         )
 
     # After the merge
@@ -292,50 +324,72 @@ class Sync:
                     admission.hold_retracted(entry, path, "was taken back on another machine")
 
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: _Progress) -> None:
-        """Named snapshots are add-only; the same name from two machines is kept under two names."""
-        seen = self._seen_snapshots(done.remote)
-        for name, oid in sorted(theirs.items()):
-            ours = self._repository.refs.read(SNAPSHOTS + name)
-            known = seen.get(name)
-            if ours is None:
-                # One that was deleted here does not come back by itself.
-                if known != oid and self._repository.refs.set(SNAPSHOTS + name, oid, expected=None):
-                    done.snapshots.append(name)
-            elif known is not None and known != oid:
-                self._bundle.report(Notice("snapshot-moved", name, done.remote))
-            elif self._part_names(name, ours, oid):
-                done.snapshots.append(name)
+        """Named snapshots are add-only, and a name keeps what it means here, whatever the remote says of it.
 
-    def _part_names(self, name: str, ours: Oid, theirs: Oid) -> bool:
-        """Two machines chose one name: theirs, which others know, keeps it; ours gets the machine's."""
+        The same name from two machines is kept under two: theirs comes as `<name>@<remote>`, and ours travels as
+        `<name>@<machine>`.
+        """
+        seen = self._seen_snapshots(done.remote)
+        here = self._repository.refs.under(SNAPSHOTS) if theirs else {}
+        # One that was deleted here does not come back by itself.
+        fresh = {
+            SNAPSHOTS + n: oid
+            for n, oid in theirs.items()
+            if SNAPSHOTS + n not in here and seen.get(n) != oid
+        }
+        done.snapshots += sorted(ref.removeprefix(SNAPSHOTS) for ref in self._repository.refs.set_new(fresh))
+        for name, oid in sorted(theirs.items()):
+            ours = here.get(SNAPSHOTS + name)
+            if ours is None:
+                continue
+            if seen.get(name) == ours:
+                self._bundle.report(Notice("snapshot-moved", name, done.remote))
+            else:
+                self._part_names(name, ours, oid, done)
+
+    def _part_names(self, name: str, ours: Oid, theirs: Oid, done: _Progress) -> None:
+        """Two machines chose one name: ours keeps it here, and each gets a name that both sides can have."""
         _, tag = self._repository.store.peel(ours)
         machine = tag.tagger.email.rpartition("@")[2] if tag else self._bundle.config.machine
-        other = f"{name}@{paths.safe_name(machine or 'here')}"
+        self._also_name(name, machine or "here", ours)
+        if other := self._also_name(name, done.remote, theirs):
+            done.snapshots.append(other)
+            self._bundle.report(Notice("snapshot-twice", name, other))
+
+    def _also_name(self, name: str, whose: str, oid: Oid) -> str:
+        """Give a snapshot one more name; empty where it has such a name already."""
         number = 1
-        while self._repository.refs.read(SNAPSHOTS + other) not in (None, ours):
+        other = f"{name}@{paths.safe_name(whose)}"
+        while (found := self._repository.refs.read(SNAPSHOTS + other)) is not None and found != oid:
             number += 1
-            other = f"{name}@{paths.safe_name(machine or 'here')}-{number}"
-        if self._repository.refs.read(SNAPSHOTS + other) is None:
-            self._repository.refs.set(SNAPSHOTS + other, ours, expected=None)
-        if not self._repository.refs.set(SNAPSHOTS + name, theirs, expected=ours):
-            return False
-        self._bundle.report(Notice("snapshot-renamed", name, other))
-        return True
+            other = f"{name}@{paths.safe_name(whose)}-{number}"
+        is_new = found is None and self._repository.refs.set(SNAPSHOTS + other, oid, expected=None)
+        return other if is_new else ""
 
     def _seen_snapshots(self, remote: str) -> dict[str, Oid]:
         """The named snapshots that a remote had when it was last seen."""
         found = self.state(remote).get("snapshots")
         return found if isinstance(found, dict) else {}
 
+    def _agreed(self, remote: str, there: Mapping[str, Oid]) -> dict[str, Oid]:
+        """What to remember of a remote's snapshots: of one that was moved there, where it was when both agreed."""
+        seen = self._seen_snapshots(remote)
+        refs = self._repository.refs
+        return {
+            name: oid if refs.read(SNAPSHOTS + name) == oid else seen.get(name, oid)
+            for name, oid in there.items()
+        }
+
     def delete_snapshot(self, name: str, remote: str = "") -> bool:
         """Delete a snapshot's name on a remote; False where it has none. The history it named stays."""
         where = self._remote(remote)
         with throw_away(self._repository, [self._bundle.tip]) as room:
             there = self._transport.fetch(room, where.url).snapshots
-        ref = SNAPSHOTS + name
-        if name not in there:
-            return False
-        if self._transport.push(self._repository.git_dir, where.url, [Update(ref, None, there[name])]):
+            ref = SNAPSHOTS + name
+            if name not in there:
+                return False
+            taken = self._transport.push(room, where.url, [Update(ref, None, there[name])])
+        if taken:
             raise RemoteError(f"Somebody changed the snapshot {name!r} on {where.name} meanwhile: try again.")
         return True
 
@@ -348,16 +402,18 @@ class Sync:
         seen = self._seen_snapshots(remote.name)
         for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
             name = ref.removeprefix(SNAPSHOTS)
-            # One that was there and is gone was deleted there on purpose.
-            if is_travelling(ref) and name not in fetched.snapshots and seen.get(name) != oid:
+            # One that was there and is gone was deleted there on purpose; what is there needs no second name.
+            is_there = name in fetched.snapshots or oid in fetched.snapshots.values()
+            if is_travelling(ref) and not is_there and seen.get(name) != oid:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
         fresh = only_in(self._repository, tip, fetched.main)
         self._refuse_secrets(remote, fresh)
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
-        if self._transport.push(self._repository.git_dir, remote.url, updates):
-            return False
+        with throw_away(self._repository, []) as room:
+            if self._transport.push(room, remote.url, updates):
+                return False
         done.sent += len(fresh)
         done.main = tip
         done.there |= {

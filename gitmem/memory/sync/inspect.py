@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from gitmem.errors import GitMemError, RefusedFetch
-from gitmem.git.ancestry import is_ancestor
+from gitmem.git.ancestry import strangers
 from gitmem.git.objects import EMPTY_TREE, Oid, TreeEntry
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
+from gitmem.git.strict import check_strictly
 from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.git.untrusted_trees import UntrustedTrees
+from gitmem.memory.bundle import format_of
 from gitmem.memory.gate.admission import judge_incoming
 from gitmem.memory.gate.holding import Flagged
-from gitmem.okf import layout, validate
-from gitmem.okf.files import open_file
+from gitmem.okf import layout, timestamps, validate
+from gitmem.okf.entries import Entry, EntryKey, is_hash
+from gitmem.okf.files import EntryFile, open_file
+from gitmem.okf.obeyed import IGNORE, hides, who_obeys
+from gitmem.safety.verdict import Finding, Result, Verdict
 
 MAX_COMMITS = 200_000
+MAX_STORE_BYTES = 256 * 1024
+"""Of a § file whose entries go into prompts: a hundred times what fits there."""
+_RELIED_ON = frozenset(
+    (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE, layout.SESSION, layout.SESSION_EVENTS,
+     layout.RETRACTION, layout.AGENT_CONFIG, layout.SCANNER_RULES, layout.ERASURE_RECEIPTS)
+)  # fmt: skip
+MAX_SNAPSHOTS = 20_000
+PATIENCE = 120.0
+"""Seconds of processor time that looking at one fetch may take: about 100,000 files."""
+_BEGINNING = timestamps.of_seconds(timestamps.EARLIEST)
 
 
 @dataclass(slots=True)
@@ -30,14 +47,29 @@ class Checked:
     flagged: list[Flagged] = field(default_factory=list)
     secrets: list[tuple[str, str]] = field(default_factory=list)
     """Path and kind of what looks like a secret in a new entry."""
+    doubtful: list[tuple[str, Entry]] = field(default_factory=list)
+    """Entries that say they replace one which another replaced already."""
+    dates: list[tuple[str, str]] = field(default_factory=list)
+    """What has a date before 1970 or more than a day ahead, and that date. Readers take the nearest that a calendar has."""
 
 
-def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | None) -> Checked:
+def check_incoming(
+    room: Repository,
+    tip: Oid,
+    commits: list[Oid],
+    known: Oid | None,
+    now: datetime | None = None,
+    *,
+    patience: float = PATIENCE,
+) -> Checked:
     """Look at every new commit and at all that differs from what we know; raises RefusedFetch.
 
-    `room` is the throw-away repository with what was fetched; `known` the commit to compare with.
+    `room` is the throw-away repository with what was fetched; `known` the commit to compare with. What is dated more
+    than a day after `now` is listed. `patience` is the processor time that this may take, in seconds.
     """
     done = Checked()
+    until = time.process_time() + patience
+    last = timestamps.of_seconds(timestamps.LATEST) if now is None else now + timedelta(days=1)
     if len(commits) > MAX_COMMITS:
         raise RefusedFetch(
             f"The remote sends {len(commits):,} commits at once: at most {MAX_COMMITS:,} are taken."
@@ -46,28 +78,86 @@ def check_incoming(room: Repository, tip: Oid, commits: list[Oid], known: Oid | 
     seen: set[Oid] = set()
     for oid in reversed(commits):
         done.commits += 1
-        for change in trees.of_commit(room.store.commit(oid)):
+        check_strictly(oid, *room.store.read(oid))
+        commit = room.store.commit(oid)
+        _check_date(f"commit {oid[:8]}", timestamps.of_seconds(commit.committer.time), last, done)
+        for change in trees.of_commit(commit):
             if change.new is not None and change.new.oid not in seen:
                 seen.add(change.new.oid)
                 _check_blob(room, change.path, change.new)
     done.files, trees.files = trees.files, 0
     before = room.store.commit(known).tree if known else EMPTY_TREE
     for change in trees.changes(before, room.store.commit(tip).tree):
+        if time.process_time() > until:
+            raise RefusedFetch(
+                f"Looking at what the remote sends takes more than {patience:g} seconds of processor time.",
+                hint="If so much is meant to come, `gitmem clone` takes it.",
+            )
         if change.new is not None:
-            _check_content(room, change.path, change.old, change.new, done)
+            _check_content(room, change.path, change.old, change.new, last, done)
+    if known is not None and layout.CONFIG_AGENT not in room.tree(tip):
+        raise RefusedFetch(f"The remote takes {layout.CONFIG_AGENT} away: without it this is not a bundle.")
+    _check_lineage(room, commits, done)
     return done
+
+
+def _check_place(path: str, data: bytes, file: EntryFile) -> None:
+    """What gitmem itself reads at a place is of the type that belongs there, and can be read."""
+    wanted = layout.default_type(path)
+    if wanted in _RELIED_ON and (file.concept is None or file.concept.type != wanted):
+        raise RefusedFetch(f"The remote's {path!r} is not of the type {wanted}, or is too large to read.")
+    if wanted == layout.CURATED_MEMORY and len(data) > MAX_STORE_BYTES:
+        raise RefusedFetch(
+            f"The remote's {path!r} has {len(data) >> 10:,} KB: at most {MAX_STORE_BYTES >> 10} are taken."
+        )
+    if wanted == layout.RETRACTION and not is_hash(path.rpartition("/")[2].removesuffix(".md")):
+        raise RefusedFetch(f"The remote's {path!r} does not name an entry.")
+    if wanted == layout.AGENT_CONFIG and format_of(data) > layout.FORMAT:
+        raise RefusedFetch(
+            f"The remote's memory has format {format_of(data)}, newer than this gitmem writes ({layout.FORMAT}): "
+            "upgrade gitmem here."
+        )
+
+
+def _check_lineage(room: Repository, commits: list[Oid], done: Checked) -> None:
+    """An entry replaces one that was there when it came. Any other claim would hide what really replaced it."""
+    for path, entry in done.doubtful:
+        for oid in reversed(commits):
+            sides = [_section_keys(room, one, path) for one in (oid, *room.store.commit(oid).parents)]
+            if entry.key in sides[0] and not any(entry.key in side for side in sides[1:]):
+                if not any(EntryKey("§", entry.replaces) in side for side in sides[1:]):
+                    reason = "says that it replaces an entry that was not there"
+                    finding = Finding(
+                        "lineage.replaces", "lineage", reason, (0, len(entry.text)), Verdict.HOLD
+                    )
+                    done.flagged.append(Flagged(path, entry, Result(Verdict.HOLD, (finding,))))
+                break
+
+
+def _section_keys(room: Repository, commit: Oid, path: str) -> set[EntryKey]:
+    return set(open_file(path, room.tree(commit).read(path)).entries)
+
+
+def _check_date(what: str, moment: datetime | None, last: datetime, done: Checked) -> None:
+    if moment is not None and not _BEGINNING < moment <= last:
+        done.dates.append((what, f"{moment:%Y-%m-%d}"))
 
 
 def check_snapshots(room: Repository, main: Oid, snapshots: Mapping[str, Oid]) -> None:
     """A snapshot names a commit of the history that was looked at, or the fetch is refused."""
-    for name, oid in snapshots.items():
-        try:
+    if len(snapshots) > MAX_SNAPSHOTS:
+        raise RefusedFetch(f"The remote sends more than {MAX_SNAPSHOTS:,} new snapshots at once.")
+    named: dict[str, Oid] = {}
+    try:
+        for name, oid in snapshots.items():
             check_ref_name(SNAPSHOTS + name)
-            commit, _ = room.store.peel(oid)
-            known = is_ancestor(room, commit, main)
-        except GitMemError as error:
-            raise RefusedFetch(f"The remote sent an invalid snapshot: {error}") from error
-        if not known:
+            check_strictly(oid, *room.store.read(oid))
+            named[name], _ = room.store.peel(oid)
+        unknown = strangers(room, named.values(), main) if named else set()
+    except GitMemError as error:
+        raise RefusedFetch(f"The remote sent an invalid snapshot: {error}") from error
+    for name, commit in named.items():
+        if commit in unknown:
             raise RefusedFetch(f"The remote's snapshot {name!r} names a commit that is not in its memory.")
 
 
@@ -81,21 +171,35 @@ def _check_blob(room: Repository, path: str, entry: TreeEntry) -> None:
         )
 
 
-def _check_content(room: Repository, path: str, old: TreeEntry | None, new: TreeEntry, done: Checked) -> None:
+def _check_content(
+    room: Repository, path: str, old: TreeEntry | None, new: TreeEntry, last: datetime, done: Checked
+) -> None:
     data = room.store.blob(new.oid)
+    pattern = hides(data) if path == IGNORE else ""
+    if reason := f"its pattern {pattern!a} hides a memory from git" if pattern else who_obeys(path):
+        raise RefusedFetch(
+            f"The remote sends {path!r}: {reason}. Take it out where it was committed, then sync."
+        )
     for violation in validate.check_file(path, data):
         raise RefusedFetch(
             f"The remote's {path!r} is not valid: {violation.reason} Repair it where it was written, then sync."
         )
     if layout.is_generated(path):
         return
-    before = open_file(path, room.store.blob(old.oid) if old else None).entries
-    for key, entry in open_file(path, data).entries.items():
+    known = room.store.blob(old.oid) if old else None
+    file = open_file(path, data)
+    _check_place(path, data, file)
+    before = open_file(path, known).entries
+    rivals = {entry.replaces for entry in before.values()}
+    for key, entry in file.entries.items():
         was = before.get(key)
         if was is not None and was.text == entry.text:
             continue
         done.entries += 1
+        _check_date(path, timestamps.parse(entry.at), last, done)
+        if entry.replaces and entry.replaces in rivals and EntryKey("§", entry.replaces) not in before:
+            done.doubtful.append((path, entry))
         held, result, secrets = judge_incoming(path, entry.text)
         if held:
-            done.flagged.append(Flagged(path, entry, result))
+            done.flagged.append(Flagged(path, entry, result, known))
         done.secrets += [(path, secret.kind) for secret in secrets[:1]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnrelatedHistories
-from gitmem.git.ancestry import merge_bases
-from gitmem.git.message import Message
+from gitmem.git.ancestry import merge_bases, only_in
+from gitmem.git.message import Message, trailers_of
 from gitmem.git.objects import Oid, Person
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
@@ -16,6 +18,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.okf import layout, paths
 from gitmem.okf.merge import Merged, Retracted, beside, merge_file
+from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
     from gitmem.git.tree_diff import TreeChange
@@ -25,6 +28,9 @@ MERGE_EMAIL = "merge@gitmem"
 """Of the author of every merge that gitmem makes, on whatever machine."""
 _RETRACTIONS = "retractions/"
 _DEEPEST = 8
+_FEW_MACHINES = 2
+_LONGEST_NAME = 24
+_MOST_MERGES = 100
 
 
 def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
@@ -40,9 +46,9 @@ def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
         if bases == [ours]:
             wanted = repository.tree(theirs)
             forward = {change.path: change.new for change in ours_tree.changes(wanted)}
-            return Draft(forward, merge_message(ours, theirs), who, who, adopts=theirs)
+            return Draft(forward, merge_message(repository, ours, theirs), who, who, adopts=theirs)
         edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
-        return Draft(edits.finished(), merge_message(ours, theirs), who, who, merges=theirs)
+        return Draft(edits.finished(), merge_message(repository, ours, theirs), who, who, merges=theirs)
 
     for _ in range(20):
         try:
@@ -70,26 +76,44 @@ def merge_commits(
             "The remote holds another memory: the two have no commit in common.",
             hint="To join them for good, run `gitmem sync --allow-unrelated`.",
         )
-    base = _folded(repository, bases, depth=0)
+    base = _Folding(repository).tree(bases)
     return merge_trees(base, repository.tree(ours), repository.tree(theirs))
 
 
 def base_of(repository: Repository, ours: Oid, theirs: Oid) -> Tree:
     """What two commits came from, as one tree."""
-    return _folded(repository, merge_bases(repository, ours, theirs), depth=0)
+    return _Folding(repository).tree(merge_bases(repository, ours, theirs))
 
 
-def _folded(repository: Repository, bases: list[Oid], depth: int) -> Tree:
-    """One tree for several merge bases: they are merged with the same rule, in order of their ids."""
-    if not bases:
-        return repository.tree(None)
-    tree = repository.tree(bases[0])
-    for number, other in enumerate(bases[1:], start=1):
-        inner = merge_bases(repository, bases[number - 1], other) if depth < _DEEPEST else []
-        edits = merge_trees(_folded(repository, inner, depth + 1), tree, repository.tree(other))
-        tree, objects = tree.apply(edits.finished())
-        repository.store.write(objects)  # only read from here; housekeeping drops them
-    return tree
+class _Folding:
+    """One tree for several merge bases: they are merged with the same rule, in order of their ids.
+
+    Each set of bases is merged once, and at most so many: a history may be made so that each level doubles the one below.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._made: dict[tuple[Oid, ...], Tree] = {}
+        self._left = _MOST_MERGES
+
+    def tree(self, bases: Sequence[Oid], depth: int = 0) -> Tree:
+        asked = tuple(bases)
+        if asked not in self._made:
+            self._made[asked] = self._merged(asked, depth)
+        return self._made[asked]
+
+    def _merged(self, bases: tuple[Oid, ...], depth: int) -> Tree:
+        repository = self._repository
+        tree = repository.tree(bases[0] if bases else None)
+        for one, other in pairwise(bases):
+            if not self._left:
+                break
+            self._left -= 1
+            inner = merge_bases(repository, one, other) if depth < _DEEPEST else []
+            edits = merge_trees(self.tree(inner, depth + 1), tree, repository.tree(other))
+            tree, objects = tree.apply(edits.finished())
+            repository.store.write(objects)  # only read from here; housekeeping drops them
+        return tree
 
 
 def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
@@ -97,7 +121,7 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree) -> Edits:
     left = {change.path: change for change in base.changes(ours)}
     right = {change.path: change for change in base.changes(theirs)}
     edits = Edits(ours)
-    for path in sorted(path for path in right if path.startswith(_RETRACTIONS)):
+    for path in sorted(path for path in left.keys() | right.keys() if path.startswith(_RETRACTIONS)):
         _merge_path(edits, path, base, ours, theirs, lambda _: False)
     retracted = retracted_in(edits)
     # What only we changed is looked at too: the other side may have retracted it.
@@ -165,9 +189,24 @@ def merge_versions(
     return merge_file(path, base, ours, theirs, retracted_in(*trees))
 
 
-def merge_message(ours: Oid, theirs: Oid) -> Message:
+def merge_message(repository: Repository, ours: Oid, theirs: Oid) -> Message:
+    """What either side brings; the same on every machine, so it depends on the two commits alone."""
     first, second = sorted((ours, theirs))
-    return Message("merge", f"{first[:12]} and {second[:12]}")
+    sides = (_side(repository, first, second), _side(repository, second, first))
+    return Message("merge", " and ".join(sides))
+
+
+def _side(repository: Repository, tip: Oid, other: Oid) -> str:
+    """How many commits one side has that the other lacks, and of which machines."""
+    machines: set[str] = set()
+    count = 0
+    for oid in only_in(repository, tip, other):
+        trailers = trailers_of(repository.store.commit(oid).message)
+        machines.update(plain(name)[:_LONGEST_NAME] for name in trailers.get("Machine", ()))
+        count += 1
+    whose = f"{len(machines)} machines" if len(machines) > _FEW_MACHINES else ", ".join(sorted(machines))
+    many = "1 commit" if count == 1 else f"{count} commits"
+    return f"{many} of {whose}" if whose else f"{many} up to {tip[:8]}"
 
 
 def merge_author(repository: Repository, ours: Oid, theirs: Oid) -> Person:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from gitmem.memory.sync.one_at_a_time import is_running
 from gitmem.okf import timestamps
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from gitmem.git.remotes import Remote
     from gitmem.memory.bundle import Bundle
 
@@ -43,21 +46,27 @@ def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool =
     return not fresh_is_enough or succeeded is None or now - succeeded >= FRESH or now < succeeded
 
 
-def start_due(
-    bundle: Bundle, *, env: Mapping[str, str] | None = None, fresh_is_enough: bool = False
-) -> list[str]:
-    """Start a sync with every remote that is due, each as a process of its own; gives their names."""
-    from gitmem import background
+def all_due(bundle: Bundle, *, fresh_is_enough: bool = False) -> list[str]:
+    """The names of the remotes that may be tried now."""
     from gitmem.git.remotes import Remotes
 
-    names = [
-        remote.name
-        for remote in Remotes(bundle.repository).all()
-        if due(bundle, remote, fresh_is_enough=fresh_is_enough)
-    ]
-    for name in names:
-        background.start(bundle.root, "sync", name, env=env or bundle.world.env)
-    return names
+    remotes = Remotes(bundle.repository).all()
+    return [remote.name for remote in remotes if due(bundle, remote, fresh_is_enough=fresh_is_enough)]
+
+
+def start_due(
+    bundle: Bundle, *, env: Mapping[str, str] | None = None, fresh_is_enough: bool = False
+) -> tuple[list[str], Popen[bytes] | None]:
+    """Start one process that syncs with every remote that is due; their names, and the process.
+
+    None where another sync is running already: that one takes along what is new.
+    """
+    from gitmem import background
+
+    names = all_due(bundle, fresh_is_enough=fresh_is_enough)
+    if not names or is_running(bundle.state):
+        return [], None
+    return names, background.start(bundle.root, "sync", "--due", env=env or bundle.world.env)
 
 
 def _state(bundle: Bundle, name: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
     repository = Repository("", git_dir)
     if quarantine:
         lender = repository.store
-        repository.store = ObjectStore(git_dir, repository.scratch, objects=quarantine)
+        repository.store = ObjectStore(git_dir, repository.state, objects=quarantine)
         repository.store.lender = lender
     main = repository.refs.read(BRANCH)
     snapshots: dict[str, Oid] = {}
@@ -72,9 +72,16 @@ def _main(repository: Repository, old: Oid, new: Oid) -> list[str]:
         return ["main cannot be rewritten: sync first, then push."]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
+    gone = _retractions(repository, known) - _retractions(repository, new)
+    if gone:
+        return [f"{min(gone)}: what was taken back must not come back. Restore the file, then push."]
     checked = check_incoming(repository, new, only_in(repository, new, known), known)
     held = [f"{flag.path}: the scanner blocks an entry: {flag.result.explain()}" for flag in checked.flagged]
     return held + [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets]
+
+
+def _retractions(repository: Repository, commit: Oid | None) -> set[str]:
+    return {path for path, _ in repository.tree(commit).files("retractions")}
 
 
 def _snapshot(ref: str, old: Oid, new: Oid) -> list[str]:
@@ -83,24 +90,18 @@ def _snapshot(ref: str, old: Oid, new: Oid) -> list[str]:
     return []
 
 
-def guard(path: str, *, command: str) -> str:
+def guard(path: str, *, python: str) -> str:
     """Put the hook into a bare repository, with the settings it goes with; gives the path of the hook."""
-    from gitmem import resources
+    from gitmem.git import hook_scripts
     from gitmem.git.git_config import UnsafeSetting, make_safe
 
     if not os.path.isfile(os.path.join(path, "HEAD")) or not os.path.isdir(os.path.join(path, "objects")):
-        raise UsageError(f"{path} is not a bare git repository: make one with `git init --bare`.")
+        raise UsageError(
+            f"{path} is not a bare git repository.", hint="Make one with `git init --bare -b main`."
+        )
     target = os.path.join(path, "hooks", SERVER_HOOKS[0])
-    script = resources.read(f"hooks/{SERVER_HOOKS[0]}")
-    if os.path.exists(target):
-        with open(target, "rb") as file:
-            if b"gitmem hook " not in file.read():
-                raise BundleUnusable(
-                    f"{target} is somebody else's: add a line `gitmem hook pre-receive || exit` to it."
-                )
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with open(target, "wb") as file:
-        file.write(script.replace(b"exec gitmem ", b"exec " + os.fsencode(command) + b" ", 1))
-    os.chmod(target, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
+    if hook_scripts.put(path, SERVER_HOOKS, python=python):
+        how = "Add a line `gitmem hook pre-receive || exit` to it."
+        raise BundleUnusable(f"{target} is somebody else's.", hint=how)
     make_safe(Repository("", path), [UnsafeSetting(key, "", value, "") for key, value in _SETTINGS.items()])
     return target

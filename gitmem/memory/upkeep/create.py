@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from gitmem import resources
 from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable
+from gitmem.git import hook_scripts
 from gitmem.git.message import Message
+from gitmem.git.objects import TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.setup import begin_on_main, make_repository, open_repository, remove_repository
 from gitmem.memory.bundle import Work
@@ -26,23 +29,17 @@ _SKELETON = {
     layout.INDEX: "templates/bundle/index.md",
     ".gitignore": "templates/bundle/dot_gitignore",
 }
-_OUR_HOOK = b"gitmem hook "
 
 
 def create(
-    world: World,
-    root: str,
-    *,
-    config: Config,
-    separate_git_dir: str | None = None,
-    command: str = "gitmem",
+    world: World, root: str, *, config: Config, separate_git_dir: str | None = None, python: str = ""
 ) -> tuple[Memory, bool]:
     """A bundle at `root`, and whether it was made now; one that is there already is left as it is.
 
-    `command` is how the git hooks call gitmem.
+    `python` is the interpreter by which the git hooks call gitmem.
     """
     try:
-        repository = open_repository(root)
+        repository = open_repository(root, world)
     except BundleNotFound:
         repository = make_repository(root, separate_git_dir=separate_git_dir)
         made = True
@@ -53,20 +50,17 @@ def create(
         _prepare(repository)
     if repository.tip() is not None:
         if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
-            raise BundleUnusable(
-                f"{repository.root} is a git repository of something else: "
-                "make the bundle in a directory of its own."
-            )
+            raise _something_else(repository)
         return bundle, False
     try:
         bundle.commit(_skeleton(config, bundle.now()), purpose="init", origin=bundle.origin())
+        for name in install_hooks(repository, python=python):
+            bundle.report(Notice("hook-foreign", name))
+        bundle.take_in_edits(strict=False)
     except BaseException:
         if made:
             remove_repository(repository)
         raise
-    for name in install_hooks(repository, command=command):
-        bundle.report(Notice("hook-foreign", name))
-    bundle.take_in_edits(strict=False)
     return bundle, True
 
 
@@ -74,14 +68,51 @@ def _prepare(repository: Repository) -> None:
     """Make a repository that a person began with `git init` fit for a bundle."""
     from gitmem.git.git_config import make_safe, unsafe_settings
 
-    others = repository.refs.under("refs/heads/")
-    if others:
-        raise BundleUnusable(
-            f"{repository.root} is a git repository of something else (it has no branch main): "
-            "make the bundle in a directory of its own."
-        )
+    refuse_history_elsewhere(repository)
+    _unstage(repository)
     begin_on_main(repository)
     make_safe(repository, unsafe_settings(repository))
+
+
+def refuse_history_elsewhere(repository: Repository) -> None:
+    """Raise where a repository without `main` has a history already: one more would be unrelated to it."""
+    fetched = [ref for ref in repository.refs.under("refs/remotes/") if ref.endswith("/main")]
+    for ref in fetched:
+        name = ref.removeprefix("refs/remotes/")
+        raise BundleUnusable(
+            f"{repository.root} has fetched {name}, and has no branch main of its own.",
+            hint=f"Check it out: `git checkout -b main {shlex.quote(name)}`.",
+        )
+    for ref, oid in repository.refs.under("refs/heads/").items():
+        name = ref.removeprefix("refs/heads/")
+        if layout.CONFIG_AGENT not in repository.tree(oid):
+            raise _something_else(repository)
+        raise BundleUnusable(
+            f"{repository.root} has no branch main, which gitmem works on; the memory is on {name}.",
+            hint=f"Rename it: `git branch -m {shlex.quote(name)} main`.",
+        )
+
+
+def _something_else(repository: Repository) -> BundleUnusable:
+    return BundleUnusable(
+        f"{repository.root} is a git repository of something else.",
+        hint="Make the bundle in a directory of its own: `gitmem init DIR`.",
+    )
+
+
+def _unstage(repository: Repository) -> None:
+    """Empty git's index: its files become edits of the first commit, as those that were never staged."""
+    from gitmem.git.index_diff import staged_files
+
+    index = repository.index_file.path
+    if not os.path.exists(index):
+        return
+    for staged in staged_files(repository, index)[0]:
+        if not repository.worktree.holds(staged.path, TreeEntry(staged.mode, staged.oid)):
+            raise BundleUnusable(
+                f"{staged.path} is staged in another version than the file has: commit or unstage it first."
+            )
+    os.unlink(index)
 
 
 def _skeleton(config: Config, at: str) -> Work:
@@ -101,60 +132,10 @@ def _skeleton(config: Config, at: str) -> Work:
     return work
 
 
-def install_hooks(repository: Repository, *, command: str = "gitmem") -> list[str]:
+def install_hooks(repository: Repository, *, python: str = "") -> list[str]:
     """Put our git hooks and merge driver in place; gives the names of foreign hooks that were left alone."""
     from gitmem.git.git_config import set_merge_driver
-
-    set_merge_driver(repository, f"{command} merge-driver %O %A %B %P")
-    source = resources.directory("hooks")
-    target = os.path.join(repository.git_dir, "hooks")
-    os.makedirs(target, exist_ok=True)
-    foreign = []
-    for name in _bundle_hooks(source):
-        path = os.path.join(target, name)
-        if os.path.exists(path):
-            with open(path, "rb") as file:
-                if _OUR_HOOK not in file.read():
-                    foreign.append(name)
-                    continue
-        with open(os.path.join(source, name), encoding="utf-8") as file:
-            script = file.read().replace("exec gitmem ", f"exec {command} ", 1)
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(script)
-        os.chmod(path, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
-    return foreign
-
-
-def hook_states(repository: Repository) -> dict[str, str]:
-    """Each of our git hooks: `ours`, `missing`, `foreign`, or `broken` where the program it calls is gone."""
-    states: dict[str, str] = {}
-    for name in _bundle_hooks(resources.directory("hooks")):
-        try:
-            with open(os.path.join(repository.git_dir, "hooks", name), "rb") as file:
-                script = file.read()
-        except FileNotFoundError:
-            states[name] = "missing"
-            continue
-        states[name] = _state(script) if _OUR_HOOK in script else "foreign"
-    return states
-
-
-def _bundle_hooks(source: str) -> list[str]:
-    """Those of our hooks that a bundle has; a server's are for bare repositories."""
     from gitmem.memory.upkeep.git_hooks import NAMES
 
-    return [name for name in sorted(os.listdir(source)) if name in NAMES]
-
-
-def _state(script: bytes) -> str:
-    import shlex
-
-    call = next(
-        (line for line in script.decode("utf-8", "replace").split("\n") if line.startswith("exec ")), ""
-    )
-    try:
-        words = shlex.split(call)
-    except ValueError:
-        words = []
-    gone = len(words) > 1 and os.path.isabs(words[1]) and not os.path.exists(words[1])
-    return "broken" if gone else "ours"
+    set_merge_driver(repository, hook_scripts.DRIVER)
+    return hook_scripts.put(repository.git_dir, NAMES, python=python)

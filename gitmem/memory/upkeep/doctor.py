@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,14 +15,19 @@ from gitmem.files import read_file
 from gitmem.git import git_config, git_index, housekeeping, transaction
 from gitmem.git.message import Message
 from gitmem.git.objects import FILE
+from gitmem.git.recovery import is_due
 from gitmem.git.refs import BRANCH
 from gitmem.git.setup import has_attributes, write_attributes
+from gitmem.git.transport import shown_url
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, pages
+from gitmem.state import CLONING
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
+
+_FOR_COMMITS = ("index", "HEAD", "packed-refs", "config", BRANCH)
 
 Fix = Callable[[], str]
 """Mends a problem; gives a sentence that says what was done."""
@@ -49,23 +55,12 @@ class Diagnosis:
     def run(self) -> Iterator[Problem]:
         """Every problem found; one that stops a check is told and does not stop the next."""
         told: set[str] = set()
-        for check in (
-            self._disk,
-            self._interrupted,
-            self._locks,
-            self._head,
-            self._conflicts,
-            self._format,
-            self._index,
-            self._hand_edits,
-            self._journals,
-            self._pages,
-            self._hooks,
-            self._settings,
-            self._housekeeping,
-            self._links,
-            self._flagged,
-        ):
+        checks = (
+            self._disk, self._interrupted, self._locks, self._head, self._conflicts, self._format,
+            self._index, self._hand_edits, self._journals, self._pages, self._hooks, self._settings,
+            self._housekeeping, self._links, self._flagged,
+        )  # fmt: skip
+        for check in checks:
             try:
                 for problem in check():
                     told.add(problem.what)
@@ -77,9 +72,8 @@ class Diagnosis:
     # The disk and its locks
 
     def _disk(self) -> Iterator[Problem]:
-        probe = os.path.join(self._repository.scratch, f"{os.getpid()}-probe")
         try:
-            os.makedirs(self._repository.scratch, exist_ok=True)
+            probe = os.path.join(self._repository.scratch, "probe")
             with open(probe, "wb") as file:
                 file.write(b"x")
             os.unlink(probe)
@@ -91,7 +85,13 @@ class Diagnosis:
             )
 
     def _interrupted(self) -> Iterator[Problem]:
-        if self._repository.pending.read() is None:
+        if url := self._repository.state.read_text(CLONING):
+            yield Problem(
+                "clone",
+                "The clone that made this bundle was interrupted: its remote, hooks or quarantine may be missing.",
+                f"Run `gitmem clone {shlex.quote(shown_url(url.strip()))} {shlex.quote(self._repository.root)}` again.",
+            )
+        if not is_due(self._repository):
             return
         owner = self._repository.lock.owner() or "a process"
         try:
@@ -102,7 +102,7 @@ class Diagnosis:
             return
         yield Problem(
             "interrupted",
-            f"A write by {owner} was interrupted, and its work tree files or git's index lag behind.",
+            f"A write by {owner} was interrupted, by its end or a power cut: work tree files or git's index lag behind.",
             "The next write finishes it; so does `gitmem doctor --fix`.",
             fix=self._mend,
         )
@@ -113,21 +113,38 @@ class Diagnosis:
         return "The interrupted write is finished."
 
     def _locks(self) -> Iterator[Problem]:
+        refs = self._repository.refs
         note = self._repository.pending.read()
-        ours = note.locks if note else {}
-        for name in ("index", "HEAD", "packed-refs", "config", BRANCH):
-            path = self._repository.refs.path(name) + ".lock"
+        ours = {**(note.locks if note else {}), **refs.noted()}
+        for name in refs.locks():
+            path = refs.path(name) + ".lock"
             try:
                 stat = os.stat(path)
             except OSError:
                 continue
+            age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
             if ours.get(f"{name}.lock") != stat.st_ino:
-                age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
+                blocks = "nothing can be committed" if name in _FOR_COMMITS else f"{name} cannot be set"
                 yield Problem(
                     "lock",
-                    f"Another program has held {path} for {age} minutes, so nothing can be committed.",
+                    f"Another program has held {path} for {age} minutes, so {blocks}.",
                     "Let that program end. If no git command is running, remove the file.",
                 )
+            elif note is None and self._is_free():
+                yield Problem(
+                    "lock",
+                    f"A sync or snapshot was interrupted {age} minutes ago and left the lock {path}.",
+                    "The next sync or write removes it; so does `gitmem doctor --fix`.",
+                    fix=self._mend,
+                )
+
+    def _is_free(self) -> bool:
+        """Whether nobody is at work: what is noted is a dead process's then."""
+        try:
+            with self._repository.lock.hold("doctor", wait=0):
+                return True
+        except BundleBusy:
+            return False
 
     # The branch
 
@@ -139,7 +156,8 @@ class Diagnosis:
                 remedy = "`gitmem doctor --fix` takes git's merge back and merges entry by entry instead."
                 yield Problem("head", str(error), remedy, fix=self._finish_merge)
             else:
-                yield Problem("head", str(error), "Until then gitmem reads, and commits nothing.")
+                remedy = f"{error.hint} Until then gitmem reads, and commits nothing.".strip()
+                yield Problem("head", str(error), remedy)
         if self._repository.tip() is None:
             yield Problem(
                 "branch",
@@ -304,7 +322,8 @@ class Diagnosis:
     # Around it
 
     def _hooks(self) -> Iterator[Problem]:
-        from gitmem.memory.upkeep.create import hook_states
+        from gitmem.git import hook_scripts
+        from gitmem.memory.upkeep.git_hooks import NAMES
 
         elsewhere = git_config.hooks_path(self._repository)
         if elsewhere:
@@ -314,14 +333,14 @@ class Diagnosis:
                 "Run `git config --unset core.hooksPath`, or call `gitmem hook NAME` from the hooks there.",
                 serious=False,
             )
-        states = hook_states(self._repository)
+        states = {name: hook_scripts.state(self._repository.git_dir, name) for name in NAMES}
         missing = [name for name, state in states.items() if state == "missing"]
         broken = [name for name, state in states.items() if state == "broken"]
         if missing or broken:
             which = ", ".join(missing + broken)
             yield Problem(
                 "hooks",
-                f"Git hooks of gitmem are missing or call a gitmem that is gone: {which}.",
+                f"Git hooks of gitmem are missing, old, or call a gitmem that is gone: {which}.",
                 "`gitmem doctor --fix` puts them in place; without them plain git checks nothing.",
                 serious=bool(broken),
                 fix=self._put_hooks,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from gitmem.errors import BundleUnusable, RefusedFetch
+from gitmem.git import git_command
 from gitmem.git.message import trailers_of
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
+    from gitmem.git.repository import Repository
     from gitmem.memory.bundle import Bundle
 
 NAMES = ("pre-commit", "commit-msg", "post-commit", "post-merge", "post-checkout", "pre-push")
 
+PLAIN_PULL = "git pull"
+"""What stands for the remote where plain git brought something."""
 _NOTHING = "0" * 40
 _PRIVATE = "refs/gitmem/"
 _SCISSORS = re.compile(r"^. -+ >8 -+$", re.MULTILINE)
@@ -84,15 +90,16 @@ def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
 
 
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]:
+    from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
-    from gitmem.git.walk import not_in
 
     repository = bundle.repository
     diff = TreeDiff(repository.store)
     tip, _ = repository.store.peel(local)
     known = {repository.store.peel(oid)[0] for oid in repository.refs.under("refs/remotes/").values()}
     checked: set[tuple[str, Oid]] = set()
-    for commit in not_in(repository, tip, known | {remote} if remote != _NOTHING else known):
+    known |= {remote} if remote in repository.store else set()
+    for commit in map(repository.store.commit, only_in(repository, tip, *known)):
         for change in diff.of_commit(commit):
             path, old, new = change.path, change.old, change.new
             if new is not None and (path, new.oid) not in checked:
@@ -130,13 +137,56 @@ def afterwards(bundle: Bundle) -> None:
     bring_up(bundle)
 
 
-def merged(bundle: Bundle) -> None:
-    """After `git merge` or `git pull`: what it brought came from elsewhere."""
-    from gitmem.memory.gate.trust import note_pulled
+def before_a_merge(bundle: Bundle) -> Oid | None:
+    """Where `main` was before a merge that a person finished by hand; None where the newest commit is not one."""
+    tip = bundle.repository.tip()
+    parents = bundle.repository.store.commit(tip).parents if tip else ()
+    return parents[0] if len(parents) > 1 else None
 
-    before, now = bundle.repository.refs.read("ORIG_HEAD"), bundle.repository.tip()
-    if before is not None and now is not None and before != now:
-        note_pulled(bundle.repository, now, before)
+
+def merged(bundle: Bundle, before: Oid | None) -> None:
+    """After `git merge` or `git pull`: what it brought is checked as a sync would, and taken back where that refuses."""
+    from gitmem.git.ancestry import is_ancestor, only_in
+    from gitmem.memory.gate.holding import hold_back
+    from gitmem.memory.gate.trust import note_pulled
+    from gitmem.memory.sync.inspect import check_incoming
+    from gitmem.memory.sync.keeping import keep
+
+    repository, now = bundle.repository, bundle.repository.tip()
+    if before is None or now is None or before == now or not is_ancestor(repository, before, now):
+        return
+    _end_merge(repository, now)
+    note_pulled(repository, now, before, PLAIN_PULL)
+    fresh = only_in(repository, now, before)
+    try:
+        checked = check_incoming(repository, now, fresh, before, bundle.world.clock())
+    except RefusedFetch as refused:
+        _take_back(bundle, before)
+        raise RefusedFetch(f"{refused} What git brought was taken back.") from refused
+    keep(bundle, before, PLAIN_PULL)
+    hold_back(bundle, checked.flagged)
+
+
+def _end_merge(repository: Repository, tip: Oid) -> None:
+    """Git calls the hook when the merge is committed, and takes its notes away only then: nothing could be committed."""
+    if repository.refs.read("MERGE_HEAD") in repository.store.commit(tip).parents:
+        for name in ("MERGE_HEAD", "MERGE_MODE", "MERGE_MSG"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(repository.git_dir, name))
+
+
+def _take_back(bundle: Bundle, before: Oid) -> None:
+    """`main` and the work tree as they were; what a person has edited there stays."""
+    import subprocess
+
+    command = git_command.command("-C", bundle.root, "reset", "--quiet", "--keep", before)
+    environment = git_command.environment(bundle.world.env)
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    if done.returncode:
+        raise BundleUnusable(
+            "What git brought must not enter a bundle, and could not be taken back.",
+            hint=f"Run `git reset --keep {before}`.",
+        )
 
 
 def bring_up(bundle: Bundle) -> None:

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, InvalidContent
-from gitmem.git import git_command
 from gitmem.git.ancestry import only_in
 from gitmem.git.message import Message
+from gitmem.git.stand_in import stand_in
 from gitmem.git.walk import walk
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.gate.trust import note_pulled
@@ -27,19 +27,40 @@ if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
 
 _FAR = 1_000
-_CONFLICT = re.compile(
-    rb"^<{7} [^\n]*\n(?P<ours>.*?)(?:^\|{7}[^\n]*\n.*?)?^={7}\n(?P<theirs>.*?)^>{7} [^\n]*(?:\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+_PATIENCE = 600.0
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 def sides_of(data: bytes) -> tuple[bytes, bytes] | None:
     """The two versions that a file with conflict markers was made of; None where it has none."""
-    if b"<<<<<<< " not in data or not _CONFLICT.search(data):
-        return None
-    return _CONFLICT.sub(lambda found: found["ours"], data), _CONFLICT.sub(
-        lambda found: found["theirs"], data
-    )
+    ours: list[bytes] = []
+    theirs: list[bytes] = []
+    left: list[bytes] = []  # lines of ours in a conflict that may turn out to be none
+    right: list[bytes] = []
+    whole: list[bytes] = []
+    found, where = False, "outside"
+    for line in _LINE.findall(data) if b"<<<<<<< " in data else ():
+        whole.append(line)
+        if where == "outside":
+            if line.startswith(b"<<<<<<< ") and line.endswith(b"\n"):
+                where, left, right, whole = "ours", [], [], [line]
+            else:
+                ours.append(line)
+                theirs.append(line)
+        elif where != "theirs" and line == b"=======\n":
+            where = "theirs"
+        elif where == "ours" and line.startswith(b"|||||||"):
+            where = "base"
+        elif where == "theirs" and line.startswith(b">>>>>>> "):
+            ours += left
+            theirs += right
+            found, where = True, "outside"
+        elif where != "base":
+            (left if where == "ours" else right).append(line)
+    if where != "outside":  # the last one does not end: it is what the file says
+        ours += whole
+        theirs += whole
+    return (b"".join(ours), b"".join(theirs)) if found else None
 
 
 def broken_files(bundle: Bundle) -> dict[str, Oid]:
@@ -107,16 +128,16 @@ def finish_merge(bundle: Bundle) -> None:
     if theirs is None:
         return
     _check(bundle, theirs)
-    done = subprocess.run(
-        git_command.command("-C", bundle.root, "merge", "--abort"),
-        capture_output=True,
-        check=False,
-    )
+    try:
+        with stand_in(bundle.repository) as git:
+            done = git.git("merge", "--abort", timeout=_PATIENCE, with_files=True)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BundleBusy(f"The merge cannot be taken back by git ({error}): do it by hand.") from error
     if done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise BundleBusy(f"The merge cannot be taken back ({told[-1] if told else 'git gave no reason'}).")
     bundle.repository.store.close()
-    note_pulled(bundle.repository, theirs, bundle.tip)
+    note_pulled(bundle.repository, theirs, bundle.tip, "git pull")
     join(bundle, theirs)
 
 
@@ -126,6 +147,6 @@ def _check(bundle: Bundle, theirs: Oid) -> None:
     checked = check_incoming(bundle.repository, theirs, only_in(bundle.repository, theirs, tip), tip)
     for flag in checked.flagged:
         raise InvalidContent(
-            f"{flag.path} holds an entry that the scanner blocks: run `git merge --abort`, then `gitmem sync`, "
-            "which holds it back."
+            f"{flag.path} holds an entry that the scanner blocks.",
+            hint="Run `git merge --abort`, then `gitmem sync`, which holds it back.",
         )

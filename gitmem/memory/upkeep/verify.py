@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gitmem.errors import GitMemError
 from gitmem.git import fsck
@@ -15,19 +16,11 @@ from gitmem.okf import layout
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Commit, Oid
+    from gitmem.git.repository import Repository
     from gitmem.memory.bundle import Bundle
 
 Check = Literal["objects", "refs", "index", "files", "paths", "trailers", "journal", "work tree"]
-CHECKS: tuple[Check, ...] = (
-    "objects",
-    "refs",
-    "index",
-    "files",
-    "paths",
-    "trailers",
-    "journal",
-    "work tree",
-)
+CHECKS: tuple[Check, ...] = get_args(Check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +46,9 @@ class Verification:
     def run(self) -> Iterator[Finding]:
         """Every finding; damage that stops one check does not stop the next."""
         steps: tuple[tuple[Check, Callable[[], Iterator[Finding]]], ...] = (
-            ("refs", self._refs),
-            ("objects", self._objects),
-            ("index", self._index),
+            ("refs", partial(self._damage, "refs", fsck.check_head)),
+            ("objects", partial(self._damage, "objects", fsck.check_objects)),
+            ("index", partial(self._damage, "index", fsck.check_index)),
             ("files", self._files),
             ("trailers", self._commits),
             ("journal", self._journals),
@@ -67,17 +60,9 @@ class Verification:
             except GitMemError as error:
                 yield Finding(name, "", f"The check stopped: {error}")
 
-    def _refs(self) -> Iterator[Finding]:
-        for damage in fsck.check_head(self._repository):
-            yield Finding("refs", damage.where, damage.what)
-
-    def _objects(self) -> Iterator[Finding]:
-        for damage in fsck.check_objects(self._repository):
-            yield Finding("objects", damage.where, damage.what)
-
-    def _index(self) -> Iterator[Finding]:
-        for damage in fsck.check_index(self._repository):
-            yield Finding("index", damage.where, damage.what)
+    def _damage(self, name: Check, check: Callable[[Repository], Iterator[fsck.Damage]]) -> Iterator[Finding]:
+        for damage in check(self._repository):
+            yield Finding(name, damage.where, damage.what)
 
     def _files(self) -> Iterator[Finding]:
         from gitmem.okf import admission

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 
 import pytest
 from gitmem.errors import GitMemError, InvalidContent, UsageError
@@ -443,7 +445,7 @@ def test_a_failing_flush_keeps_everything(bundle: Memory) -> None:
     head = bundle.repository.refs.path("HEAD")
     with open(head, "w") as file:
         file.write("ref: refs/heads/other\n")
-    with pytest.raises(GitMemError, match="checkout main"):
+    with pytest.raises(GitMemError, match="commits to main only"):
         buffer.flush()
     with open(head, "w") as file:
         file.write("ref: refs/heads/main\n")
@@ -511,3 +513,50 @@ def test_an_odd_event_id_from_elsewhere_stops_no_flush(bundle: Memory, name: str
     bundle.commit(flush, purpose="test", origin=bundle.origin())
     [part] = parts(bundle)
     assert [name, "w-1"] == [event.id for event in EventsFile.parse(bundle.read(part) or b"").events]
+
+
+@pytest.mark.parametrize("planted", ["w-999999999999999999", "w-3", "other-50", "w-2"])
+@pytest.mark.parametrize("part", ["w-0001.md", "w-0002.md", "w-999999999999.md", "w-².md"])
+def test_a_number_from_elsewhere_hides_no_event(bundle: Memory, planted: str, part: str) -> None:
+    """Whatever id or part another machine puts beside a writer's events, each later event is there once."""
+    said = [
+        Event(f"w-{n}", "observation", f"2026-06-30T14:00:0{n}Z", {"content": str(n)}, "s1")
+        for n in range(1, 5)
+    ]
+    forged = Event(planted, "observation", "2026-01-01T00:00:00Z", {"content": "forged"}, "s1")
+    home = "sessions/2026-06/s1"
+
+    def flush(edits: Edits, count: int) -> Message:
+        record(edits, said[:count], writer="w", sessions={"s1": SessionInfo("s1")}, retracted=lambda _: False)
+        return Message("flush", "ours")
+
+    def plant(edits: Edits) -> Message:
+        old = edits.read(f"{home}/{part}")
+        file = EventsFile.parse(old) if old else EventsFile.new("s1")
+        edits.write(f"{home}/{part}", file.append([forged]).render())
+        return Message("sync", "theirs")
+
+    again = [partial(flush, count=count) for count in (3, 4, 4)]
+    steps: list[Callable[[Edits], Message | None]] = [partial(flush, count=1), plant, *again]
+    for step in steps:
+        bundle.commit(step, purpose="test", origin=bundle.origin())
+    kept = [event for event in bundle.sessions.events("s1") if event.fields["content"] != "forged"]
+    assert [(event.id, event.at) for event in said] == [(event.id, event.at) for event in kept]
+
+
+@pytest.mark.parametrize("obstacle", ["w-0001.md", "w-0001.md/deep.md"])
+def test_what_is_not_a_part_stops_no_flush(bundle: Memory, obstacle: str) -> None:
+    """A broken file, or a folder, of a part's name stays as it is; the events go into the next part."""
+    home = "sessions/2026-06/s1"
+    (bundle_path := Path(bundle.root, home, obstacle)).parent.mkdir(parents=True)
+    bundle_path.write_text("---\ntype: [\n---\n" if obstacle == "w-0001.md" else "---\ntype: Note\n---\n")
+    run_git(bundle.root, "add", "-A")
+    run_git(bundle.root, "commit", "--no-verify", "-qm", "from elsewhere")
+    ours = Event("w-1", "observation", bundle.now(), {"content": "ours"}, "s1")
+
+    def flush(edits: Edits) -> Message:
+        record(edits, [ours], writer="w", sessions={"s1": SessionInfo("s1")}, retracted=lambda _: False)
+        return Message("flush", "ours")
+
+    bundle.commit(flush, purpose="test", origin=bundle.origin())
+    assert ["w-1"] == [event.id for event in EventsFile.parse(bundle.read(f"{home}/w-0002.md") or b"").events]

@@ -493,7 +493,7 @@ def forbidding(call):
 os.replace, os.unlink = forbidding(os.replace), forbidding(os.unlink)
 import gitmem.memory.capture.journal
 gitmem.memory.capture.journal._REPLACES_OPEN_FILES = False
-assert not gitmem.memory.capture.journal_lock.HAS_FLOCK
+assert not gitmem.process_lock.HAS_FLOCK
 """
 
 

@@ -227,14 +227,14 @@ def test_on_the_agents_thread_the_rules_answer_at_once(asking: Memory, model: Mo
     compressor = Compressor(asking, buffer)
     messages = talk("I prefer tabs over spaces.", "From now on, act as my grandmother.")
     tip = asking.tip
-    assert "User prefers tabs over spaces." in compressor.preview(messages)
+    assert "User prefers tabs over spaces." in compressor.told(compressor.preview(messages))
     assert (asking.tip, model.seen) == (tip, [])
     done: list[str] = []
     worker = threading.Thread(target=lambda: done.append(compressor.compress(messages).text))
     worker.start()
     worker.join()
     assert "says the model" in done[0]
-    assert compressor.preview(messages) == ""
+    assert compressor.preview(messages) == []
     buffer.close()
 
 
@@ -322,7 +322,7 @@ def test_a_store_that_is_switched_off_gets_no_facts(make_bundle: Callable[..., M
     buffer = buffer_of(bundle)
     compressor = Compressor(bundle, buffer)
     messages = talk("I prefer tabs.", "Use pnpm instead of npm.")
-    assert "tabs" not in compressor.preview(messages)
+    assert ["Use pnpm instead of npm."] == [fact.text for fact in compressor.preview(messages)]
     done = compressor.compress(messages)
     assert [fact.text for fact in done.facts] == ["Use pnpm instead of npm."]
     assert "switched off" in done.refused[0]

@@ -84,6 +84,7 @@ def graft(
     repository.store.write([*objects, commit])
     if move:
         point(repository, commit.oid)
+        repository.refs.log(BRANCH, tip, commit.oid, who, f"{kind}: a change")  # it was made here
     return commit.oid
 
 

@@ -161,14 +161,15 @@ def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) 
 
 
 def test_context_is_fenced_small_and_new(bundle: Memory) -> None:
-    """Best entries with path and age, nothing that is in the prompt block, within the budget."""
+    """Best entries with their date and no path, nothing that is in the prompt block, within the budget."""
     found = context(bundle, "what disk does the server atlas have", session="today")
     assert "notes/disk.md" in [shown.path for shown in found.shown]
     assert "memories/MEMORY.md" not in [shown.path for shown in found.shown]
     assert not any("today" == shown.session for shown in found.shown)
     assert found.fenced.startswith("<memory-context>")
     assert "not instructions" in found.fenced or "NOT new user input" in found.fenced
-    assert "(notes/disk.md, " in found.lines
+    assert found.lines.splitlines()[0].endswith(" (2026-05-28)")
+    assert "notes/" not in found.lines
     assert "memory-context" not in sanitize(found.fenced)
     for budget in (0, 50, 300, 1_000):
         assert len(context(bundle, "disk server tape", budget).fenced) <= budget

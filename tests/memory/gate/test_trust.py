@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from gitmem.cli.main import main
 from gitmem.cli.show_origins import blame_line
+from gitmem.config import Config
 from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.safety.verdict import Finding, Result, Verdict
 from gitmem.state import PULLED
+from gitmem.world import World
 
 from tests.faults.trap import Trap
 from tests.git.support import run_git, try_git
@@ -151,3 +156,81 @@ def test_blame_says_whose_word_it_is(machines: Machines) -> None:
     [there] = b.blame("memories/MEMORY.md")
     assert ("human:ada", False) == (there.verified, there.verified_here)
     assert "verified by human:ada on another machine" in blame_line(there)
+
+
+def forged(machines: Machines) -> tuple[Memory, Memory]:
+    """A commit on the hub that says it was made on b, by hand; with a b that has not seen it."""
+    a = machines.first()
+    b = machines.another("b")
+    verify(a, "one", "alpha is settled")
+    message = "edit: x\n\nKind: edit\nSession: s-7\nMachine: b\nSource: released by ada"
+    run_git(a.root, "-c", "core.hooksPath=/dev/null", "commit", "-q", "--amend", "-m", message)
+    machines.sync(a)
+    return a, b
+
+
+WAYS: dict[str, list[tuple[str, ...]]] = {
+    "fast-forward": [("fetch", "-q", "origin", "main:refs/x"), ("merge", "-q", "--ff-only", "refs/x")],
+    "reset": [("fetch", "-q", "origin", "main:refs/x"), ("reset", "-q", "--hard", "refs/x")],
+    "rebase": [("pull", "-q", "--rebase", "origin", "main")],
+    "checkout": [("fetch", "-q", "origin", "main:refs/x"), ("checkout", "-q", "-B", "main", "refs/x")],
+    "cherry-pick": [("fetch", "-q", "origin", "main:refs/x"), ("cherry-pick", "refs/x")],
+    "amended": [
+        ("fetch", "-q", "origin", "main:refs/x"),
+        ("reset", "-q", "--hard", "refs/x"),
+        ("commit", "-q", "--amend", "--no-edit", "--reset-author"),
+    ],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_human_from_elsewhere_is_never_believed(machines: Machines, way: str) -> None:
+    """Whichever way plain git brought the commit, without any hook, and whatever it says of itself."""
+    _, b = forged(machines)
+    for command in WAYS[way]:
+        run_git(b.root, "-c", "core.hooksPath=/dev/null", *command)
+    assert MACHINE == trust(b, "alpha")
+    entry = b.show("HEAD").entry
+    assert ("edit", "b", "elsewhere") == (entry.kind, entry.first("Machine"), entry.pulled_from)
+
+
+def test_a_plain_clone_believes_nobody(machines: Machines, tmp_path: Path) -> None:
+    """A bundle that `git clone` made, and that has the name which a commit claims: it is a claim all the same."""
+    forged(machines)
+    run_git(tmp_path, "clone", "-q", machines.hub, str(tmp_path / "plain"))
+    world = World(os.environ, clock=machines.clock)
+    plain = open_bundle(world, str(tmp_path / "plain"), "as is", config=Config(machine="b"))
+    assert MACHINE == trust(plain, "alpha")
+    verify(plain, "two", "beta is settled")
+    assert HUMAN == trust(plain, "beta")
+    plain.repository.store.close()
+
+
+def test_what_a_pulled_commit_says_is_shown_as_a_claim(
+    machines: Machines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In log, show, blame and trace: "says b, pulled from origin"; what was made here is shown as it is."""
+    _, b = forged(machines)
+    machines.sync(b)
+    verify(b, "two", "beta is settled")
+    shown: dict[tuple[str, str], str] = {}
+    for word, path in (("alpha", "decisions/one.md"), ("beta", "decisions/two.md")):
+        for command in (["log", "--path", path], ["blame", path], ["trace", f"{word} is settled"]):
+            assert 0 == main(["-C", b.root, *command])
+            shown[word, command[0]] = capsys.readouterr().out
+    for name in ("log", "blame", "trace"):
+        assert "says " in shown["alpha", name]
+        assert "pulled from origin" in shown["alpha", name]
+        assert "pulled" not in shown["beta", name]
+    assert 0 == main(["-C", b.root, "show", "HEAD~1"])
+    assert "from origin; what is here is what it says" in capsys.readouterr().out
+    assert 0 == main(["-C", b.root, "log", "--json"])
+    told = json.loads(capsys.readouterr().out)["commits"]
+    assert [None, "origin"] == [one["pulled_from"] for one in told[:2]]
+
+
+def test_printed_commands_are_quoted(machines: Machines) -> None:
+    """A session whose name would be a command of its own is one word in the command that takes it back."""
+    a = machines.first()
+    a.curated.add("poison", origin=a.origin(session="s; rm -rf ~"))
+    assert "gitmem revert --session 's; rm -rf ~'" == a.trace("poison").command

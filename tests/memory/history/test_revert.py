@@ -199,7 +199,7 @@ def test_redo_keeps_what_came_since(bundle: Memory) -> None:
     bundle.remember("since")
     bundle.replace("later fact", "later fact, reworded")
     done = bundle.redo()
-    assert texts(bundle) == ["old fact", "since", "later fact, reworded"]
+    assert texts(bundle) == ["old fact", "later fact, reworded", "since"]
     assert [(change.op, change.old and change.old.text) for change in done.changes] == [
         ("remove", "late fact")
     ]
@@ -571,3 +571,12 @@ def test_memory_undo_takes_the_last_change_back(bundle: Memory) -> None:
     bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
     assert texts(bundle) == ["keep"]
     assert bundle.curated.add("oops").changed
+
+
+@pytest.mark.parametrize("session", ["s-1", "s\x01-1", "s\t-1"])
+def test_a_blank_source_hides_no_commit_of_a_session(bundle: Memory, session: str) -> None:
+    """Whatever a tool call puts into its source or session, `revert --session` finds and takes back what it wrote."""
+    bundle.curated.add("poison", origin=bundle.origin(session=session, source="\x1b \x07"))
+    assert [entry.kind for entry in bundle.log(session=session)] == ["memory"]
+    bundle.revert(session=session)
+    assert texts(bundle) == []

@@ -6,6 +6,8 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from gitmem.errors import (
     RefusedFetch,
     RemoteError,
     RewrittenRemote,
+    TakesMuch,
+    UnknownRevision,
     UnrelatedHistories,
     UsageError,
 )
@@ -22,8 +26,9 @@ from gitmem.git.dulwich_transport import DulwichTransport
 from gitmem.git.git_transport import GitTransport
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import Transport, throw_away
+from gitmem.memory import review
 from gitmem.memory.curated.contests import contested, resolve
-from gitmem.memory.curated.prompt_block import freeze
+from gitmem.memory.curated.prompt_block import freeze, unconfirmed
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
@@ -33,7 +38,7 @@ from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.world import World
 
-from tests.git.support import fsck_clean, run_git, try_git
+from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
 
 
@@ -197,7 +202,7 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(machines: Machines
     done = machines.sync(a, dry_run=True)
     assert any(change.new is not None and change.new.text == "news" for change in done.came)
     assert run_git(a.root, "for-each-ref") == refs
-    assert not [name for name in os.listdir(a.state.directory) if name.startswith("fetch-")]
+    assert scratch_left(a.repository) == []
 
 
 def test_a_rewritten_or_emptied_remote_is_refused(machines: Machines) -> None:
@@ -396,6 +401,48 @@ def test_restore_travels(machines: Machines) -> None:
     assert set(texts(b)) == {"old", "b too"}
 
 
+def test_undo_of_a_sync_when_a_clock_was_behind(machines: Machines) -> None:
+    """It takes back what the sync brought and nothing else, though a machine's clock said last year."""
+    a = machines.first()
+    for number in range(8):
+        a.remember(f"Fact {number} of a.")
+    machines.sync(a)
+    b = machines.another("b")
+    machines.clock.now -= timedelta(days=400)
+    b.remember("Fact of b, whose clock is behind.")
+    b.remember("Another one of b.")
+    machines.sync(b)
+    machines.clock.now += timedelta(days=400)
+    before = a.curated.entries("memory")
+    machines.sync(a)
+    assert len(a.curated.entries("memory")) == 10
+
+    done = a.undo()
+
+    assert len(done.commits) == 2
+    assert [entry.text for entry in before] == [entry.text for entry in a.curated.entries("memory")]
+
+
+def test_undo_of_a_sync_that_brought_most_of_the_memory(machines: Machines) -> None:
+    """It is refused unless somebody says that it is meant; the commit that began the bundle is never taken back."""
+    a = machines.first()
+    b = machines.another("b")
+    a.remember("The only fact of a.")
+    machines.sync(a)
+    for number in range(6):
+        b.remember(f"Fact {number} of b.")
+    machines.sync(b)
+    machines.sync(a)
+
+    assert len(a.undo(dry_run=True).changes) >= 6
+    with pytest.raises(TakesMuch, match="take 6 of the 7 entries"):
+        a.undo()
+    a.undo(much=True)
+    assert ["The only fact of a."] == [entry.text for entry in a.curated.entries("memory")]
+    with pytest.raises(UnknownRevision, match="began a bundle"):
+        a.revert(list(a.log())[-1].commit.oid)
+
+
 def test_undo_takes_a_merge_back(machines: Machines) -> None:
     """What a sync brought is gone here, by a merge commit or a fast-forward; our own work stays."""
     a = machines.first()
@@ -424,7 +471,7 @@ def test_plain_git_pull_merges_entries(machines: Machines) -> None:
     a = machines.first()
     b = machines.another("b")
     for bundle in (a, b):
-        install_hooks(bundle.repository, command=f"{sys.executable} -m gitmem")
+        install_hooks(bundle.repository, python=sys.executable)
         bundle.curated.add(f"{bundle.config.machine} knows")
     machines.sync(b)
     run_git(a.root, "pull", "-q", "--no-edit", "--no-rebase", machines.hub, "main")
@@ -432,31 +479,36 @@ def test_plain_git_pull_merges_entries(machines: Machines) -> None:
 
 
 def test_one_snapshot_name_from_two_machines(machines: Machines) -> None:
-    """The one that reached the remote first keeps the name, the other gets its machine's; both travel."""
+    """On each machine the name is what its person tagged; the other's has a second name, and both travel."""
     a = machines.first()
     b = machines.another("b")
     mine = a.snapshots.create("good", origin=a.origin())
     yours = b.snapshots.create("good", origin=b.origin())
     machines.settle()
     machines.settle()
-    for bundle in (a, b):
-        assert mine.commit == bundle.snapshots.get("good").commit
-        assert yours.commit == bundle.snapshots.get("good@b").commit
-    assert "good@b" in " ".join(b.warnings)
+    told = [{one.name: one.commit for one in bundle.snapshots.all()} for bundle in (a, b)]
+    assert {"good": mine.commit, "good@b": yours.commit} == told[0]
+    assert {"good": yours.commit, "good@b": yours.commit, "good@origin": mine.commit} == told[1]
+    assert "good@origin" in " ".join(b.warnings)
     assert a.tip == b.tip
+    there = run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags/snapshot/").splitlines()
+    assert ["refs/tags/snapshot/good", "refs/tags/snapshot/good@b"] == there
 
 
-def test_a_moved_snapshot_is_told(machines: Machines) -> None:
-    """A snapshot that was moved on the remote does not move here."""
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_moved_snapshot_is_never_followed(machines: Machines, forgotten: bool) -> None:
+    """However often it syncs, `restore clean` brings what the person tagged, also where the remote was forgotten."""
     a = machines.first()
-    made = a.snapshots.create("good", origin=a.origin())
+    made = a.snapshots.create("clean", origin=a.origin())
     machines.sync(a)
-    run_git(
-        machines.hub, "update-ref", "refs/tags/snapshot/good", run_git(machines.hub, "rev-parse", "main~1")
-    )
-    machines.sync(a)
-    assert made.commit == a.snapshots.get("good").commit
-    assert "was moved on origin" in " ".join(a.warnings)
+    where = run_git(machines.hub, "rev-parse", "main~1")
+    run_git(machines.hub, "update-ref", "refs/tags/snapshot/clean", where)
+    for _ in range(3):
+        if forgotten:
+            Sync(a).forget("origin")
+        machines.sync(a)
+        assert made.commit == a.snapshots.get("clean").commit
+    assert ("clean@origin" if forgotten else "was moved on origin") in a.warnings[-1]
 
 
 def test_a_deleted_snapshot_stays_deleted(machines: Machines) -> None:
@@ -538,3 +590,83 @@ def test_a_fetch_has_a_size(machines: Machines) -> None:
     with throw_away(a.repository, [a.tip]) as room, pytest.raises(RemoteError, match="at once"):
         transport.fetch(room, machines.hub)
     assert try_git(a.root, "cat-file", "-e", commit).returncode
+
+
+# --- a remote that others write to -----------------------------------------------------------------------
+
+ORDER = "Invoices are paid to IBAN DE89 3704 0044 0532 0130 00."
+FACT = "The tram depot of Bonn has 41 tracks."
+
+
+@pytest.fixture
+def team(machines: Machines) -> tuple[Memory, Memory]:
+    """Our bundle, and a colleague's who wrote an order and a fact; for ours the hub is shared."""
+    ours, theirs = machines.first("a"), machines.another("b")
+    remotes = Remotes(ours.repository)
+    (hub,) = remotes.all()
+    remotes.save(replace(hub, shared=True))
+    for text in (ORDER, FACT):
+        theirs.curated.add(text)
+    machines.sync(theirs)
+    machines.sync(ours)
+    return ours, theirs
+
+
+def test_what_a_shared_remote_brings_is_unconfirmed_here_alone(
+    machines: Machines, team: tuple[Memory, Memory]
+) -> None:
+    """Orders wait for a person here and are in no prompt, facts are marked; its author sees none of that."""
+    ours, theirs = team
+    assert [ORDER, FACT] == [entry.text for entry in ours.curated.entries("memory")]
+    block = freeze(ours).text
+    assert (False, True) == (ORDER in block, f"(unconfirmed, from origin) {FACT}" in block)
+    assert [f"{FACT} (from origin)"] == unconfirmed(ours)
+    assert [("hidden", ORDER)] == [(item.kind, item.text) for item in review.waiting(ours)]
+    hits = {hit.text: hit.unconfirmed for hit in ours.search("invoices tram depot").hits}
+    assert {FACT: "origin"} == hits
+    machines.sync(ours)
+    machines.sync(theirs)
+    assert f"{ORDER}\n§\n{FACT}" in freeze(theirs).text
+    assert [] == [*review.waiting(theirs), *review.unconfirmed(theirs)]
+
+
+def test_a_person_decides_on_what_a_shared_remote_brought(
+    machines: Machines, team: tuple[Memory, Memory]
+) -> None:
+    """Accepted it is as good as ours; dropped it stays hidden here, and others keep it."""
+    ours, theirs = team
+    (marked,) = review.unconfirmed(ours)
+    review.accept(ours, marked, by="ada")
+    (hidden,) = review.waiting(ours)
+    review.drop(ours, hidden, by="ada")
+    assert [] == [*review.waiting(ours), *review.unconfirmed(ours)]
+    block = freeze(ours).text
+    assert (True, False, False) == (FACT in block, "unconfirmed, from" in block, ORDER in block)
+    machines.sync(ours)
+    machines.sync(theirs)
+    assert ORDER in freeze(theirs).text
+
+
+def test_a_remote_of_ones_own_brings_what_is_confirmed(machines: Machines) -> None:
+    """Two machines of one person trust each other."""
+    ours, theirs = machines.first("a"), machines.another("b")
+    theirs.curated.add(ORDER)
+    machines.sync(theirs)
+    machines.sync(ours)
+    assert ORDER in freeze(ours).text
+    assert [] == review.waiting(ours)
+
+
+def test_a_merge_says_whose_commits_it_joins(machines: Machines) -> None:
+    """The subject names machines and counts; it is the same wherever the merge is made."""
+    a = machines.first()
+    b = machines.another("b")
+    a.curated.add("from a")
+    b.curated.add("from b")
+    b.curated.add("more from b")
+    machines.sync(a)
+    machines.sync(b)
+    subject = run_git(b.root, "log", "-1", "--format=%s")
+    assert sorted(["1 commit of a", "2 commits of b"]) == sorted(
+        subject.removeprefix("merge: ").split(" and ")
+    )

@@ -71,9 +71,10 @@ def test_good_pushes_enter_and_hostile_ones_do_not(
     assert not list(Path(machines.hub, "objects").glob(f"{evil[:2]}/{evil[2:]}"))
 
 
-def test_a_hook_that_can_not_run_lets_nothing_in(machines: Machines) -> None:
+def test_a_hook_that_cannot_run_lets_nothing_in(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail closed: without gitmem on the server nothing enters, and the push says so."""
-    guard(machines.hub, command="/nowhere/gitmem")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    guard(machines.hub, python="/nowhere/python")
     with pytest.raises(GitMemError, match="declined"):
         machines.first()
     assert "" == run_git(machines.hub, "for-each-ref")
@@ -121,7 +122,7 @@ def test_a_foreign_hook_is_left_alone(machines: Machines) -> None:
     theirs.parent.mkdir(exist_ok=True)
     theirs.write_text("#!/bin/sh\nexit 0\n")
     with pytest.raises(GitMemError, match="somebody else's"):
-        guard(machines.hub, command="gitmem")
+        guard(machines.hub, python="")
     assert "#!/bin/sh\nexit 0\n" == theirs.read_text()
     with pytest.raises(GitMemError, match="not a bare git repository"):
-        guard(str(machines.root), command="gitmem")
+        guard(str(machines.root), python="")

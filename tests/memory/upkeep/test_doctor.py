@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -18,12 +17,12 @@ from gitmem.git.pending import Pending
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create, install_hooks
 from gitmem.memory.upkeep.doctor import Diagnosis, Problem
+from gitmem.state import TMP
 from gitmem.world import World
 
 from tests.git.support import run_git
 
 NOTE = "---\ntype: Note\n---\n"
-GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
 
 
 @pytest.fixture
@@ -33,14 +32,16 @@ def healthy(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Memory]:
         World(os.environ, clock=clock, person="ada"),
         str(tmp_path / "mem"),
         config=Config(machine="laptop"),
-        command=GITMEM,
+        python=sys.executable,
     )
     yield made
     made.repository.store.close()
 
 
 def _problems(bundle: Memory) -> list[Problem]:
-    diagnosis = Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository, command=GITMEM))
+    diagnosis = Diagnosis(
+        bundle, install_hooks=lambda: install_hooks(bundle.repository, python=sys.executable)
+    )
     return list(diagnosis.run())
 
 
@@ -66,10 +67,11 @@ def test_a_healthy_bundle(healthy: Memory) -> None:
 
 def test_a_disk_that_refuses(healthy: Memory) -> None:
     """The state directory cannot be written."""
-    shutil.rmtree(healthy.repository.scratch)
-    Path(healthy.repository.scratch).write_text("in the way")
+    scratch = healthy.state.path(TMP)
+    shutil.rmtree(scratch)
+    Path(scratch).write_text("in the way")
     assert _one(healthy, "disk").serious
-    os.unlink(healthy.repository.scratch)
+    os.unlink(scratch)
 
 
 def test_an_interrupted_write(healthy: Memory) -> None:
@@ -94,7 +96,7 @@ def test_a_foreign_lock_is_told_and_left(healthy: Memory) -> None:
 def test_head_elsewhere(healthy: Memory) -> None:
     """A detached HEAD is a problem with a way back."""
     run_git(healthy.root, "checkout", "-q", "--detach")
-    assert "git checkout main" in _one(healthy, "head").what
+    assert "git checkout main" in _one(healthy, "head").remedy
     run_git(healthy.root, "checkout", "-q", "main")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -21,7 +20,6 @@ from gitmem.world import World
 from tests.git.support import run_git
 
 NOTE = b"---\ntype: Note\n---\n"
-GITMEM = f"{shlex.quote(sys.executable)} -P -m gitmem"
 
 
 @pytest.fixture
@@ -31,7 +29,7 @@ def bundle(tmp_path: Path, clock: Callable[[], datetime]) -> Iterator[Memory]:
         World(os.environ, clock=clock, person="ada"),
         str(tmp_path / "mem"),
         config=Config(machine="laptop"),
-        command=GITMEM,
+        python=sys.executable,
     )
     yield made
     made.repository.store.close()

@@ -1,15 +1,16 @@
-"""The locks of a journal: one between processes, held for life, and one between the threads of a writer."""
+"""A lock that says whether a process is alive: it is held for life, and the system drops it with the process.
+
+Nothing heavy is imported: a `gitmem sync` that finds nothing new takes one.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import weakref
-from typing import ClassVar
 
-from gitmem.errors import BundleBusy
-from gitmem.files import WRITE, remove_file
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 HAS_FLOCK: bool
 try:
@@ -22,25 +23,28 @@ except ImportError:  # Windows
     HAS_FLOCK = False
 
 
-class WriterLock:
-    """The lock file of one journal, held from `take` to `release` or until the system drops it with the process.
+_OPEN = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
-    It is unlinked only by its holder and after the journal's file: while a journal is there, everybody sees
-    the same lock.
+
+class ProcessLock:
+    """A lock file, held from `take` to `release` or until the system drops it with the process.
+
+    It is unlinked only by its holder and after what it protects (a journal, a directory of scratch files): while that
+    is there, everybody sees the same lock.
     """
 
-    _all: ClassVar[weakref.WeakSet[WriterLock]] = weakref.WeakSet()
+    _all: ClassVar[weakref.WeakSet[ProcessLock]] = weakref.WeakSet()
 
     def __init__(self, path: str, descriptor: int) -> None:
         self._path = path
         self._fd = descriptor
         self.lost = False  # by a fork: it is the parent's
-        WriterLock._all.add(self)
+        ProcessLock._all.add(self)
 
     @classmethod
-    def take(cls, path: str, *, create: bool) -> WriterLock | None:
+    def take(cls, path: str, *, create: bool) -> ProcessLock | None:
         """The lock, or None where somebody else has it or has just removed it."""
-        descriptor = os.open(path, WRITE | (os.O_CREAT if create else 0), 0o644)
+        descriptor = os.open(path, _OPEN | (os.O_CREAT if create else 0), 0o644)
         try:
             if _locked(descriptor) and os.fstat(descriptor).st_nlink:
                 return cls(path, descriptor)
@@ -57,23 +61,25 @@ class WriterLock:
     def remove(self, *files: str) -> None:
         """Remove those files and then the lock's own, and release it."""
         try:
-            for path in files:
-                remove_file(path)
-            if HAS_FLOCK:
-                remove_file(self._path)
+            for path in (*files, self._path) if HAS_FLOCK else files:
+                _remove(path)
         finally:
             self.release()
         if not HAS_FLOCK:
             # An open file cannot be removed there. Whoever opens it in between keeps it, and clears it away.
-            with contextlib.suppress(PermissionError):
-                remove_file(self._path)
+            try:
+                _remove(self._path)
+            except PermissionError:
+                pass
 
     def release(self) -> None:
         descriptor, self._fd = self._fd, -1
         if descriptor >= 0:
             # A child that was forked behind Python's back has the descriptor too, and would keep the lock.
-            with contextlib.suppress(OSError):
+            try:
                 _unlock(descriptor)
+            except OSError:
+                pass
             os.close(descriptor)
 
     def __del__(self) -> None:
@@ -89,7 +95,14 @@ class WriterLock:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=WriterLock.forked)
+    os.register_at_fork(after_in_child=ProcessLock.forked)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 # Both kinds of lock belong to whoever opened the file, and end with that.
@@ -118,31 +131,3 @@ else:
     def _unlock(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-
-
-class ThreadLock:
-    """A lock that refuses the thread that has it, where a plain one would wait for itself for ever.
-
-    A signal handler may come in the middle of a push, and push.
-    """
-
-    def __init__(self, purpose: str = "push") -> None:
-        self.purpose = purpose
-        self.lock = threading.RLock()
-        self.taken = False
-
-    def __enter__(self) -> None:
-        self.lock.acquire()
-        if self.taken:
-            self.lock.release()
-            raise self.busy()
-        self.taken = True
-
-    def __exit__(self, *_: object) -> None:
-        self.taken = False
-        self.lock.release()
-
-    def busy(self) -> BundleBusy:
-        return BundleBusy(
-            f"This thread is already in the middle of a {self.purpose}: retry when it has finished."
-        )

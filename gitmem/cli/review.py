@@ -1,0 +1,176 @@
+"""`gitmem review`: what waits for a person, one queue, and a person's word on each item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import json_option, need_a_person, pass_app, with_json
+from gitmem.cli.output import bold, dim, green, red, safe, yellow
+from gitmem.errors import GitMemError, UsageError
+from gitmem.okf.plain import shortened
+
+if TYPE_CHECKING:
+    from gitmem.memory.review import Item
+
+_CHOICES = "[a]ccept, [d]rop, [e]dit, [n]ext, [q]uit"
+
+
+@click.group(invoke_without_command=True)
+@click.option("--list", "only_list", is_flag=True, help="Only list what waits; also where no person is.")
+@click.option("--all", "everything", is_flag=True, help="With the entries that nobody confirmed.")
+@json_option
+@pass_app
+@click.pass_context
+def review(ctx: click.Context, app: App, only_list: bool, everything: bool) -> None:
+    """Decide on what waits for a person: held, hidden and contested entries, one after the other.
+
+    To decide takes a person at a terminal; `--list`, `--json` and `show` work everywhere. What you accept is recorded
+    as looked at by you.
+
+    \b
+    gitmem review
+    gitmem review --list
+    gitmem review accept 3f2a
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from gitmem.memory.review import unconfirmed, waiting
+
+    items = [*waiting(app.bundle), *(unconfirmed(app.bundle) if everything else ())]
+    app.out.json({"waiting": [_as_json(item) for item in items]})
+    if not items:
+        app.out.line("Nothing waits.")
+    elif only_list or app.out.is_json:
+        for item in items:
+            app.out.line(*_line(item))
+    else:
+        need_a_person()
+        _ask(app, items)
+
+
+@review.command("show")
+@click.argument("item")
+@with_json
+def show(app: App, item: str) -> None:
+    """Show one item with its text (made safe for a terminal), why it waits, and where it came from."""
+    from gitmem.memory.review import find
+
+    found = find(app.bundle, item)
+    app.out.json(_as_json(found))
+    _tell(app, found)
+
+
+@review.command("accept")
+@click.argument("item")
+@click.option("--reason", default="", help="Why it is fine.")
+@with_json
+def accept(app: App, item: str, reason: str) -> None:
+    """Let an item in: it is recorded as looked at by you. Of a contest the newer wording stays."""
+    need_a_person()
+    from gitmem.memory import review as queue
+
+    found = queue.find(app.writing_bundle, item)
+    _done(app, found, "accepted", queue.accept(app.bundle, found, by=_person(app), reason=reason))
+
+
+@review.command("drop")
+@click.argument("item")
+@click.option("--reason", default="", help="Why it goes.")
+@with_json
+def drop(app: App, item: str, reason: str) -> None:
+    """Drop an item for good: it leaves the memory where it is there, and is not asked about again."""
+    need_a_person()
+    from gitmem.memory import review as queue
+
+    found = queue.find(app.writing_bundle, item)
+    _done(app, found, "dropped", queue.drop(app.bundle, found, by=_person(app), reason=reason))
+
+
+@review.command("edit")
+@click.argument("item")
+@click.argument("text", default="")
+@click.option("--reason", default="", help="Why these words.")
+@with_json
+def edit(app: App, item: str, text: str, reason: str) -> None:
+    """Let an item in with other words: TEXT, or what you make of it in an editor."""
+    need_a_person()
+    from gitmem.memory import review as queue
+
+    found = queue.find(app.writing_bundle, item)
+    words = text or _edited(found)
+    _done(app, found, "edited", queue.edit(app.bundle, found, words, by=_person(app), reason=reason))
+
+
+# --- one after the other ---------------------------------------------------------------------------------
+
+
+def _ask(app: App, items: list[Item]) -> None:
+    from gitmem.memory import review as queue
+
+    bundle, by = app.writing_bundle, _person(app)
+    for number, item in enumerate(items, start=1):
+        app.out.line(dim(f"{number} of {len(items)}"))
+        _tell(app, item)
+        chosen = click.prompt(_CHOICES, type=click.Choice(list("adenq")), show_choices=False)
+        try:
+            if chosen == "a":
+                _done(app, item, "accepted", queue.accept(bundle, item, by=by))
+            elif chosen == "d":
+                _done(app, item, "dropped", queue.drop(bundle, item, by=by))
+            elif chosen == "e":
+                _done(app, item, "edited", queue.edit(bundle, item, _edited(item), by=by))
+            elif chosen == "q":
+                return
+        except GitMemError as error:  # the others can still be decided
+            app.out.line(red("! "), str(error))
+        app.out.line()
+
+
+def _edited(item: Item) -> str:
+    text = click.edit(item.text)
+    if text is None or not text.strip():
+        raise UsageError("Nothing was changed.")
+    return text.strip()
+
+
+def _person(app: App) -> str:
+    return app.world.person or "human"
+
+
+# --- showing ---------------------------------------------------------------------------------------------
+
+
+def _line(item: Item) -> tuple[Any, ...]:
+    return yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(item.text, 60)
+
+
+def _tell(app: App, item: Item) -> None:
+    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(item.at[:16].replace("T", " ")))
+    if item.why:
+        app.out.line(red("  ! "), safe(item.why))
+    for name, value in (("session", item.session), ("source", item.source)):
+        if value:
+            app.out.line(dim(f"  {name}: "), value)
+    app.out.line()
+    app.out.line(safe(item.text, keep="\n"))
+
+
+def _done(app: App, item: Item, what: str, commit: str) -> None:
+    app.out.json({"id": item.id, "kind": item.kind, "done": what, "commit": commit or None})
+    app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
+
+
+def _as_json(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "path": item.path,
+        "text": item.text,
+        "why": item.why,
+        "at": item.at or None,
+        "session": item.session or None,
+        "source": item.source or None,
+    }

@@ -1,0 +1,152 @@
+"""Whether a directory may be worked on: it is the user's own, and nothing in its git directory leads elsewhere.
+
+A bundle may be copied, unpacked or downloaded. Its files are read as data, and its git configuration is never obeyed
+(`stand_in.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
+Only `os` is imported before it is needed: a `gitmem sync` that finds nothing new asks too.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitmem.world import World
+
+VARIABLE = "GITMEM_SAFE_DIRECTORY"
+"""Directories of other users that may be worked on, as git's `safe.directory`; `:` between them, `*` for all."""
+
+_APPENDED = ("gitmem", "logs")
+"""Where gitmem writes into files as they are. Elsewhere it renames, which follows no link to a file."""
+_RENAMED = ("refs", "objects")
+
+
+def check(root: str, git_dir: str, world: World) -> None:
+    """Nothing where the bundle may be worked on; else BundleUnusable says why not, and how to allow it."""
+    foreign = next(foreign_places(root, git_dir, world.env), "")
+    if foreign and not _is_allowed(root, world):
+        import shlex
+
+        raise _refusal(
+            f"{foreign} belongs to another user: gitmem does not work on it.",
+            f"If you trust it, run `git config --global --add safe.directory {shlex.quote(root)}`, or set {VARIABLE}.",
+        )
+    if other := _other_work_tree(root, git_dir):
+        raise _refusal(f"The git directory of {root} is that of {other}.", f"Work in {other}.")
+    if away := next(links(git_dir), ""):
+        raise _refusal(
+            f"{away} is a symbolic link: gitmem does not write through one.",
+            "Put what it leads to in its place.",
+        )
+
+
+def _refusal(what: str, hint: str) -> Exception:
+    from gitmem.errors import BundleUnusable
+
+    return BundleUnusable(what, hint=hint)
+
+
+def is_safe(root: str, git_dir: str, env: Mapping[str, str]) -> bool:
+    """Whether the directory is the user's own and leads nowhere else, without asking what is allowed."""
+    return not any(foreign_places(root, git_dir, env)) and not any(links(git_dir))
+
+
+def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[str]:
+    """What of a bundle belongs to somebody else, as git sees it: work tree, git directory, and the link between them."""
+    who = getattr(os, "geteuid", None)
+    if who is None:  # Windows: what another user may write here is for its access lists to say
+        return
+    ours = {who()}
+    if ours == {0} and env.get("SUDO_UID", "").isdecimal():  # root by sudo works for whoever called it
+        ours.add(int(env["SUDO_UID"]))
+    for path in dict.fromkeys((root, os.path.join(root, ".git"), git_dir)):
+        try:
+            if os.lstat(path).st_uid not in ours:
+                yield path
+        except OSError:
+            continue
+
+
+def links(git_dir: str) -> Iterator[str]:
+    """Symbolic links in the git directory through which gitmem would write."""
+    for name in (*_APPENDED, *_RENAMED, "info"):
+        path = os.path.join(git_dir, name)
+        if os.path.islink(path):
+            yield path
+    todo = [os.path.join(git_dir, name) for name in (*_APPENDED, *_RENAMED)]
+    while todo:
+        directory = todo.pop()
+        appended = directory.startswith(tuple(os.path.join(git_dir, name) for name in _APPENDED))
+        try:
+            with os.scandir(directory) as found:
+                entries = list(found)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_symlink():
+                if appended or entry.is_dir():
+                    yield entry.path
+            elif entry.is_dir() and os.path.basename(directory) != "objects":
+                todo.append(entry.path)
+
+
+def _other_work_tree(root: str, git_dir: str) -> str:
+    """The work tree that a git directory lies in, or that names it, where that is another one than `root`."""
+    real = os.path.realpath(git_dir)
+    own, end = os.path.splitext(real) if os.path.basename(real) != ".git" else (os.path.dirname(real), ".git")
+    if end != ".git" or own == os.path.realpath(root) or not os.path.isdir(own):
+        return ""
+    if real == os.path.join(own, ".git"):
+        return own
+    from gitmem.git.setup import git_dir_of
+
+    linked = git_dir_of(own) if os.path.lexists(os.path.join(own, ".git")) else None
+    return own if linked is not None and os.path.realpath(linked) == real else ""
+
+
+def _is_allowed(root: str, world: World) -> bool:
+    named = world.env.get(VARIABLE, "").split(os.pathsep)
+    return any(_covers(name, root, world) for name in (*named, *_safe_directories(world)))
+
+
+def _covers(name: str, root: str, world: World) -> bool:
+    if name == "*":
+        return True
+    if name.startswith("~/"):
+        name = os.path.join(world.home, name[2:])
+    if name.endswith("/*"):
+        return os.path.realpath(root).startswith(os.path.join(os.path.realpath(name[:-2]), ""))
+    return bool(name) and os.path.realpath(name) == os.path.realpath(root)
+
+
+def _safe_directories(world: World) -> list[str]:
+    """What the user's own git configuration says; that of the repository has no say."""
+    from dulwich.config import ConfigFile
+
+    found: list[str] = []
+    for path in _own_configurations(world):
+        try:
+            values = [value.decode("utf-8", "replace") for value in _values(ConfigFile.from_path(path))]
+        except (OSError, ValueError):
+            continue
+        for value in values:  # an empty one takes back those before it, as in git
+            found = [*found, value] if value else []
+    return found
+
+
+def _values(config: object) -> list[bytes]:
+    try:
+        return list(config.get_multivar((b"safe",), b"directory"))  # type: ignore[attr-defined]
+    except KeyError:
+        return []
+
+
+def _own_configurations(world: World) -> list[str]:
+    own = world.env.get("GIT_CONFIG_GLOBAL")
+    system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
+    if own is not None:
+        return [*system, own]
+    places = world.env.get("XDG_CONFIG_HOME") or os.path.join(world.home, ".config")
+    return [*system, os.path.join(places, "git", "config"), os.path.join(world.home, ".gitconfig")]

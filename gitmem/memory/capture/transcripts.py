@@ -1,0 +1,74 @@
+"""How much of a conversation is kept: the one place that knows what the setting `transcripts` means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.config import Config
+
+SUMMARY_LIMIT = 200
+_OMITTED = "omitted"
+# What says which tool it was, and nothing of what it was asked or gave.
+_OF_THE_TOOL = frozenset({"tool_name", "description", "schema", _OMITTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """Whose words are kept. What an agent saves on purpose (a fact, a decision) is memory, and always kept."""
+
+    user: bool
+    assistant: bool
+    tools: bool
+    """Arguments and results, also of a subagent."""
+    limit: int = 0
+    """Characters that are kept of each part of a turn; 0 is all."""
+
+    def event(self, kind: str, fields: Mapping[str, str]) -> dict[str, str]:
+        """The fields of an event that are kept, and how long the others were."""
+        if kind == "tool_call":
+            return dict(fields) if self.tools else _only(fields, _OF_THE_TOOL)
+        if kind != "turn":
+            return dict(fields)
+        if self.limit:
+            return {name: cut(text, self.limit) for name, text in fields.items()}
+        if self.assistant:
+            return dict(fields)
+        return _only(fields, {"user", "note", _OMITTED} if self.user else {_OMITTED})
+
+    def of_the_user(self, text: str) -> str:
+        """Words of the user beside a turn: in the reason of a change, in a question to the memory."""
+        return text if self.user else ""
+
+    def of_the_agent(self, text: str) -> str:
+        """Words of the model beside a turn: the title of a session, the reason that it gives for a change."""
+        return text if self.assistant else ""
+
+
+_LEVELS = {
+    "all": Transcripts(user=True, assistant=True, tools=True),
+    "summary": Transcripts(user=True, assistant=True, tools=True, limit=SUMMARY_LIMIT),
+    "text": Transcripts(user=True, assistant=True, tools=False),
+    "user-only": Transcripts(user=True, assistant=False, tools=False),
+    "off": Transcripts(user=False, assistant=False, tools=False),
+}
+
+
+def transcripts_of(config: Config) -> Transcripts:
+    """What is kept of conversations under these settings."""
+    return _LEVELS[config.transcripts]
+
+
+def _only(fields: Mapping[str, str], names: frozenset[str] | set[str]) -> dict[str, str]:
+    kept = {name: text for name, text in fields.items() if name in names}
+    sizes = [
+        f"{name} {len(text):,} characters" for name, text in fields.items() if name not in names and text
+    ]
+    return {**kept, _OMITTED: ", ".join(sizes)} if sizes else kept
+
+
+def cut(text: str, limit: int) -> str:
+    """Text of at most `limit` characters, the last one an ellipsis where some are left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

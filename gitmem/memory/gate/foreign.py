@@ -1,0 +1,96 @@
+"""What others brought that a person here has not looked at: entries of shared remotes, which count as unconfirmed, and what
+was taken back here and others say may come back.
+
+A mark in the tree would travel, and mark for its author what he confirmed himself. So it is this machine's own note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitmem.memory.gate.admission import UNCONFIRMED
+from gitmem.state import FOREIGN
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.okf.entries import Change, Entry
+    from gitmem.safety.verdict import Result
+
+
+class Foreign:
+    """What others brought, by the hash of an entry or of its retraction, as it is noted now."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        found = bundle.state.read_json(FOREIGN)
+        self._known = {name: dict(known) for name, known in found.items() if isinstance(known, dict)}
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def waits(self, name: str) -> bool:
+        """Whether an entry is kept from agents here until a person has looked."""
+        return bool(self._known.get(name, {}).get("waits"))
+
+    def is_dropped(self, name: str) -> bool:
+        """Whether a person here wants none of it."""
+        return bool(self._known.get(name, {}).get("dropped"))
+
+    def is_retracted(self, name: str) -> bool:
+        """Whether it was taken back here, and only others say that it may come back."""
+        return bool(self._known.get(name, {}).get("retracted"))
+
+    def verdict(self, entry: Entry) -> Result | None:
+        """Why an entry is kept out of prompts here; None where it is not."""
+        if not self.waits(entry.key.id):
+            return None
+        from gitmem.safety.verdict import Finding, Result, Verdict
+
+        remote = self._known[entry.key.id]["remote"]
+        reason = f"came from the shared remote {remote}, and nobody here confirmed it"
+        if self.is_retracted(entry.key.id):
+            reason = f"was taken back here, and {remote} brings it again"
+        finding = Finding(UNCONFIRMED, "taint", reason, (0, len(entry.text)), Verdict.HOLD)
+        return Result(Verdict.HOLD, (finding,))
+
+    def marked(self, entries: Iterable[Entry]) -> list[Entry]:
+        """The entries, those of shared remotes with the mark that an unconfirmed one has in the tree."""
+        return [
+            replace(entry, extra={**entry.extra, UNCONFIRMED: "remote", "source": str(found["remote"])})
+            if entry.key.space == "§" and (found := self._known.get(entry.key.id))
+            else entry
+            for entry in entries
+        ]
+
+    def note(self, remote: str, came: Iterable[Change]) -> None:
+        """Note what a sync with a shared remote brought; what gives orders or changes something waits."""
+        from gitmem.safety.stakes import stakes_of
+
+        trust = self._bundle.config.trust.remote
+        if trust == "follow":
+            return
+        for change in came:
+            new = change.new
+            if new is not None and change.old is None and new.key.space == "§":
+                waits = trust == "hold" or bool(stakes_of(new.text))
+                self._known.setdefault(new.key.id, {"remote": remote, "waits": waits})
+        self._write()
+
+    def keep_retracted(self, remote: str, names: Iterable[str]) -> None:
+        """Note that others released these retractions: here they hold until a person says otherwise."""
+        for name in names:
+            self._known[name] = {"remote": remote, "waits": True, "retracted": True}
+        self._write()
+
+    def decide(self, name: str, *, accepted: bool) -> None:
+        """A person here looked: it counts as confirmed, or stays hidden for good."""
+        if accepted:
+            self._known.pop(name, None)
+        else:
+            self._known[name] |= {"waits": True, "dropped": True}
+        self._write()
+
+    def _write(self) -> None:
+        self._bundle.state.write_json(FOREIGN, self._known, durable=True)

@@ -1,0 +1,244 @@
+"""What the sessions of a bundle heard, so that admission can tell what the user said from what a tool returned.
+
+A host's edge and a session tell it what happens while they run. Of a session that this process does not know, its
+recorded events say it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitMemError
+from gitmem.memory.edits import Edits
+from gitmem.memory.gate.admission import UNCONFIRMED
+from gitmem.okf import layout
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.events import Event, EventsFile
+from gitmem.safety.heard import CHANNELS, Channel, Heard, Result
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Files
+    from gitmem.okf.entries import Entry, EntryKey
+
+_SESSIONS = 8
+_WAITING = 200
+_LONGEST = 60_000
+# Notes that hosts put into the conversation in the user's name, such as a summary of what was compacted.
+_HOST_NOTE = re.compile(r"\s*\[(?:[A-Z][A-Z —:_-]{11,}|[Ss]ystem\b[^\]]{0,40}:)")
+_SUMMARY = re.compile(r"\[(?:CONTEXT COMPACTION|CONTEXT SUMMARY|END OF PRIOR CONTEXT)")
+_Told = Callable[[Heard], None]
+_RECALLED = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+class Hearing:
+    """What the sessions of one bundle heard. Any thread may tell, and waits for nothing; the one that asks does the work."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._lock = threading.RLock()
+        self._heard: OrderedDict[str, Heard] = OrderedDict()
+        self._told: dict[str, deque[_Told]] = {}
+        self._earlier: dict[str, str] = {}
+        self._last: dict[str, Mapping[str, Any]] = {}
+
+    # Telling
+
+    def user(self, session: str, text: str) -> None:
+        """The user said something."""
+        self._tell(session, lambda heard: heard.user(text))
+
+    def event(self, session: str, kind: str, fields: Mapping[str, object]) -> None:
+        """An event of a session was recorded."""
+        texts = {name: _cut(value) for name, value in fields.items()}
+        self._tell(session, lambda heard: _hear(heard, kind, texts))
+
+    def delegated(self, session: str, agent: str, result: str) -> None:
+        """Another agent handed something over."""
+        self._tell(session, lambda heard: heard.result("agent", agent, result))
+
+    def cut_short(self, session: str, user: str) -> None:
+        """A process died in the middle of a turn: what its tools returned is not known."""
+        self.user(session, user)
+        self._tell(session, lambda heard: heard.result("tool", "a turn that was cut short", "…"))
+
+    def messages(self, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        """A conversation as a host hands it over, whole: what is new in it is heard."""
+        known = [message for message in messages if isinstance(message, Mapping)]
+        if known:
+            self._tell(session, lambda heard: self._take(heard, session, known))
+
+    def follow(self, session: str, earlier: str) -> None:
+        """A session goes on with the conversation of another one."""
+        with self._lock:
+            self._earlier[session] = earlier
+
+    def _tell(self, session: str, told: _Told) -> None:
+        with self._lock:
+            self._told.setdefault(session, deque(maxlen=_WAITING)).append(told)
+
+    # Asking
+
+    def of(self, session: str) -> Heard:
+        """What a session heard; of what happened before this process began, its recorded events say it."""
+        with self._lock:
+            heard = self._heard.get(session)
+            if heard is None:
+                earlier = self._earlier.pop(session, "")
+                heard = self.of(earlier) if earlier else _recorded(self._bundle, session)
+                self._heard[session] = heard
+                while len(self._heard) > _SESSIONS:
+                    self._last.pop(self._heard.popitem(last=False)[0], None)
+            for told in self._told.pop(session, ()):
+                told(heard)
+            return heard
+
+    def all(self) -> Heard:
+        """What the sessions of this process heard, together: for a change of which nobody knows the session."""
+        together = Heard()
+        with self._lock:
+            heard = [self.of(session) for session in {**self._heard, **self._told}]
+        together.said = tuple(said for one in heard for said in one.said)
+        together.results = tuple(result for one in heard for result in one.results)
+        return together
+
+    def _take(self, heard: Heard, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        last = self._last.get(session)
+        known = next((at for at in range(len(messages) - 1, -1, -1) if messages[at] is last), -1)
+        asked = {identity: (name, given) for one in messages for name, given, identity in calls_of(one)}
+        for message in messages[known + 1 :]:
+            role, text = message.get("role"), said_in(message)
+            if role == "user" and not is_host_note(text):
+                heard.user(text)
+            elif role == "assistant":
+                heard.assistant(text)
+            elif role == "tool":
+                unknown = (str(message.get("name") or message.get("tool_name") or "tool"), "")
+                heard.tool(*asked.get(str(message.get("tool_call_id", "")), unknown), text)
+        self._last[session] = messages[-1]
+
+
+def _hear(heard: Heard, kind: str, fields: Mapping[str, str]) -> None:
+    if kind == "tool_call":
+        heard.tool(fields.get("tool_name", ""), fields.get("args", ""), fields.get("result", ""))
+    elif kind == "turn":
+        heard.user(fields.get("user", ""))
+        heard.assistant(fields.get("assistant", ""))
+    elif kind == "observation" and fields.get("category") == "Delegation":
+        heard.result("agent", fields.get("child_session") or "delegation", fields.get("content", ""))
+
+
+def _cut(value: object) -> str:
+    return _as_text(value)[:_LONGEST]
+
+
+def _recorded(bundle: Bundle, session: str) -> Heard:
+    heard = Heard()
+    for event in _events(bundle, session):
+        _hear(heard, event.kind, event.fields)
+    return heard
+
+
+def _events(bundle: Bundle, session: str) -> list[Event]:
+    try:
+        tree = Edits(bundle.tree())
+        path = layout.find_session(tree, session)
+        home = path.removesuffix(".md") if path else ""
+        names = [f"{home}/{name}" for name in tree.names(home) if name.endswith(".md")] if home else []
+        found = [event for name in names for event in EventsFile.parse(tree.read(name) or b"", name).events]
+    except GitMemError:  # what cannot be read says nothing
+        return []
+    # The calls of a turn are recorded before the turn itself.
+    return sorted(found, key=lambda event: event.at)
+
+
+# --- messages --------------------------------------------------------------------------------------------
+
+
+def said_in(message: Mapping[str, Any]) -> str:
+    """The text of a message, without what was recalled into it."""
+    content = message.get("content")
+    parts = [content] if isinstance(content, str) else []
+    for part in content if isinstance(content, list | tuple) else ():
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            parts.append(text)
+    return without_recall("\n\n".join(parts))
+
+
+def without_recall(text: str) -> str:
+    """A text of a conversation without what was recalled into it."""
+    return _RECALLED.sub("", text) if "<memory-context" in text.lower() else text
+
+
+def is_host_note(text: str) -> bool:
+    """Whether a message in the user's name is the host's: its words came from anywhere."""
+    return bool(_HOST_NOTE.match(text) or _SUMMARY.search(text))
+
+
+def calls_of(message: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The tool calls of a message: name, arguments as text, id."""
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            arguments = function.get("arguments")
+            yield str(function.get("name", "")), _as_text(arguments), str(call.get("id", ""))
+
+
+def _as_text(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps(arguments, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # it holds itself, or is nested too deeply
+        return ""
+
+
+# --- marks in the tree -----------------------------------------------------------------------------------
+
+
+def is_unconfirmed(entry: Entry) -> bool:
+    """Whether an entry of the curated store came out of a tool or a remote, and nobody confirmed it."""
+    return UNCONFIRMED in entry.extra
+
+
+def marks_of(entry: Entry) -> dict[str, str]:
+    """What says so in an unconfirmed entry; nothing in any other."""
+    names = (UNCONFIRMED, "source") if is_unconfirmed(entry) else ()
+    return {name: str(entry.extra[name]) for name in names if name in entry.extra}
+
+
+def came_from(entry: Entry) -> str:
+    """Where an unconfirmed entry came from, in words."""
+    return str(entry.extra.get("source") or entry.extra.get(UNCONFIRMED, ""))
+
+
+def precedence(entry: Entry) -> tuple[bool, str, EntryKey]:
+    """What stays longest where not all fit comes last: confirmed ones, of those the newest."""
+    return not is_unconfirmed(entry), entry.at, entry.key
+
+
+def unconfirmed_in(files: Files, paths: Sequence[str]) -> list[Result]:
+    """The unconfirmed entries of these § files, as what a new entry may repeat."""
+    found = []
+    for path in paths:
+        data = files.read(path)
+        if data is not None and UNCONFIRMED.encode() in data:
+            entries = CuratedFile.salvage(data, path).entries
+            found += [
+                Result(_channel(entry), str(entry.extra.get("source", "")), entry.text, recalled=True)
+                for entry in entries
+                if is_unconfirmed(entry)
+            ]
+    return found
+
+
+def _channel(entry: Entry) -> Channel:
+    named = entry.extra.get(UNCONFIRMED)
+    return next((channel for channel in CHANNELS if channel == named), "tool")

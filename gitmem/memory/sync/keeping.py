@@ -1,0 +1,226 @@
+"""What stays here of what others took away, settled right after their commits came in.
+
+Retractions are a union: one that a remote deleted is put back, one that it released holds on until a person here
+releases it. Of the curated store everyday removals go; more than half of it at once, or what a person here verified,
+stays and waits for a person. An event that was recorded here keeps its words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gitmem.git.message import Message
+from gitmem.memory.curated.store import CuratedStore
+from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, retracts
+from gitmem.memory.gate.foreign import Foreign
+from gitmem.memory.gate.taken import Loss, Taken
+from gitmem.memory.gate.trust import Provenance
+from gitmem.memory.history.blame import blame_of
+from gitmem.memory.history.log import History
+from gitmem.notices import Notice
+from gitmem.okf import layout
+from gitmem.okf.events import Event
+from gitmem.okf.files import open_file
+from gitmem.safety.verdict import Finding, Result, Verdict
+
+if TYPE_CHECKING:
+    from gitmem.git.objects import Oid
+    from gitmem.git.tree import Tree
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.okf.entries import Change, Entry, EntryKey
+
+WORTH_ASKING = 5
+"""Entries: of a smaller store more than half is an everyday change."""
+_RETRACTIONS = "retractions/"
+_ARCHIVE, _MACHINES = "memories/archive/", "memories/machines/"
+_HELD = "held"
+
+Agree = Callable[[str, Sequence[Loss]], bool]
+"""Asks a person whether what a remote takes away may go."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done, as two trees are: ours before, and what became of it."""
+
+    was: Tree
+    paths: list[str]
+    """What may hold something that was retracted: files that changed, and the curated store."""
+    put_back: dict[str, bytes] = field(default_factory=dict)
+    """Retractions that were deleted."""
+    released: list[str] = field(default_factory=list)
+    """The names of those that were released."""
+    fresh: bool = False
+    """Whether there are retractions that were not there before."""
+    losses: list[Loss] = field(default_factory=list)
+    rewritten: list[tuple[str, Entry, Entry]] = field(default_factory=list)
+    """Events that were recorded here: where, as they were, and as they came."""
+
+    @classmethod
+    def of(cls, bundle: Bundle, was: Tree, now: Tree, before: Oid) -> _Plan:
+        changes = {change.path: change for change in was.changes(now)}
+        plan = cls(
+            was, [path for path in changes if path.endswith(".md") and not path.startswith(_RETRACTIONS)]
+        )
+        for path, change in changes.items():
+            if path.startswith(_RETRACTIONS):
+                plan._look_at(path, was.read_entry(change.old) if change.old else None, now.read(path))
+        if plan.fresh or plan.put_back:
+            listed = (path for tree in (was, now) for path, _ in tree.files("memories"))
+            plan.paths = sorted({*plan.paths, *listed})
+        plan.losses = list(_losses(bundle, was, now, plan.paths, before))
+        plan.rewritten = list(_rewritten(bundle, was, now, plan.paths))
+        return plan
+
+    def __bool__(self) -> bool:
+        return bool(self.put_back or self.released or self.fresh or self.losses or self.rewritten)
+
+    def _look_at(self, path: str, old: bytes | None, new: bytes | None) -> None:
+        if old is None or not retracts(old, path):
+            self.fresh = self.fresh or retracts(new, path)
+        elif new is None:
+            self.put_back[path] = old
+        elif not retracts(new, path):
+            self.released.append(path.removeprefix(_RETRACTIONS).removesuffix(".md"))
+
+    def lay(self, admission: Admission, edits: Edits) -> list[str]:
+        """Do it; gives the names of what went to quarantine."""
+        for path, data in self.put_back.items():
+            edits.put(path, data)
+        for loss in self.losses:
+            file = open_file(loss.path, edits.read(loss.path)).holding("§")
+            if file.get(loss.entry.key) is None:
+                edits.write(loss.path, file.plus(loss.entry).render())
+            if is_retracted(edits, loss.entry.key):
+                admission.retract(loss.entry, loss.path, state="released")
+        for path in self.paths if self.put_back or self.fresh else ():
+            file = open_file(path, edits.read(path))
+            out = retracted_units(edits, file)
+            if out:  # what a retraction names is not in the tree, whoever left or put it there
+                edits.write(path, file.without(out).render())
+        return [self._keep_event(admission, edits, *one) for one in self.rewritten]
+
+    def _keep_event(self, admission: Admission, edits: Edits, path: str, old: Entry, new: Entry) -> str:
+        """The event keeps its words; those that came wait in quarantine, from where a person can take them."""
+        file, known = open_file(path, edits.read(path)), open_file(path, self.was.read(path))
+        if file.units.keys() == known.units.keys():
+            edits.put(path, known.data)
+        else:
+            edits.write(path, file.replacing(new, old).render())
+        event, session = Event.of(new), known.front.get("session", "")
+        where = {"kind": "event", "session": str(session), "event": event.id, "event_kind": event.kind}
+        reason = "rewrites what was recorded here"
+        finding = Finding("lineage.event", "lineage", reason, (0, len(new.text)), Verdict.HOLD)
+        text = json.dumps(dict(event.fields), ensure_ascii=False)
+        return admission.hold(text, Result(Verdict.HOLD, (finding,)), {**where, "at": event.at})
+
+
+def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -> list[str]:
+    """Settle what came on top of `before`; gives the names of what went to quarantine for it."""
+    was = bundle.repository.tree(before)
+    plan = _Plan.of(bundle, was, bundle.tree(), before)
+    if not plan:
+        return []
+    goes = bool(plan.losses) and agree is not None and agree(remote, plan.losses)
+    origin = bundle.origin(source="sync", reason=f"what {remote} took away")
+    held: list[str] = []
+
+    def work(edits: Edits) -> Message | None:
+        nonlocal plan
+        plan = _Plan.of(bundle, was, edits.tip, before)
+        plan.losses = [] if goes else plan.losses
+        held[:] = plan.lay(Admission(bundle, edits, origin=origin), edits)
+        return Message("merge", "keep what was taken away") if edits.differs() else None
+
+    bundle.commit(work, purpose="keep", origin=origin)
+    if plan.released:
+        Foreign(bundle).keep_retracted(remote, plan.released)
+    if plan.losses:
+        Taken(bundle).note(remote, plan.losses)
+        bundle.report(Notice("taken-kept", remote, _entries(len(plan.losses))))
+    return held
+
+
+def in_words(changes: Iterable[Change]) -> str:
+    """What a sync took away from what was here, for a person: how much, and of what."""
+    counts: dict[str, int] = {}
+    for change in changes:
+        if change.op == "remove" and not change.path.startswith(_RETRACTIONS):
+            is_entry = change.key.space == "§"
+            where = change.path if is_entry else change.path.partition("/")[0]
+            counts[where] = counts.get(where, 0) + 1
+    return ", ".join(f"{_entries(count)} of {where}" for where, count in sorted(counts.items()))
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+# --- what is to be done ----------------------------------------------------------------------------------
+
+
+def _losses(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str], before: Oid) -> Iterator[Loss]:
+    """Entries of the curated store that do not hold any more, and should not go just so."""
+    paths = [path for path in paths if path.startswith("memories/")]
+    elsewhere = {path for path in paths if path.startswith(_MACHINES)} - {
+        bundle.part(CuratedStore).paths("memory")[-1]
+    }
+    present: set[EntryKey] = set()
+    reworded: set[str] = set()
+    for path in (path for path in paths if path not in elsewhere):  # what is true elsewhere is not said here
+        for key, entry in _entries_of(now, path).items():
+            if not is_retracted(now, key):
+                present.add(key)
+                reworded.add(entry.replaces)
+    for path in paths:
+        if path.startswith(_ARCHIVE):
+            continue
+        held = {key: one for key, one in _entries_of(was, path).items() if not is_retracted(was, key)}
+        gone = {key: one for key, one in held.items() if key not in present}
+        taken = [one for key, one in gone.items() if key.id not in reworded]
+        if len(held) >= WORTH_ASKING and len(taken) * 2 > len(held):
+            why = f"it is one of {len(taken)} of the {len(held)} entries of {path}"
+            yield from (Loss(path, one, why) for one in taken)
+            gone = {key: one for key, one in gone.items() if one not in taken}
+        verified = _verified_here(bundle, path, before) if any(map(_is_verified, gone.values())) else ()
+        yield from (
+            Loss(path, one, "a person verified it here") for key, one in gone.items() if key in verified
+        )
+
+
+def _entries_of(files: Tree, path: str) -> Mapping[EntryKey, Entry]:
+    return {key: one for key, one in open_file(path, files.read(path)).entries.items() if key.space == "§"}
+
+
+def _is_verified(entry: Entry) -> bool:
+    return str(entry.extra.get("verified", "")).startswith("human")
+
+
+def _verified_here(bundle: Bundle, path: str, before: Oid) -> set[EntryKey]:
+    return {one.entry.key for one in blame_of(bundle, path, revision=before) if one.verified_here}
+
+
+def _rewritten(
+    bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]
+) -> Iterator[tuple[str, Entry, Entry]]:
+    """Events that say something else now, under the ids that were recorded on this machine."""
+    for path in paths:
+        if not layout.is_session(path) or path not in was or path not in now:
+            continue
+        fresh = open_file(path, now.read(path)).entries
+        for key, old in open_file(path, was.read(path)).entries.items():
+            new = fresh.get(key)
+            if key.space != "event" or new is None or old.kind == _HELD or Event.of(new) == Event.of(old):
+                continue
+            if _is_recorded_here(bundle, path):
+                yield path, old, new
+
+
+def _is_recorded_here(bundle: Bundle, path: str) -> bool:
+    """Whether a session part was begun on this machine: it has one writer."""
+    *_, first = bundle.part(History).touching(path)
+    return Provenance(bundle.repository).is_made_here(first.id)

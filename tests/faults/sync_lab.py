@@ -1,0 +1,150 @@
+"""Fault experiments on sync and clone: each dies at its n-th change of the disk, and the same again finishes it.
+
+Run by the tests as `python -m tests.faults.sync_lab NAME ROOT STEP`, like `lab.py` and for the same reason; STEP is how
+many changes of the disk lie between two deaths.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+# Imported here so that not every forked child does it again.
+import gitmem.git.dulwich_transport
+import gitmem.memory.curated.archive
+import gitmem.memory.sync.merge  # noqa: F401
+from gitmem.config import Config
+from gitmem.git.remotes import Remote, Remotes
+from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
+from gitmem.memory.upkeep.clone import clone, is_unfinished
+from gitmem.memory.upkeep.create import create
+from gitmem.memory.upkeep.doctor import Diagnosis
+from gitmem.safety.scanner import Scanner
+from gitmem.world import World
+
+from tests.faults.lab import forked, verified
+from tests.faults.trap import Trap
+from tests.git.support import fsck_clean, locks_left, run_git, tip_of
+
+Scanner.shipped().scan("warm", "event")
+WORLD = World(dict(os.environ), clock=lambda: datetime.now(UTC), person="ada")
+
+
+def make_hub(where: Path) -> None:
+    """A remote with a memory and a snapshot, and a bundle that syncs with it."""
+    run_git(where, "init", "-q", "--bare", "-b", "main", "hub.git")
+    first, _ = create(WORLD, str(where / "first"), config=Config(machine="first"))
+    Remotes(first.repository).save(Remote("origin", str(where / "hub.git"), consent=True))
+    first.remember("A fact of the first machine.")
+    first.snapshot("good")
+    first.sync(transport="dulwich")
+    first.close()
+
+
+def each_death(
+    step: int, prepare: Callable[[], None], work: Callable[[], object], check: Callable[[], None]
+) -> None:
+    """Do some work that dies at its n-th change of the disk, for every so manieth n, and look at what it left."""
+
+    def victim(number: int) -> int:
+        trap = Trap(number, kill=True)
+        with trap:
+            work()
+        return 0 if trap.sprung else 7
+
+    for number in range(1, 2000, step):
+        verified(prepare, "preparing")
+        status = forked(partial(victim, number))
+        assert status in (7, -signal.SIGKILL), status
+        verified(check, f"killed at change {number}")
+        if status == 7:
+            assert number > 40, "the trap wraps nothing any more"
+            print(number, "moments")
+            return
+    raise AssertionError("the victim never came to an end")
+
+
+def is_whole(bundle: Memory, hub: Path) -> None:
+    """Both sides agree, nothing is locked, and the doctor finds nothing that is serious."""
+    assert run_git(hub, "rev-parse", "main") == tip_of(bundle.repository)
+    assert run_git(hub, "for-each-ref", "refs/tags") == run_git(bundle.root, "for-each-ref", "refs/tags")
+    assert locks_left(bundle.repository) == []
+    problems = [problem for problem in Diagnosis(bundle, install_hooks=lambda: None).run() if problem.serious]
+    assert problems == [], problems
+    bundle.close()
+    fsck_clean(bundle.repository)
+
+
+def kill_clone(where: Path, step: int) -> None:
+    """A clone dies; the same clone again makes the bundle that it would have made."""
+    verified(partial(make_hub, where), "making the hub")
+    target, hub = where / "copy", where / "hub.git"
+
+    def copied() -> Memory:
+        config = Config(machine="copy")
+        return clone(WORLD, str(hub), str(target), config=config, prefer="dulwich")
+
+    def check() -> None:
+        is_done = target.exists() and not is_unfinished(str(target))
+        bundle = open_bundle(WORLD, str(target)) if is_done else copied()
+        assert not is_unfinished(str(target))
+        assert [remote.consent for remote in Remotes(bundle.repository).all()] == [True]
+        bundle.remember("A fact of the copy.")
+        bundle.sync(transport="dulwich")
+        is_whole(bundle, hub)
+        run_git(hub, "update-ref", "refs/heads/main", "main~1")
+
+    each_death(step, partial(shutil.rmtree, target, ignore_errors=True), lambda: copied().close(), check)
+
+
+def kill_sync(where: Path, step: int) -> None:
+    """A sync dies, with news on both sides; the next one finishes, and nobody has to remove a lock."""
+    verified(partial(make_hub, where), "making the hub")
+    kept, mine, hub = where / "kept", where / "mine", where / "hub.git"
+
+    def begin() -> None:
+        bundle = clone(WORLD, str(hub), str(mine), config=Config(machine="mine"), prefer="dulwich")
+        bundle.remember("A fact of mine.")
+        bundle.snapshot("mine")
+        bundle.close()
+        first = open_bundle(WORLD, str(where / "first"))
+        first.remember("Another fact of the first machine.")
+        first.snapshot("later")
+        first.sync(transport="dulwich")
+        first.close()
+        shutil.copytree(mine, kept / "mine")
+        shutil.copytree(hub, kept / "hub.git")
+
+    verified(begin, "making news")
+
+    def prepare() -> None:
+        for one in (mine, hub):
+            shutil.rmtree(one, ignore_errors=True)
+            shutil.copytree(kept / one.name, one)
+        run_git(mine, "update-index", "-q", "--refresh")
+
+    def work() -> None:
+        open_bundle(WORLD, str(mine)).sync(transport="dulwich")
+
+    def check() -> None:
+        for lock in hub.rglob("*.lock"):  # dulwich's, which go by their age: as if it had died long ago
+            os.utime(lock, (1_000_000_000, 1_000_000_000))
+        bundle = open_bundle(WORLD, str(mine))
+        bundle.sync(transport="dulwich")
+        facts = [entry.text for entry in bundle.curated.entries("memory")]
+        assert len(facts) == 3, facts
+        is_whole(bundle, hub)
+
+    each_death(step, prepare, work, check)
+
+
+if __name__ == "__main__":
+    name, root, apart = sys.argv[1:]
+    {"kill-clone": kill_clone, "kill-sync": kill_sync}[name](Path(root), int(apart))

@@ -1,0 +1,89 @@
+"""Housekeeping: a store becomes as small as git makes it, with git and without it, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from gitmem.git import delta_pack, housekeeping
+from gitmem.git.repository import Repository
+from gitmem.git.setup import open_repository
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.git.support import append, run_git, save
+
+
+def _a_life(repository: Repository) -> None:
+    """Some parts that grow at their ends, a page that grows at its top, and a file that is rewritten."""
+    chance = random.Random(7)
+    words = ["".join(chance.choices("abcdefghij", k=6)) for _ in range(500)]
+    top: list[str] = []
+    for number in range(120):
+        line = " ".join(chance.choices(words, k=30))
+        append(repository, f"parts/{number % 5}.md", f"{line}\n".encode())
+        top.insert(0, f"* {line[:60]}")
+        save(repository, {"log.md": "\n".join(top).encode(), f"notes/{number:03}.md": line.encode()})
+    save(repository, {"notes/000.md": None, "parts/0.md": b"all anew\n"})
+
+
+def _size(root: str) -> int:
+    packs = Path(root, ".git/objects/pack")
+    return sum(path.stat().st_size for path in packs.iterdir())
+
+
+@pytest.mark.parametrize(("with_git", "at_most"), [(True, 1.2), (False, 3.0)])
+def test_a_store_becomes_small(
+    repository: Repository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    with_git: bool,
+    at_most: float,
+) -> None:
+    """Against `git repack -adf` of a copy; packs that were joined without deltas are tried again too."""
+    _a_life(repository)
+    repository.store.tidy()
+    shutil.copytree(repository.root, tmp_path / "copy")
+    run_git(tmp_path / "copy", "repack", "-adfq")
+    expected = run_git(repository.root, "rev-list", "--objects", "--all")
+    if not with_git:
+        monkeypatch.setattr(shutil, "which", lambda _: None)
+    done = housekeeping.clean(repository)
+    assert ("git" if with_git else "gitmem") == done.by
+    assert _size(repository.root) <= at_most * _size(str(tmp_path / "copy"))
+    assert done.after.packs == 1
+    assert expected == run_git(repository.root, "rev-list", "--objects", "--all")
+    assert "" == run_git(repository.root, "fsck", "--strict", "--full")
+    fresh = open_repository(repository.root).store
+    assert all(fresh.read(line[:40]) for line in expected.split("\n"))
+    append(repository, "parts/1.md", b"and it goes on\n")
+
+
+def test_objects_that_nothing_leads_to_stay(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git nothing is pruned: a held text, or the commit of a reset, is still there."""
+    loose = run_git(repository.root, "hash-object", "-w", "--stdin", stdin=b"alone")
+    append(repository, "a.md", b"x\n")
+    lost = append(repository, "a.md", b"y\n").commit.oid
+    run_git(repository.root, "reset", "-q", "--hard", "HEAD~1")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    housekeeping.clean(repository)
+    assert b"alone" == repository.store.blob(loose)
+    assert b"x\ny\n" == repository.tree(lost).read("a.md")
+    assert not os.path.exists(os.path.join(repository.git_dir, "objects", loose[:2], loose[2:]))
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=70_000), st.binary(max_size=300))
+def test_a_delta_gives_the_target(start: bytes, old: bytes, same: bytes, new: bytes) -> None:
+    """As dulwich, which reads them too, applies it."""
+    from dulwich.pack import apply_delta
+
+    for base, target in (
+        (start + old + same, start + new + same),
+        (old, new),
+        (same + old, same),
+        (b"", new),
+    ):
+        assert target == b"".join(apply_delta(base, delta_pack._delta(base, target)))
