@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,7 +178,8 @@ def test_a_skill_belongs_to_the_turn_that_wrote_it(home: HermesHome, begin: Begi
     (commit,) = [entry for entry in home.log() if "skill" in entry.subject]
     assert ("s1", "skill_manage tool") == (commit.session, commit.first("Source"))
     assert "turn 1: learn to deploy" == commit.first("Reason")
-    put(home, "ops/deploy/SKILL.md", SKILL + "By hand.\n")
+    later = put(home, "ops/deploy/SKILL.md", SKILL + "By hand.\n")
+    os.utime(later, (time.time() + 1, time.time() + 1))
     provider.compare()
     assert ("", "host file") == (home.log()[-1].session, home.log()[-1].first("Source"))
 

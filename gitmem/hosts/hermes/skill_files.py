@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 _ROOT = "skills/"
 _MAX_FILE = 1 << 20
 _MAX_FILES = 200
+_TICK = 0.001
+"""The journal writes milliseconds."""
 _SLACK = 0.05
-"""Seconds by which the times of files and of turns may differ."""
+"""Seconds by which a file's time may be behind the clock that turns go by: a file system's ticks are coarse."""
 # Directories in which Hermes looks for no skills either.
 _LEFT_OUT = frozenset(("venv", "node_modules", "site-packages", "__pycache__"))
 _MARK = "  # by gitmem\n"
@@ -184,7 +186,7 @@ class _Writers:
         calls = [
             one
             for one in self._calls
-            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.told + _SLACK)
+            if one.skill == name and (not at or one.begun - _SLACK <= at <= one.told + _TICK)
         ]
         # Of several agents it is the one whose words are in the file.
         texts = [data.decode("utf-8", "replace") for data in batch.values() if data is not None]
