@@ -48,7 +48,7 @@ _SHORT = 8
 def log(app: App, /, revision: str, number: int | None, path: str, stat: bool | None, **wanted: str) -> None:
     """List commits, newest first, from REV or from now.
 
-    REV is a commit, a snapshot, HEAD~3, a date (2026-06-30, yesterday, `2 days ago`) or session:ID.
+    REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID.
 
     \b
     gitmem log -n 5

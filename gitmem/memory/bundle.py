@@ -23,6 +23,7 @@ from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from gitmem.dates import Span
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
@@ -97,18 +98,20 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
-        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone())
+        return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
-        """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
-        from gitmem.git.revisions import parse_date
+        """The moment that a date names: the end of a day, a week or a month, or its start."""
+        found = self.span(text)
+        return found.start if start else found.end
 
-        found = parse_date(text, now=self.world.clock().astimezone())
+    def span(self, text: str) -> Span:
+        """The stretch of time that a date names, as people say it."""
+        from gitmem import dates
+
+        found = dates.span(text, now=self.world.here())
         if found is None:
-            raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
-        # A bare day is recognized by the time it reads as.
-        if start and (found.hour, found.minute, found.second) == (23, 59, 59) and ":" not in text:
-            return found.replace(hour=0, minute=0, second=0)
+            raise UsageError(f"{text!r} is not a date.", hint=f"Write one of: {dates.UNDERSTOOD}.")
         return found
 
     def tree(self, revision: str = "HEAD") -> Tree:
