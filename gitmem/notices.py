@@ -54,7 +54,9 @@ _WORDS: dict[Kind, str] = {
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
-    "head-elsewhere": "HEAD is at {subject} and not on main: searched as of that commit.",
+    "head-elsewhere": (
+        "HEAD is {subject} and not on main: a search answers for what is checked out, all else for main."
+    ),
     "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
@@ -96,6 +98,7 @@ _WORDS: dict[Kind, str] = {
 }
 
 _REMEDIES: dict[Kind, str] = {
+    "head-elsewhere": "`git checkout main` brings both together.",
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
     "hook-foreign": "See `gitmem doctor`.",
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
