@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "call-not-recorded", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
+    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
     "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
@@ -46,6 +46,7 @@ class Notice:
 
 _WORDS: dict[Kind, str] = {
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
+    "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong.",
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
@@ -98,6 +99,7 @@ _WORDS: dict[Kind, str] = {
 }
 
 _REMEDIES: dict[Kind, str] = {
+    "clock-behind": "If it is the clock, set it: what is written now has its date.",
     "head-elsewhere": "`git checkout main` brings both together.",
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
     "hook-foreign": "See `gitmem doctor`.",

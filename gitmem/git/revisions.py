@@ -17,6 +17,8 @@ from gitmem.okf.timestamps import of_seconds
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
 _AGO = re.compile(r"(\d+) (minute|hour|day|week|month|year)s? ago")
+_DAY = re.compile(r"\d{4}(-?)(\d\d\1\d\d|W\d\d\1\d)")
+"""A day in one of the forms of ISO 8601."""
 _LONG_AGO = 365 * 1000
 _UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
 _FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
@@ -74,13 +76,13 @@ def at_date(repository: Repository, moment: datetime) -> Oid:
     raise UnknownRevision(f"The history begins on {begins:%Y-%m-%d %H:%M}, after the date you gave.")
 
 
-def parse_date(text: str, *, now: datetime) -> datetime | None:
-    """A moment in words or ISO 8601; a day alone means its end, words like `yesterday` too."""
+def parse_date(text: str, *, now: datetime, start: bool = False) -> datetime | None:
+    """A moment in words or ISO 8601; a day alone, also `yesterday`, means its end, or with `start` its beginning."""
     text = text.strip().lower()
     if text == "now":
         return now
     if text in ("today", "yesterday"):
-        return _end_of_day(now - timedelta(days=text == "yesterday"))
+        return _of_day(now - timedelta(days=text == "yesterday"), start)
     if match := _AGO.fullmatch(text):
         return now - timedelta(days=min(int(match[1]) * _UNITS[match[2]], _LONG_AGO))
     original = text.upper()
@@ -89,19 +91,21 @@ def parse_date(text: str, *, now: datetime) -> datetime | None:
             return datetime.strptime(original, pattern).replace(tzinfo=now.tzinfo)
         except ValueError:
             continue
-    try:
-        return _end_of_day(datetime.strptime(original, "%Y-%m-%d").replace(tzinfo=now.tzinfo))
+    try:  # a month or a day may have one digit here
+        return _of_day(datetime.strptime(original, "%Y-%m-%d").replace(tzinfo=now.tzinfo), start)
     except ValueError:
         pass
     try:
         moment = datetime.fromisoformat(original)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    return _of_day(moment, start) if _DAY.fullmatch(original) else moment
 
 
-def _end_of_day(moment: datetime) -> datetime:
-    return moment.replace(hour=23, minute=59, second=59, microsecond=0)
+def _of_day(moment: datetime, start: bool) -> datetime:
+    hour, minute = (0, 0) if start else (23, 59)
+    return moment.replace(hour=hour, minute=minute, second=minute, microsecond=0)
 
 
 def _plain(repository: Repository, name: str, tip: Oid) -> Oid | None:

@@ -111,18 +111,15 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
-        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone())
+        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone(self.world.zone))
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
         """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
         from gitmem.git.revisions import parse_date
 
-        found = parse_date(text, now=self.world.clock().astimezone())
+        found = parse_date(text, now=self.world.clock().astimezone(self.world.zone), start=start)
         if found is None:
             raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
-        # A bare day is recognized by the time it reads as.
-        if start and (found.hour, found.minute, found.second) == (23, 59, 59) and ":" not in text:
-            return found.replace(hour=0, minute=0, second=0)
         return found
 
     def tree(self, revision: str = "HEAD") -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, InvalidContent
@@ -21,9 +22,13 @@ from gitmem.okf.admission import collisions
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
 from gitmem.okf.files import SectionsFile, open_file
+from gitmem.okf.timestamps import of_seconds
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+
+_DRIFT = timedelta(days=1)
+"""So far a clock may be behind that of another machine."""
 
 
 def problems_of(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
@@ -59,6 +64,7 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
     A file that cannot be part of a bundle stops it when `strict`, before anything is committed; else it
     is left where it is, with a warning.
     """
+    _compare_clock(bundle)
     published: list[Published] = []
     in_the_way = ""
     with bundle.writing("edit"):
@@ -70,6 +76,15 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
             else:
                 return published
     raise BundleUnusable(f"{in_the_way} was edited by hand and blocks a commit: repair or remove it first.")
+
+
+def _compare_clock(bundle: Bundle) -> None:
+    """Say that the clock is behind the newest commit. The commit that follows has the clock's date: it is said once."""
+    tip = bundle.repository.tip()
+    newest = of_seconds(bundle.repository.store.commit(tip).committer.time) if tip else None
+    now = bundle.world.clock()
+    if newest is not None and newest - now > _DRIFT:
+        bundle.report(Notice("clock-behind", f"{now:%Y-%m-%d}", f"{newest:%Y-%m-%d}"))
 
 
 def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: str = "") -> list[Published]:
