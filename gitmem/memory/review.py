@@ -168,9 +168,13 @@ def _contested(bundle: Bundle) -> Iterator[Item]:
 
 def _broken(bundle: Bundle) -> Iterator[Item]:
     with contextlib.suppress(GitMemError):  # a busy bundle can still be looked at
-        for edit in bundle.hand_edits():
-            if edit.problem:
-                yield Item(entry_hash(edit.path)[:12], "broken", edit.path, edit.path, edit.problem)
+        edits = bundle.hand_edits()
+        if not edits:
+            return
+        from gitmem.memory.hand_edits import problems_of
+
+        for path, problem in problems_of(bundle, edits).items():
+            yield Item(entry_hash(path)[:12], "broken", path, path, problem)
 
 
 def _full(bundle: Bundle) -> Iterator[Item]:

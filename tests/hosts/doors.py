@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.config import EndpointConfig
+from gitmem.git.bundle_file import write_bundle_file
 from gitmem.git.message import Message
+from gitmem.git.refs import BRANCH
 from gitmem.hosts.hermes.install import install
 from gitmem.memory.capture.journal import Journal
 from gitmem.memory.curated.contests import resolve
@@ -24,7 +26,6 @@ from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
-from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -522,7 +523,8 @@ def _merge(place: Place) -> None:
 
 def _file_of_git(place: Place) -> None:
     place.commit(place.peer)
-    write_file(place.peers_memory, str(place.root / "carried"))
+    peer = place.peers_memory  # its own `sync --to` would keep the secret back
+    write_bundle_file(peer.repository, str(place.root / "carried"), {BRANCH: peer.tip})
     place.sync(str(place.root / "carried"))
 
 
