@@ -78,7 +78,7 @@ _WORDS: dict[Kind, str] = {
     "rule-ignored": "A rule in {subject} is ignored: {detail}",
     "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
     "secret-came": "{subject} seems to hold a secret ({detail}).",
-    "secret-found": "{subject}, made elsewhere, seems to hold a secret ({detail}).",
+    "secret-found": "{subject}, which came from a remote, seems to hold a secret ({detail}).",
     "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
     "setting-ignored": "`{subject}` in {detail} is ignored: a bundle may come from somebody else.",
     "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",

@@ -62,6 +62,28 @@ def with_dates(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(command)
 
 
+def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """A condition that may be given several times, for any of the values; an empty one would be none."""
+
+    def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in given:
+            raise click.BadParameter("it is empty.", ctx, option)
+        return given
+
+    return click.option(*names, multiple=True, callback=checked, **settings)
+
+
+def once(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """A condition of which only one value makes sense: a second is a mistake, and is not the one that wins."""
+
+    def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
+        if len(given) > 1 or "" in given:
+            raise click.BadParameter("give one value, once.", ctx, option)
+        return given[0] if given else ""
+
+    return click.option(*names, multiple=True, callback=checked, **settings)
+
+
 def need_a_person() -> None:
     """Refuse where no person is at a terminal: whether a text is fine is not an agent's to say."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_changes, with_json
+from gitmem.cli.options import once, several, with_changes, with_json
 from gitmem.cli.output import count, dim, yellow
 from gitmem.errors import TakesMuch, UsageError
 from gitmem.json_shapes import restored_json, reverted_json
@@ -65,13 +65,15 @@ def restore(
 
 @click.command()
 @click.argument("revisions", nargs=-1, metavar="[COMMIT]...")
-@click.option("--session", help="What a session did.")
-@click.option("--agent", help="What an agent did.")
-@click.option("--machine", help="What was done on a machine.")
-@click.option("--source", help="What came from a source.")
-@click.option("--since", metavar="DATE", help="From that day or moment on.")
-@click.option("--until", metavar="DATE", help="Up to that day or moment.")
-@click.option("--text", help="Commits that added an entry with this text.")
+@several("--session", help="What a session did.")
+@several("--agent", help="What an agent did.")
+@several("--machine", help="What was done on a machine.")
+@several("--source", help="What came from a source.")
+@several("--text", help="Commits that added an entry with this text.")
+@several("--path", help="Only what was done at or below a path.")
+@once("--since", metavar="DATE", help="From that day or moment on.")
+@once("--until", metavar="DATE", help="Up to that day or moment.")
+@click.option("--keep-record", is_flag=True, help="Only what was learned; the conversations stay on record.")
 @click.option("--derived", is_flag=True, help="Also what quotes these entries, or shares their names.")
 @click.option(
     "--reached",
@@ -88,34 +90,47 @@ def revert(
     app: App,
     /,
     revisions: tuple[str, ...],
+    path: tuple[str, ...],
     derived: bool,
     reached: Literal["turn", "all"] | None,
+    keep_record: bool,
     reason: str,
     dry_run: bool,
     events: bool,
     stat: bool,
-    **by: str | None,
+    **by: Any,
 ) -> None:
     """Take back what some commits did, and keep everything that was learned since.
 
     Entries they added go, entries they removed come back, entries they changed go back unless someone
     changed them later. What goes is retracted: no merge and no restore brings it back.
 
+    Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
+    several times, for any of the values. One that chooses nothing is an error.
+
     What was written by sessions that had these entries before them is listed: what is derived from them, what was
     written in the same turn, and what is merely later.
 
     \b
     gitmem revert 3f2a9c1e --dry-run
-    gitmem revert --session night-7
+    gitmem revert --session night-7 --session night-8 --path memories
+    gitmem revert --session night-7 --keep-record
     gitmem revert --source https://example.org/page --derived
     """
-    chosen = {name: value or "" for name, value in by.items()}
-    if not revisions and not any(chosen.values()):
+    if not (revisions or path or any(by.values())):
         raise UsageError(
-            "Say what to take back: a commit, --session, --agent, --machine, --source, --since or --text."
+            "Say what to take back: a commit, --session, --agent, --machine, --source, --path, --since or --text."
         )
-    extent: dict[str, Any] = {**chosen, "derived": derived, "reached": reached or False}
-    done = app.bundle.revert(*revisions, **extent, reason=reason, dry_run=dry_run)
+    done = app.bundle.revert(
+        *revisions,
+        **by,
+        path=[app.path(one) for one in path],
+        derived=derived,
+        reached=reached or False,
+        keep_record=keep_record,
+        reason=reason,
+        dry_run=dry_run,
+    )
     tell_reverted(app, done, dry_run=dry_run, events=events, stat=stat)
 
 

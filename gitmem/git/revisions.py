@@ -10,7 +10,7 @@ from gitmem import dates
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
-from gitmem.git.refs import SNAPSHOTS
+from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, snapshot_name, snapshot_refs
 from gitmem.git.repository import Repository
 from gitmem.git.walk import first_parents
 from gitmem.okf.timestamps import of_seconds
@@ -86,7 +86,7 @@ def _plain(repository: Repository, name: str, tip: Oid) -> Oid | None:
 def _by_name(repository: Repository, name: str, tip: Oid) -> Oid | None:
     if name in ("HEAD", "main", "@"):
         return tip
-    for full in (name, SNAPSHOTS + name, f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
+    for full in (name, *snapshot_refs(name), f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
         if not full.startswith("refs/") or ".." in full:
             continue
         oid = repository.refs.read(full)
@@ -126,7 +126,8 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
-    snapshots = [ref.removeprefix(SNAPSHOTS) for ref in repository.refs.under(SNAPSHOTS)]
+    refs = repository.refs.under(SNAPSHOTS) | repository.refs.under(AUTOMATIC)
+    snapshots = [snapshot_name(ref) for ref in refs]
     return UnknownRevision(
         f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.",
         hint=did_you_mean(name.removeprefix("snapshot/"), snapshots, f"Dates: {dates.UNDERSTOOD}."),

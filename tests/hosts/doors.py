@@ -162,13 +162,13 @@ def a_fact_at_the_end_of_a_session(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_memory(place: Place, sample: Sample) -> None:
-    _remember(place, kind="memory", text=sample.text)
+def gitmem_remember_fact(place: Place, sample: Sample) -> None:
+    _remember(place, kind="fact", text=sample.text)
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_user(place: Place, sample: Sample) -> None:
-    _remember(place, kind="user", text=sample.text)
+def gitmem_remember_preference(place: Place, sample: Sample) -> None:
+    _remember(place, kind="preference", text=sample.text)
 
 
 def _to_be_replaced(place: Place, sample: Sample) -> str:
@@ -263,8 +263,13 @@ def gitmem_remember_decision(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "EVENT", EVENTS)
+def gitmem_remember_observation(place: Place, sample: Sample) -> None:
+    _remember(place, kind="observation", text=sample.text)
+
+
+@door("facts", "EVENT", EVENTS)
 def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
-    _remember(place, kind="decision", text=f"Use the {sample.topic}", reason=sample.text, source="here")
+    _remember(place, kind="decision", text=f"Use the {sample.topic}", why=sample.text, source="here")
 
 
 # --- short words about the memory ------------------------------------------------------------------------
