@@ -212,7 +212,7 @@ def _whole(change: Change) -> Item:
 def _changed(path: str, parts: tuple[Change, ...]) -> Item:
     """A concept that stays, and is different."""
     noun = noun_of(path)
-    title = next((change.new.text for change in parts if change.key.id == "title" and change.new), "")
+    title = parts[0].title or path.rpartition("/")[2].removesuffix(".md")
     item = Item(noun, "change", path, title, parts=parts)
     if noun == "skill":
         title, about = _skill(path)
@@ -310,7 +310,9 @@ def _place(item: Item) -> tuple[int, str]:
     rank = _NOUNS.index(item.noun) if item.noun in _NOUNS else len(_NOUNS)
     if item.noun == "fact":
         return rank, {layout.MEMORY: "", layout.USER: "\0"}.get(item.path, item.path)
-    return rank, "" if item.noun in _NOUNS else item.path
+    if item.noun in ("decision", "plan"):  # a name ends with its day
+        return rank, item.path.rpartition("_")[2] + item.path
+    return rank, item.path
 
 
 # The record

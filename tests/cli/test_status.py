@@ -90,7 +90,7 @@ def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
 def test_commit_takes_hand_edits_in(mem: Cli) -> None:
     """One commit of kind `edit`, with the reason and the person; git sees a clean tree."""
     mem.remember("The server runs Debian 12")
-    expected = "<id> edit: memories/MEMORY.md\nmemories/MEMORY.md\n  + The server runs Debian 12\n"
+    expected = "<id> edit: memories/MEMORY.md\nFacts  memories/MEMORY.md\n  + The server runs Debian 12\n"
     assert expected == mem.masked("commit", "-m", "seen in /etc/os-release")
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
     assert (
