@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         {
             "path": change.path,
             "op": change.op,
+            "record": layout.is_record(change.path),
             "from_path": change.from_path or None,
             "old": entry_json(change.old) if change.old else None,
             "new": entry_json(change.new) if change.new else None,

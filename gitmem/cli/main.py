@@ -234,9 +234,9 @@ class Run:
         self.app.chosen = bundle
         return self.app
 
-    def close(self) -> None:
+    def close(self, failure: GitMemError | None = None) -> None:
         if self.app is not None:
-            self.app.close()
+            self.app.close(failure)
         else:
             sys.stdout.flush()
 
@@ -246,12 +246,16 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     _prepare_streams()
     env = world.env if world is not None else os.environ
     run = Run(world)
+    failure = None
     try:
         try:
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
+        except GitMemError as error:
+            failure = error
+            raise
         finally:
-            run.close()
+            run.close(failure)
     except GitMemError as error:
         _complain(f"{error} {error.hint}", env=env)
         return error.exit_code

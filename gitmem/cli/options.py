@@ -35,6 +35,33 @@ def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
     return json_option(pass_app(command))
 
 
+def with_changes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--events` and `--stat`, for a command that shows changes; they are parameters of these names."""
+    events = click.option(
+        "--events", is_flag=True, help="Also the record: what was said and done in sessions."
+    )
+    stat = click.option("--stat", is_flag=True, help="Only how much changed in each file.")
+    return events(stat(command))
+
+
+def _choose_dates(ctx: click.Context, _: click.Parameter, chosen: str | None) -> None:
+    app = ctx.find_object(App)
+    if chosen and app is not None:
+        app.ages = chosen == "age"
+
+
+def with_dates(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--date`: exact dates or ages; on a terminal ages, elsewhere dates."""
+    option = click.option(
+        "--date",
+        type=click.Choice(["age", "iso"]),
+        expose_value=False,
+        callback=_choose_dates,
+        help="Show ages (on a terminal) or exact dates.",
+    )
+    return option(command)
+
+
 def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     """A condition that may be given several times, for any of the values; an empty one would be none."""
 

@@ -9,7 +9,7 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
+from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
 from gitmem.json_shapes import Json, commit_json, counts_json, standing_json
 from gitmem.notices import Notice
@@ -183,15 +183,17 @@ def _waiting(bundle: Memory) -> int:
 
 
 def _edits_json(bundle: Memory) -> list[Json]:
-    from gitmem.memory.hand_edits import problem_of
+    from gitmem.memory.hand_edits import problems_of
 
     tree = bundle.tree()
     found: dict[str, Json] = {}
-    for edit in bundle.hand_edits():
+    edits = bundle.hand_edits()
+    problems = problems_of(bundle, edits) if edits else {}
+    for edit in edits:
         row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
         row["change"] = _kind_of_edit(edit, edit.path in tree)
         row["staged"] = row["staged"] or edit.staged
-        row["problem"] = problem_of(edit) or row["problem"]
+        row["problem"] = problems.get(edit.path, "")
     return list(found.values())
 
 
@@ -214,17 +216,25 @@ def _tell(app: App, found: Json, *, verbose: bool) -> None:
     if told := found["review"]["told"]:
         out.line()
         out.line(yellow(told))
-    if edits := found["hand_edits"]:
-        out.line()
-        out.line("Edited by hand; the next write or `gitmem commit` commits them:")
-        for row in edits:
-            style = {"added": green, "removed": red}.get(row["change"], yellow)
-            note = f"  ({row['problem']})" if row["problem"] else ""
-            note = note or ("  (staged)" if row["staged"] else "")
-            out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
+    good = [row for row in found["hand_edits"] if not row["problem"]]
+    bad = [row for row in found["hand_edits"] if row["problem"]]
+    how = "the next write" if bad else "the next write or `gitmem commit`"
+    _tell_edits(out, f"Edited by hand; {how} commits them:", good)
+    _tell_edits(out, "Edited by hand, and not committed until they are repaired or removed:", bad)
     for problem in found["problems"]:
         out.line()
         out.line(red("! "), problem)
+
+
+def _tell_edits(out: Output, heading: str, rows: list[Json]) -> None:
+    if not rows:
+        return
+    out.line()
+    out.line(heading)
+    for row in rows:
+        style = {"added": green, "removed": red}.get(row["change"], yellow)
+        note = f"  ({row['problem']})" if row["problem"] else "  (staged)" if row["staged"] else ""
+        out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
 
 
 def _session_rows(app: App, session: Json | None) -> list[tuple[str, str]]:

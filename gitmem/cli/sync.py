@@ -11,11 +11,11 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import standing_json, synced_json, without_retractions
+from gitmem.json_shapes import standing_json, synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def sync() -> None:
 @click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
+@with_changes
 @with_json
 def run(
     app: App,
@@ -58,6 +59,8 @@ def run(
     from_file: str | None,
     transport: str | None,
     timeout: float,
+    events: bool,
+    stat: bool,
 ) -> None:
     """Bring this memory and a remote together."""
     if to_file and from_file:
@@ -77,7 +80,7 @@ def run(
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:
-        _sync_all_due(app, transport=transport or "", timeout=timeout)
+        _sync_all_due(app, transport=transport or "", timeout=timeout, events=events, stat=stat)
         return
     with shown_stages() as progress:
         done = app.bundle.sync(
@@ -90,11 +93,11 @@ def run(
             progress=progress,
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
         )
-    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done)
+    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)
 
 
-def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
+def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
     """One remote that fails stops no other; its error is the command's."""
     from gitmem.memory.sync.schedule import all_due
 
@@ -108,7 +111,7 @@ def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
         held += done.held
         told.append(synced_json(done))
         if not app.out.is_json:
-            _tell(app, done)
+            _tell(app, done, events=events, stat=stat)
     app.out.json({"synced": told})
     if not told and failure is None:
         app.out.line("No remote is due.")
@@ -125,11 +128,10 @@ def _agree(remote: str, losses: Sequence[Loss]) -> bool:
     return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
-def _tell(app: App, done: Synced) -> None:
+def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
-    if came := without_retractions(done.came):
-        told.tell(app.out, came)
+    told.tell(app.out, done.came, events=events, stat=stat)
     commits = count(done.received, "commit")
     if done.dry_run:
         app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")

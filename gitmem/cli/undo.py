@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import once, several, with_json
+from gitmem.cli.options import once, several, with_changes, with_json
 from gitmem.cli.output import count, dim, yellow
 from gitmem.errors import TakesMuch, UsageError
-from gitmem.json_shapes import restored_json, reverted_json, without_retractions
+from gitmem.json_shapes import restored_json, reverted_json
 
 if TYPE_CHECKING:
     from gitmem.memory.history.reach import Group
@@ -26,6 +26,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would cha
 @click.option("--keep-sessions", is_flag=True, help="Leave the record of conversations as it is.")
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
+@with_changes
 @with_json
 def restore(
     app: App,
@@ -34,6 +35,8 @@ def restore(
     keep_sessions: bool,
     reason: str,
     dry_run: bool,
+    events: bool,
+    stat: bool,
 ) -> None:
     """Put the memory back to X, as a new commit on top: nothing is lost, and `undo` takes it back.
 
@@ -54,7 +57,7 @@ def restore(
     if app.out.is_json:
         app.out.json(restored_json(done, dry_run=dry_run))
         return
-    told.tell(app.out, done.changes)
+    told.tell(app.out, done.changes, events=events, stat=stat)
     if done.withheld:
         app.out.line(yellow(f"{count(done.withheld, 'retracted entry', 'retracted entries')} stay out."))
     _tell_end(app, bool(done.changes), done.commit, dry_run)
@@ -81,6 +84,7 @@ def restore(
 )
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
+@with_changes
 @with_json
 def revert(
     app: App,
@@ -92,6 +96,8 @@ def revert(
     keep_record: bool,
     reason: str,
     dry_run: bool,
+    events: bool,
+    stat: bool,
     **by: Any,
 ) -> None:
     """Take back what some commits did, and keep everything that was learned since.
@@ -125,14 +131,15 @@ def revert(
         reason=reason,
         dry_run=dry_run,
     )
-    tell_reverted(app, done, dry_run=dry_run)
+    tell_reverted(app, done, dry_run=dry_run, events=events, stat=stat)
 
 
 @click.command()
 @_dry_run
 @click.option("--yes", is_flag=True, help="Also where that takes more than half of the memory.")
+@with_changes
 @with_json
-def undo(app: App, dry_run: bool, yes: bool) -> None:
+def undo(app: App, dry_run: bool, yes: bool, events: bool, stat: bool) -> None:
     """Take back the last restore, revert or merge; `gitmem redo` brings it again."""
     try:
         done = app.bundle.undo(dry_run=dry_run, much=yes)
@@ -143,29 +150,32 @@ def undo(app: App, dry_run: bool, yes: bool) -> None:
         if not click.confirm("Take it back all the same?"):
             raise click.Abort from None
         done = app.bundle.undo(much=True)
-    tell_reverted(app, done, dry_run=dry_run, by="redo")
+    tell_reverted(app, done, dry_run=dry_run, by="redo", events=events, stat=stat)
 
 
 @click.command()
 @_dry_run
+@with_changes
 @with_json
-def redo(app: App, dry_run: bool) -> None:
+def redo(app: App, dry_run: bool, events: bool, stat: bool) -> None:
     """Take back the last undo: what it took back comes again, and what was learned since stays.
 
     Several undos are redone one by one, the last one first. After a new restore or revert there is nothing to redo.
     """
     done = app.bundle.redo(dry_run=dry_run)
-    tell_reverted(app, done, dry_run=dry_run)
+    tell_reverted(app, done, dry_run=dry_run, events=events, stat=stat)
 
 
-def tell_reverted(app: App, done: Reverted, *, dry_run: bool, by: str = "undo") -> None:
+def tell_reverted(
+    app: App, done: Reverted, *, dry_run: bool, by: str = "undo", events: bool = False, stat: bool = False
+) -> None:
     """What a revert did, for people or as JSON; `by` is the command that takes it back."""
     from gitmem.cli import show_changes as told
 
     if app.out.is_json:
         app.out.json(reverted_json(done, dry_run=dry_run))
         return
-    told.tell(app.out, without_retractions(done.changes))
+    told.tell(app.out, done.changes, events=events, stat=stat)
     for sentence in map(str, done.kept):
         app.out.line(yellow("kept "), sentence)
     _tell_reached(app, done)

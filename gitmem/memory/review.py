@@ -170,10 +170,14 @@ def _contested(bundle: Bundle) -> Iterator[Item]:
 
 def _broken(bundle: Bundle) -> Iterator[Item]:
     with contextlib.suppress(GitMemError):  # a busy bundle can still be looked at
-        for edit in bundle.hand_edits():
-            if problem := hand_edits.problem_of(edit):
-                text = (edit.data or b"").decode("utf-8", "backslashreplace")
-                yield Item(entry_hash(edit.path)[:12], "broken", edit.path, text, problem)
+        edits = bundle.hand_edits()
+        if not edits:
+            return
+        from gitmem.memory.hand_edits import problems_of
+
+        texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
+        for path, problem in problems_of(bundle, edits).items():
+            yield Item(entry_hash(path)[:12], "broken", path, texts[path], problem)
 
 
 def _full(bundle: Bundle) -> Iterator[Item]:

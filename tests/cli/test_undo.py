@@ -20,9 +20,9 @@ def restored(mem: Cli) -> Cli:
 def test_undo_and_redo_say_what_they_did(restored: Cli) -> None:
     """Each with the command that takes it back; the memory is as it was."""
     assert restored.masked("undo") == (
-        "memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
+        "Facts  memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
     )
-    told = "memories/MEMORY.md\n  - Deploys happen on Sundays\n"
+    told = "Facts  memories/MEMORY.md\n  - Deploys happen on Sundays\n"
     assert restored.masked("redo", "--dry-run") == told + "Nothing was changed: this was a dry run.\n"
     assert "Sundays" in restored("memory", "list").out
     assert restored.masked("redo") == told + "<id>  `gitmem undo` takes this back.\n"
