@@ -1,6 +1,7 @@
 """What gitmem shows to programs: every result as JSON, with stable keys.
 
-The command line prints these with `--json`; the tools of a host hand some of them to a model.
+The command line prints these with `--json`. One thing has one name in all of them (docs/json.md); docs/json-schema.json has
+every shape, and a test compares the two. What is not there is null, never an empty text.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def entry_json(entry: Entry) -> Json:
         "id": entry.key.id,
         "kind": entry.kind,
         "text": entry.text,
-        "at": entry.at,
-        "replaces": entry.replaces,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
     }
 
 
@@ -73,10 +74,10 @@ def commit_json(entry: LogEntry) -> Json:
         "at": entry.at,
         "author": {"name": commit.author.name, "email": commit.author.email},
         "committer": {"name": commit.committer.name, "email": commit.committer.email},
-        "session": entry.session,
-        "agent": entry.first("Agent"),
-        "machine": entry.first("Machine"),
-        "reason": entry.first("Reason"),
+        "session": entry.session or None,
+        "agent": entry.first("Agent") or None,
+        "machine": entry.first("Machine") or None,
+        "reason": entry.first("Reason") or None,
         "pulled_from": entry.pulled_from or None,
         "trailers": {key: list(values) for key, values in entry.trailers.items()},
     }
@@ -101,7 +102,7 @@ def origin_json(entry: LogEntry) -> Json:
         "session": entry.session or None,
         "agent": entry.first("Agent") or None,
         "machine": entry.first("Machine") or None,
-        "author": entry.commit.author.name,
+        "author": {"name": entry.commit.author.name, "email": entry.commit.author.email},
         "reason": entry.first("Reason") or None,
         "source": entry.first("Source") or None,
         "pulled_from": entry.pulled_from or None,
@@ -115,7 +116,7 @@ def blamed_json(one: Blamed) -> Json:
         "text": one.entry.text,
         "at": one.entry.at or None,
         "introduced": origin_json(one.introduced),
-        "changed": origin_json(one.changed),
+        "last_changed": origin_json(one.changed),
         "times_changed": one.times,
         "replaced": one.replaced or None,
         "verified": one.verified or None,
@@ -141,7 +142,7 @@ def _life_json(life: Life) -> Json:
         "space": life.key.space,
         "id": life.key.id,
         "text": life.text,
-        "came": origin_json(life.came),
+        "introduced": origin_json(life.came),
         "left": origin_json(life.left) if life.left else None,
     }
 
@@ -192,14 +193,14 @@ def snapshot_json(one: Snapshot) -> Json:
         "name": one.name,
         "commit": one.commit,
         "automatic": one.is_automatic,
-        "note": one.note,
+        "note": one.note or None,
         "at": stamp(of_seconds(one.time)),
     }
 
 
 def restored_json(done: Restored, *, dry_run: bool) -> Json:
     return {
-        "target": done.target,
+        "to": done.target,
         "commit": done.commit or None,
         "withheld": done.withheld,
         "dry_run": dry_run,
@@ -233,10 +234,8 @@ def derived_line(entry: LogEntry) -> str:
 
 def answer_json(answer: Answer) -> Json:
     return {
-        "success": True,
         "changed": answer.changed,
-        "held": bool(answer.held),
-        "quarantine": list(answer.held),
+        "held": list(answer.held),
         "target": answer.target,
         "message": answer.message,
         "usage": answer.usage,
@@ -250,8 +249,13 @@ def answer_json(answer: Answer) -> Json:
 
 
 def curated_json(entry: Entry, blamed: Blamed | None = None) -> Json:
-    found = {"hash": entry.key.id, "at": entry.at, "replaces": entry.replaces or None, "text": entry.text}
-    return {**found, "origin": blamed_json(blamed)} if blamed else found
+    found = {
+        "id": entry.key.id,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
+        "text": entry.text,
+    }
+    return {**found, "blame": blamed_json(blamed)} if blamed else found
 
 
 def block_json(block: FrozenBlock) -> Json:
@@ -259,11 +263,31 @@ def block_json(block: FrozenBlock) -> Json:
 
 
 def contest_json(one: Contest) -> Json:
-    return {"path": one.path, "was": one.replaced, "entries": [entry.text for entry in one.entries]}
+    return {
+        "path": one.path,
+        "replaces": one.replaced,
+        "entries": [entry_json(entry) for entry in one.entries],
+    }
+
+
+_OF_A_SESSION = (
+    "title", "status", "started", "ended", "source", "platform", "model", "agent", "machine", "parent",
+)  # fmt: skip
+_BESIDE = ("type", "session", "counts", "generated")
 
 
 def session_json(state: SessionState) -> Json:
-    return {"path": state.path, **{key: value for key, value in state.concept.meta.items() if key != "type"}}
+    known = {name: state.get(name) or None for name in _OF_A_SESSION}
+    more = {
+        name: value for name, value in state.concept.meta.items() if name not in (*_OF_A_SESSION, *_BESIDE)
+    }
+    return {
+        "session": state.id,
+        **known,
+        "counts": state.concept.meta.get("counts") or {},
+        "path": state.path,
+        "more": more,
+    }
 
 
 def plan_json(one: Plan) -> Json:
@@ -273,9 +297,12 @@ def plan_json(one: Plan) -> Json:
         "path": one.path,
         "title": one.title,
         "archived": one.is_archived,
-        "done": done,
-        "total": total,
-        "steps": [step.listed() for step in one.steps],
+        "done_count": done,
+        "step_count": total,
+        "steps": [
+            {"text": step.text, "done": step.done, "result": step.result or None, "at": step.at or None}
+            for step in one.steps
+        ],
     }
 
 
@@ -292,24 +319,25 @@ def found_json(found: Found, *, explain: bool = False) -> Json:
 
 def _hit_json(hit: Hit, explain: bool) -> Json:
     return {
+        "space": hit.key.space,
+        "id": hit.key.id,
         "path": hit.path,
-        "session": hit.session,
+        "session": hit.session or None,
         "type": hit.type,
         "rank": hit.rank,
         "text": hit.text,
-        "at": hit.at,
+        "at": hit.at or None,
         "score": hit.score,
         "snippet": hit.snippet,
-        "agent": hit.agent,
-        "machine": hit.machine,
+        "agent": hit.agent or None,
+        "machine": hit.machine or None,
         "tags": list(hit.tags),
-        "commit": hit.commit,
-        "key": {"space": hit.key.space, "id": hit.key.id},
+        "commit": hit.commit or None,
         "also": hit.also,
-        **({"source": hit.source} if hit.source else {}),
-        **({"since": hit.since} if hit.since else {}),
-        **({"unconfirmed": hit.unconfirmed} if hit.unconfirmed else {}),
-        **({"removed": hit.removed} if hit.removed else {}),
+        "source": hit.source or None,
+        "since": hit.since or None,
+        "unconfirmed": hit.unconfirmed or None,
+        "removed_by": hit.removed or None,
         **({"parts": hit.parts} if explain else {}),
     }
 
@@ -338,13 +366,17 @@ def reading_json(reading: Reading) -> Json:
 def about_json(about: About) -> Json:
     from dataclasses import asdict
 
-    return {**asdict(about), "when": about.started}
+    return _without_empty_texts(asdict(about))
 
 
 def _lines_json(lines: Iterable[Line]) -> list[Json]:
     from dataclasses import asdict
 
-    return [asdict(line) for line in lines]
+    return [_without_empty_texts(asdict(line)) for line in lines]
+
+
+def _without_empty_texts(found: Json) -> Json:
+    return {key: None if value == "" and key != "text" else value for key, value in found.items()}
 
 
 # --- other machines --------------------------------------------------------------------------------------
@@ -378,15 +410,15 @@ def standing_json(one: RemoteStanding) -> Json:
 def synced_json(done: Synced) -> Json:
     return {
         "remote": done.remote,
-        "tip": done.tip,
+        "commit": done.tip,
         "received": done.received,
         "sent": done.sent,
         "checked_entries": done.checked,
         "held": list(done.held),
         "snapshots": list(done.snapshots),
         "dry_run": done.dry_run,
-        "waiting": done.waiting or None,
-        "taken": done.taken or None,
-        "archived": [text for store in done.archived for text in store.texts],
+        "review": {"told": done.waiting or None},
+        "takes_away": done.taken or None,
+        "archived_texts": [text for store in done.archived for text in store.texts],
         "changes": changes_json(without_retractions(done.came)),
     }

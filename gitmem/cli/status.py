@@ -11,7 +11,7 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import Json, commit_json, counts_json, standing_json
+from gitmem.json_shapes import Json, commit_json, standing_json
 from gitmem.notices import Notice
 from gitmem.okf.plain import shortened
 
@@ -87,11 +87,11 @@ def _gather(app: App) -> Json:
         "subject": tip.commit.subject,
         "at": tip.at,
         "format": version,
-        "files": len(paths),
-        "concepts": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
+        "file_count": len(paths),
+        "concept_count": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
         "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
         "curated": _usage(bundle),
-        "session": _session(bundle),
+        "last_session": _session(bundle),
         "events_waiting": _waiting(bundle),
         "remotes": [standing_json(one) for one in how_remotes_stand(bundle)],
         "review": _review(bundle),
@@ -123,10 +123,9 @@ def _session(bundle: Memory) -> Json | None:
 
 def _learned(changes: Iterable[Change]) -> list[str]:
     """What was learned, in a few words each."""
-    from gitmem.memory.exposure import is_knowledge
+    from gitmem.okf.learned import learned
 
-    counts = counts_json(change for change in changes if is_knowledge(change.path))
-    return [f"{number} {name}" for name, number in counts.items() if number]
+    return learned(changes).in_short()
 
 
 def _review(bundle: Memory) -> dict[str, object]:
@@ -135,7 +134,10 @@ def _review(bundle: Memory) -> dict[str, object]:
 
     items = [*waiting(bundle), *unconfirmed(bundle)]
     kinds = [item.kind for item in items]
-    return {**{kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}, "told": in_words(items)}
+    return {
+        "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        "told": in_words(items) or None,
+    }
 
 
 def _iso(seconds: float) -> str:
@@ -160,8 +162,8 @@ def _usage(bundle: Memory) -> list[Json]:
                 {
                     "target": target,
                     "path": path,
-                    "entries": len(file.entries),
-                    "characters": file.usage,
+                    "entry_count": len(file.entries),
+                    "usage": file.usage,
                     "limit": limit,
                 }
             )
@@ -190,10 +192,10 @@ def _edits_json(bundle: Memory) -> list[Json]:
     edits = bundle.hand_edits()
     problems = problems_of(bundle, edits) if edits else {}
     for edit in edits:
-        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
+        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": None})
         row["change"] = _kind_of_edit(edit, edit.path in tree)
         row["staged"] = row["staged"] or edit.staged
-        row["problem"] = problems.get(edit.path, "")
+        row["problem"] = problems.get(edit.path) or None
     return list(found.values())
 
 
@@ -206,7 +208,7 @@ def _kind_of_edit(edit: HandEdit, known: bool) -> str:
 def _tell(app: App, found: Json, *, verbose: bool) -> None:
     out = app.out
     out.line(bold(found["bundle"]))
-    rows = [*_session_rows(app, found["session"]), *_store_rows(found["curated"])]
+    rows = [*_session_rows(app, found["last_session"]), *_store_rows(found["curated"])]
     if found["events_waiting"]:
         rows.append(("journal", f"{count(found['events_waiting'], 'event')} not committed yet"))
     rows += _remote_rows(app, found["remotes"])
@@ -254,8 +256,8 @@ def _store_rows(curated: list[Json]) -> list[tuple[str, str]]:
     return [
         (
             row["path"].rpartition("/")[2],
-            f"{count(row['entries'], 'entry', 'entries')}, {row['characters']:,} of {row['limit']:,} characters"
-            f" ({round(100 * row['characters'] / row['limit'])} %)",
+            f"{count(row['entry_count'], 'entry', 'entries')}, {row['usage']:,} of {row['limit']:,} characters"
+            f" ({round(100 * row['usage'] / row['limit'])} %)",
         )
         for row in curated
     ]
@@ -278,7 +280,7 @@ def _stored_rows(app: App, found: Json) -> list[tuple[str, str]]:
     return [
         ("git directory", found["git_dir"]),
         ("newest commit", f"{found['commit'][:8]}  {found['subject']}  ({app.moment(found['at'])})"),
-        ("holds", f"{count(found['concepts'], 'concept')}, {count(found['files'], 'file')}"),
+        ("holds", f"{count(found['concept_count'], 'concept')}, {count(found['file_count'], 'file')}"),
         ("object store", f"{size(store['bytes'])} ({packs})"),
         ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
         ("format", str(found["format"])),
