@@ -78,7 +78,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._messages.speak()
 
     def _begin(self, home: Home, session_id: str, kwargs: Mapping[str, Any]) -> None:
-        from gitmem.hosts.hermes import maintenance, whats_new
+        from gitmem.hosts import whats_new
+        from gitmem.hosts.hermes import maintenance
         from gitmem.hosts.hermes.agent_run import AgentRun
         from gitmem.hosts.hermes.bundle_worker import last_tip
         from gitmem.hosts.hermes.host_agent import HostAgent

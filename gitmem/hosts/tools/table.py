@@ -164,6 +164,7 @@ _ROWS = (
         required=("text",),
         short="keep a fact, a preference or a decision with its reason and source",
         idempotent=True,
+        checked=True,  # it repeats what it was given, and nothing else
     ),
     Tool(
         "revise",
