@@ -399,7 +399,7 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
         lambda name, version: _connect(bundle, name, version),
         allow_undo=allow_undo,
         tools_only=tools_only,
-        prefers_provider=_prefers_provider,
+        prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
     )
     try:
         server.serve()
@@ -415,10 +415,8 @@ def _connect(bundle: str, name: str, version: str) -> Connection:
     return Connection(real_world(), bundle, name, version)
 
 
-def _prefers_provider(client: str) -> bool:
-    """Whether a client is a Hermes that has our provider, which knows more than a tool can."""
-    if "hermes" not in client.lower():
-        return False
+def _has_provider() -> bool:
+    """Whether Hermes, which calls itself `mcp`, has our provider here: it knows more than a tool can."""
     home = os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
     return os.path.isdir(os.path.join(home, "plugins", "gitmem"))
 
