@@ -423,12 +423,12 @@ def _has_provider() -> bool:
 
 def _take_standard_output() -> Callable[[bytes], object]:
     """The one who may write to standard output; whatever else is printed goes to standard error."""
-    import threading
+    from _thread import allocate_lock  # `threading` itself would be a good part of what a start costs
 
     descriptor = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    lock = threading.Lock()
+    lock = allocate_lock()
 
     def write(data: bytes) -> None:
         with lock:
