@@ -101,7 +101,7 @@ class Cli:
         path.write_text(old + between + "\n§\n".join(texts))
 
     def git(self, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
-        return git(self.cwd, *args, check=check, input=input)
+        return git(self.cwd, *args, check=check, input=input, now=self.now)
 
     def state(self) -> tuple[object, ...]:
         """All that a failed command must leave as it was: refs, index, work tree."""
@@ -114,10 +114,18 @@ class Cli:
         return tuple(sorted(files.items()))
 
 
-def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
-    """Plain git with a person's name and no settings from outside."""
+def git(
+    cwd: Path,
+    *args: str,
+    check: bool = True,
+    input: str | None = None,  # noqa: A002
+    now: datetime | None = None,
+) -> str:
+    """Plain git with a person's name and no settings from outside, by the same clock."""
+    dates = {name: now.isoformat() for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")} if now else {}
     env = {
         **plain_environment(),
+        **dates,
         "HOME": str(cwd),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
