@@ -40,6 +40,8 @@ _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_SCP_LOGIN = re.compile(r"^[^/@:\s]+:[^/@\s]+@(?=[^/:\s]+:)")
+"""A password before the host where there is no scheme: ssh would show it to everybody, and not use it."""
 _QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 
@@ -123,7 +125,8 @@ def check_url(url: str) -> None:
     kind = scheme[1].lower() if scheme else ""
     if kind in ("http", "https") and re.search(r"[?#]", url):
         raise RemoteError(f"{shown_url(url)} has a query in it.", hint=_LOGINS)
-    if kind == "ssh" and urllib.parse.urlsplit(url).password is not None:
+    with_password = kind == "ssh" and urllib.parse.urlsplit(url).password is not None
+    if with_password or _SCP_LOGIN.match(url):
         raise RemoteError(
             f"{shown_url(url)} has a password in it, which ssh does not take.", hint="Use a key."
         )
@@ -165,7 +168,7 @@ def _is_inside(path: str, lender: Repository) -> bool:
 
 def shown_url(url: str) -> str:
     """An address without the credentials in it."""
-    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", url))
+    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", _SCP_LOGIN.sub("***@", url)))
 
 
 def without_credentials(text: str, url: str) -> str:

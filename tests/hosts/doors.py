@@ -24,7 +24,6 @@ from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
-from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -517,7 +516,7 @@ def _merge(place: Place) -> None:
 
 def _file_of_git(place: Place) -> None:
     place.commit(place.peer)
-    write_file(place.peers_memory, str(place.root / "carried"))
+    run_git(place.peer, "bundle", "create", "-q", str(place.root / "carried"), "main")  # gitmem sends no secret
     place.sync(str(place.root / "carried"))
 
 

@@ -16,6 +16,7 @@ from gitmem.errors import InvalidContent
 from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
+from gitmem.memory.gate.admission import redacted_id, redacted_words
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
@@ -37,7 +38,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What is known of a session when its first event is recorded."""
+    """What is known of a session when its first event is recorded, without secrets: files and commits are named by it."""
 
     id: str
     started: str = ""
@@ -51,6 +52,12 @@ class SessionInfo:
     user: str = ""
     chat: str = ""
     chat_type: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("id", "parent"):
+            object.__setattr__(self, name, redacted_id(getattr(self, name)))
+        for name in ("agent", "platform", "model", "source", "title"):
+            object.__setattr__(self, name, redacted_words(getattr(self, name)))
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Commit, Oid
+from gitmem.memory.gate.admission import redacted_id
 from gitmem.memory.history.log import History, LogEntry, LogFilter
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
 from gitmem.memory.provenance import is_from
@@ -96,7 +97,7 @@ def _is_chosen(bundle: Bundle, entry: LogEntry, wanted: Selection, marked: froze
     if not wanted.has_filter or wanted.commits or entry.kind in _NOT_BY_FILTER:
         return False
     simple = LogFilter(
-        session=wanted.session,
+        session=redacted_id(wanted.session),
         agent=wanted.agent,
         machine=wanted.machine,
         since=wanted.since,

@@ -15,14 +15,21 @@ if TYPE_CHECKING:
 
 
 def write_file(bundle: Bundle, path: str) -> int:
-    """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it."""
+    """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it.
+
+    As with a push, a secret in a commit that no remote has stops it.
+    """
+    from gitmem.git.ancestry import only_in
     from gitmem.memory.snapshots import Snapshots
+    from gitmem.memory.sync.outgoing import refuse_secrets
 
     refs = {BRANCH: bundle.tip}
     for snapshot in bundle.part(Snapshots).all(automatic=False):
         oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
         if oid:
             refs[SNAPSHOTS + snapshot.name] = oid
+    there = bundle.repository.refs.under("refs/remotes/").values()
+    refuse_secrets(bundle.repository, only_in(bundle.repository, bundle.tip, *there), refs.values())
     return write_bundle_file(bundle.repository, path, refs)
 
 

@@ -408,8 +408,11 @@ class Sync:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
         fresh = only_in(self._repository, tip, fetched.main)
         self._refuse_secrets(remote, fresh)
+        refuse_secrets(self._repository, (), [update.new for update in updates if update.new])
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):
@@ -431,17 +434,14 @@ class Sync:
 
         What came from another remote only warns: one foreign key would block every remote.
         """
-        from gitmem.memory.sync.outgoing import secrets_in
+        from gitmem.memory.sync.outgoing import held_in, secrets_in
 
         elsewhere: set[Oid] | None = None
         for oid, path, kind in secrets_in(self._repository, commits):
             if elsewhere is None:
                 elsewhere = self._made_elsewhere(remote, commits)
             if oid not in elsewhere:
-                raise InvalidContent(
-                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
-                    "It must leave the history first, or this memory stays on this machine."
-                )
+                raise held_in(oid, path, kind)
             self._bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
 
     def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:

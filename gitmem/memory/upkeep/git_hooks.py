@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import git_command
 from gitmem.git.message import trailers_of
+from gitmem.memory.gate.admission import redacted
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -45,8 +46,9 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
 def commit_msg(message: str, *, kind: str, machine: str, comments: bool) -> str:
     """The message with the trailers that it lacks; what the person wrote stays as it is.
 
-    `comments` says that git will take lines with `#` out, as it does after an editor.
+    `comments` says that git will take lines with `#` out, as it does after an editor. Secrets in it are redacted.
     """
+    message = redacted(message)
     text, rest = _without_comments(message) if comments else (message, "")
     text, blank = text.rstrip("\n"), text[len(text.rstrip("\n")) :]
     if not text.strip():
@@ -92,6 +94,7 @@ def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]:
     from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
+    from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
 
     repository = bundle.repository
     diff = TreeDiff(repository.store)
@@ -99,16 +102,22 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]
     known = {repository.store.peel(oid)[0] for oid in repository.refs.under("refs/remotes/").values()}
     checked: set[tuple[str, Oid]] = set()
     known |= {remote} if remote in repository.store else set()
-    for commit in map(repository.store.commit, only_in(repository, tip, *known)):
+    fresh = only_in(repository, tip, *known)
+    told: set[str] = set()
+    for kind in secrets_in_tag(repository, local):
+        yield f"What the tag {local[:12]} says holds a secret ({kind})."
+    for commit in map(repository.store.commit, fresh):
         for change in diff.of_commit(commit):
             path, old, new = change.path, change.old, change.new
             if new is not None and (path, new.oid) not in checked:
                 checked.add((path, new.oid))
                 before = repository.store.blob(old.oid) if old is not None else None
-                yield from (
-                    f"{sentence} (commit {commit.oid[:12]})"
-                    for sentence in _problems(bundle, path, new.mode, new.oid, before)
-                )
+                for sentence in _problems(bundle, path, new.mode, new.oid, before):
+                    told.add(path)
+                    yield f"{sentence} (commit {commit.oid[:12]})"
+    for oid, place, kind in secrets_in(repository, fresh):
+        if place not in told:
+            yield f"{place} holds a secret ({kind}) (commit {oid[:12]})"
 
 
 def _problems(bundle: Bundle, path: str, mode: int, oid: Oid, before: bytes | None) -> list[str]:

@@ -30,6 +30,7 @@ from gitmem.memory import review
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze, unconfirmed
 from gitmem.memory.memory import Memory
+from gitmem.memory.session import Session
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
@@ -284,6 +285,66 @@ def test_a_secret_stays_here(machines: Machines) -> None:
     with pytest.raises(GitMemError, match="secret"):
         machines.sync(a)
     assert run_git(machines.hub, "rev-parse", "main") == before
+
+
+_SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
+
+
+def _commit_by_hand(bundle: Memory, *more: str, message: str = "by hand", files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = Path(bundle.root, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-16-le" if name.endswith(".bin") else "utf-8"))
+    run_git(bundle.root, "add", "-A")
+    who = ("-c", "user.name=x", "-c", "user.email=x@a")
+    run_git(bundle.root, *who, "commit", "--no-verify", "--allow-empty", "-q", "-m", message, *more)
+
+
+@pytest.mark.parametrize("way", ["push", "file"])
+@pytest.mark.parametrize("place", ["message", "author", "email", "comment", "name", "binary", "tag"])
+def test_a_secret_anywhere_in_a_commit_stays_here(machines: Machines, place: str, way: str) -> None:
+    """Messages, author lines, names, what no entry holds, what is no text, a snapshot's note: all of it is looked at."""
+    a = machines.first()
+    note = "---\ntype: Note\n---\nhello\n"
+    if place == "message":
+        _commit_by_hand(a, message=f"the key is {_SECRET}", files={})
+    elif place in ("author", "email"):
+        who = f"{_SECRET} <x@a>" if place == "author" else f"x <{_SECRET}@a>"
+        _commit_by_hand(a, "--author", who, files={"notes.md": note})
+    elif place == "comment":
+        _commit_by_hand(a, files={"notes.md": note.replace("Note", f"Note\n# {_SECRET}")})
+    elif place == "name":
+        _commit_by_hand(a, files={f"notes/{_SECRET}.md": note})
+    elif place == "binary":
+        _commit_by_hand(a, files={"notes.bin": f"the key is {_SECRET}"})
+    else:
+        run_git(a.root, "-c", "user.name=x", "-c", "user.email=x@a", "tag", "-m", _SECRET, "snapshot/spring")
+    before = run_git(machines.hub, "rev-parse", "main")
+    with pytest.raises(GitMemError, match="secret") as refused:
+        machines.sync(a) if way == "push" else write_file(a, str(machines.root / "x.bundle"))
+    assert _SECRET not in f"{refused.value} {refused.value.hint}"
+    assert run_git(machines.hub, "rev-parse", "main") == before
+    assert not (machines.root / "x.bundle").exists()
+
+
+def test_no_name_brings_a_secret_into_a_commit(machines: Machines) -> None:
+    """Subjects, reasons, and the names of sessions, models, agents, tools and snapshots are committed redacted."""
+    a = machines.first()
+    with Session(a, _SECRET, model=_SECRET, platform=_SECRET, agent=_SECRET, title=_SECRET) as session:
+        session.record_tool_call(_SECRET, {"key": _SECRET}, "done")
+        session.remember("The garden is watered on Mondays.", reason=_SECRET, source=_SECRET)
+    a.snapshots.create("spring", _SECRET, origin=a.origin(model=_SECRET, session=_SECRET, agent=_SECRET))
+    with pytest.raises(GitMemError):
+        a.snapshots.create(_SECRET)
+    log = run_git(a.root, "log", "--all", "--format=%an %ae %B", "--name-only", "-p")
+    tags = run_git(a.root, "for-each-ref", "--format=%(refname) %(contents)")
+    state = " ".join(
+        path.read_text("utf-8", "replace") for path in Path(a.state.directory).rglob("*") if path.is_file()
+    )
+    for text in (log, tags, state):
+        assert _SECRET not in text
+    assert a.sessions.get(_SECRET).id.startswith("redacted-")
+    machines.sync(a)
 
 
 def test_offline_by_a_file(machines: Machines) -> None:
