@@ -17,6 +17,7 @@ from gitmem.okf.timestamps import of_seconds
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
 _AGO = re.compile(r"(\d+) (minute|hour|day|week|month|year)s? ago")
+_LONGEST = 1000
 _LONG_AGO = 365 * 1000
 _UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
 _FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
@@ -25,6 +26,8 @@ _FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%
 def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     """The commit that a name stands for. `now` carries the time zone in which dates are meant."""
     name = name.strip()
+    if len(name) > _LONGEST:
+        raise UnknownRevision(f"Nothing here is called {name[:40]!r}…: it is too long for a name.")
     tip = repository.tip()
     if tip is None:
         raise UnknownRevision("This bundle has no commits yet.", hint="Run `gitmem init`.")

@@ -115,6 +115,12 @@ def too_much(url: str, limit: int) -> RemoteError:
 def check_url(url: str) -> None:
     """Refuse addresses that would run a program or could be taken for an option."""
     scheme = _WITH_SCHEME.match(url)
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        raise RemoteError(
+            f"{shown_url(url)!a} is not UTF-8, and not the address of a git repository."
+        ) from None
     if not url.strip() or url.startswith("-") or "\n" in url or "\0" in url:
         raise RemoteError(f"{shown_url(url)!r} is not the address of a git repository.")
     if "::" in url.partition("/")[0]:

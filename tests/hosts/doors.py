@@ -516,7 +516,9 @@ def _merge(place: Place) -> None:
 
 def _file_of_git(place: Place) -> None:
     place.commit(place.peer)
-    run_git(place.peer, "bundle", "create", "-q", str(place.root / "carried"), "main")  # gitmem sends no secret
+    run_git(
+        place.peer, "bundle", "create", "-q", str(place.root / "carried"), "main"
+    )  # gitmem sends no secret
     place.sync(str(place.root / "carried"))
 
 

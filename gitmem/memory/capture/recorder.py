@@ -375,6 +375,14 @@ def _generated(at: str, agent: str = "") -> dict[str, str]:
     return {"by": f"{agent}/gitmem-{__version__}" if agent else f"gitmem/{__version__}", "at": at}
 
 
+def as_json(value: object, name: str) -> str:
+    """What a program gave as JSON; raises where it has none, as a number of more digits than Python writes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidContent(f"{name[:40]!a} cannot be written down as JSON ({error}).") from error
+
+
 def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     """The fields of an event as texts, the way they are archived."""
     texts: dict[str, str] = {}
@@ -387,7 +395,7 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
         elif isinstance(value, str):
             texts[name] = value
         else:
-            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+            texts[name] = as_json(value, name)
     if kind == "observation" and not texts.get("content", "").strip():
         raise InvalidContent("An observation needs content.")
     if kind == "decision" and not texts.get("decision", "").strip():
