@@ -390,7 +390,7 @@ def _mapping_lines(mapping: Mapping[str, object], depth: int) -> Iterator[str]:
     _check_depth(depth)
     for key, value in mapping.items():
         if not isinstance(key, str):
-            kind = type(key).__name__
+            kind = type(key).__name__  # type: ignore[unreachable]
             raise InvalidContent(f"A key is not text ({kind}), so it cannot be in front matter.")
         name = _text(key, flow=True)
         lead = f"{name}:"

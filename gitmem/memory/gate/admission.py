@@ -78,6 +78,7 @@ def plain_git(path: str) -> Policy:
     return Policy(scope_of(path), on_credential="refuse", on_hold="let in", on_block="refuse")
 
 
+@lru_cache(maxsize=256)
 def incoming(path: str) -> Policy:
     """An entry that another machine sent; what is only doubtful enters, and the way out hides it here."""
     return Policy(scope_of(path), on_credential="report", on_hold="let in", on_block="quarantine")
