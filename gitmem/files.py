@@ -277,6 +277,15 @@ def replace_file(
 
 
 @contextlib.contextmanager
+def about(path: str) -> Iterator[None]:
+    """An error of the system in here names `path`: that of a scratch file beside it tells nobody anything."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), path) from error
+
+
+@contextlib.contextmanager
 def replacement(
     path: str, data: bytes, *, mode: int = 0o644, durable: bool = True
 ) -> Iterator[Callable[[], None]]:
@@ -288,15 +297,17 @@ def replacement(
     import tempfile
 
     directory = os.path.dirname(path)
-    os.makedirs(directory, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
+    with about(path):
+        os.makedirs(directory, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
     try:
-        try:
-            write_all(descriptor, data)
-            if durable:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with about(path):
+            try:
+                write_all(descriptor, data)
+                if durable:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
         with contextlib.suppress(OSError):
             mode = os.stat(path).st_mode & 0o777
         with contextlib.suppress(OSError):  # a file system without modes

@@ -22,11 +22,26 @@ if TYPE_CHECKING:
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
 SNAPSHOTS = "refs/tags/snapshot/"
+AUTOMATIC = "refs/gitmem/auto/"
+"""Automatic snapshots: no tags, since nobody gave them a name, and there are many."""
+_AUTO = "auto/"
 
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
 _LOCK_WAIT = 2.0
 _BESIDE = ("index", "HEAD", "packed-refs", "config")
+
+
+def snapshot_refs(name: str) -> tuple[str, ...]:
+    """The refs that a snapshot of that name may be: an automatic one of an older gitmem is a tag."""
+    name = name.removeprefix("snapshot/")
+    tag = SNAPSHOTS + name
+    return (AUTOMATIC + name.removeprefix(_AUTO), tag) if name.startswith(_AUTO) else (tag,)
+
+
+def snapshot_name(ref: str) -> str:
+    """The name of the snapshot that a ref is."""
+    return _AUTO + ref.removeprefix(AUTOMATIC) if ref.startswith(AUTOMATIC) else ref.removeprefix(SNAPSHOTS)
 
 
 class Refs:
@@ -121,6 +136,19 @@ class Refs:
                 self._drop_packed(name)
             remove_file(self.path(name))
         return True
+
+    def drop(self, refs: Mapping[str, Oid]) -> None:
+        """Delete refs that only gitmem moves, however many, in one step. The caller holds the bundle lock."""
+        packed = self._packed()
+        if not packed.keys().isdisjoint(refs):
+            with self._locked("packed-refs") as lock:
+                kept = {name: oid for name, oid in self._packed().items() if refs.get(name) != oid}
+                self._publish(
+                    lock, _PACKED_HEAD + b"".join(f"{kept[name]} {name}\n".encode() for name in sorted(kept))
+                )
+        for name, oid in refs.items():
+            if self.read(name) == oid:
+                remove_file(self.path(name))
 
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""

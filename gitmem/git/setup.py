@@ -78,8 +78,10 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             raise BundleUnusable(f"{root} is a bare repository.", hint=how)
         raise BundleNotFound(f"There is no bundle in {root}.", hint="Make one with `gitmem init`.")
     safe_directory.check(root, git_dir, world)
-    if os.path.exists(os.path.join(git_dir, "commondir")):
-        raise BundleUnusable(f"{root} is a linked work tree of another repository: use the main one.")
+    if (common := read_file(os.path.join(git_dir, "commondir"))) is not None:
+        main = _main_work_tree(os.path.join(git_dir, common.decode("utf-8", "replace").strip()))
+        how = f"Work there: `cd {shlex.quote(main)}`, then the same command."
+        raise BundleUnusable(f"{root} is a linked work tree; gitmem works in the main one, {main}.", hint=how)
     if not os.path.isfile(os.path.join(git_dir, "HEAD")):
         raise BundleUnusable(f"{git_dir} is not a git repository (it has no HEAD); restore it from a backup.")
     if _FOREIGN_FORMAT.search(read_file(os.path.join(git_dir, "config")) or b""):
@@ -94,6 +96,16 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             with contextlib.suppress(OSError):
                 make_directories(path)
     return repository
+
+
+def _main_work_tree(git_dir: str) -> str:
+    """The work tree that a git directory is for; the git directory itself where nothing beside it says which."""
+    git_dir = os.path.realpath(git_dir)
+    root = git_dir.removesuffix(".git").rstrip(
+        os.sep
+    )  # `root/.git`, or `root.git` as `--separate-git-dir` has it here
+    found = git_dir_of(root) if root != git_dir and os.path.isdir(root) else None
+    return root if found is not None and os.path.realpath(found) == git_dir else git_dir
 
 
 _CONFIG = """[core]
@@ -116,6 +128,7 @@ _CONFIG = """[core]
 	skipHash = false
 [gc]
 	auto = 0
+	reflogExpire = never
 """
 
 

@@ -205,7 +205,7 @@ def test_a_group_shares_a_bundle(disk: Path) -> None:
         text = (bundle / "memories/MEMORY.md").read_text()
         assert all(f"{name} waters" in text for name in ("ada", "ben", "ada-again"))
     made, refused, read = done
-    assert made["code"] == 0
+    assert not made["code"]
     assert refused["code"]
     assert refused["err"].startswith("gitmem: ")
     assert "bug" not in refused["err"]

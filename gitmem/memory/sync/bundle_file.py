@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def write_file(bundle: Bundle, path: str) -> int:
     """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it.
 
-    As with a push, a secret in a commit that no remote has stops it.
+    A file leaves this machine as a push does: not with a secret that was committed here.
     """
     from gitmem.git.ancestry import only_in
     from gitmem.memory.snapshots import Snapshots
@@ -28,8 +28,7 @@ def write_file(bundle: Bundle, path: str) -> int:
         oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
         if oid:
             refs[SNAPSHOTS + snapshot.name] = oid
-    there = bundle.repository.refs.under("refs/remotes/").values()
-    refuse_secrets(bundle.repository, only_in(bundle.repository, bundle.tip, *there), refs.values())
+    refuse_secrets(bundle, only_in(bundle.repository, bundle.tip), refs.values())
     return write_bundle_file(bundle.repository, path, refs)
 
 

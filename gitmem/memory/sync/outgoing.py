@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
 from gitmem.git.objects import Commit, Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
+from gitmem.memory.gate.trust import Provenance
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
 
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 _QUOTED = "> "
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+def refuse_secrets(bundle: Bundle, commits: Collection[Oid], refs: Iterable[Oid] = ()) -> None:
+    """No commit that was made here leaves with a secret in it, also one that a later commit took out.
+
+    What came from a remote only warns: one foreign key would block every other remote.
+    """
+    came: set[Oid] | None = None
+    for oid, path, kind in secrets_in(bundle.repository, commits):
+        if came is None:
+            came = Provenance(bundle.repository).came(commits)
+        if oid not in came:
+            raise InvalidContent(
+                f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
+                "It must leave the history first, or this memory stays on this machine."
+            )
+        bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
+    for oid in refs:
+        for kind in secrets_in_tag(bundle.repository, oid):
+            raise InvalidContent(
+                f"What a snapshot says holds a secret ({kind}, {oid[:8]}): nothing was sent.",
+                hint="Delete it with `gitmem snapshot delete`, and make it again without.",
+            )
 
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:
@@ -33,25 +62,6 @@ def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple
                         yield oid, "The name of a file", kind
                 for kind in _fresh_secrets(repository, change.path, before, change.new):
                     yield oid, change.path, kind
-
-
-def refuse_secrets(repository: Repository, commits: Iterable[Oid], refs: Iterable[Oid]) -> None:
-    """Raise where one of these commits, or of these tags, holds a secret."""
-    for oid, place, kind in secrets_in(repository, commits):
-        raise held_in(oid, place, kind)
-    for oid in refs:
-        for kind in secrets_in_tag(repository, oid):
-            raise InvalidContent(
-                f"What a snapshot says holds a secret ({kind}, {oid[:8]}): nothing was sent.",
-                hint="Delete it with `gitmem snapshot delete`, and make it again without.",
-            )
-
-
-def held_in(oid: Oid, place: str, kind: str) -> InvalidContent:
-    return InvalidContent(
-        f"{place} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
-        "It must leave the history first, or this memory stays on this machine."
-    )
 
 
 def secrets_in_tag(repository: Repository, oid: Oid) -> list[str]:
