@@ -209,6 +209,7 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     failure = None
     try:
         try:
+            _check_words(sys.argv[1:] if argv is None else argv)
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
         except GitMemError as error:
@@ -248,6 +249,13 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
                 env=env,
             )
         return 1
+
+
+def _check_words(argv: Sequence[str]) -> None:
+    """Refuse what no file, name or text can hold; bytes that are not UTF-8 may be a file's name."""
+    for word in argv:
+        if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
+            raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
 
 
 def _complain(message: str, *, env: Mapping[str, str]) -> None:

@@ -207,6 +207,7 @@ class Bundle(ABC):
             message = work(edits)
             if message is None:
                 return None
+            message = self.admit_message(message)
             moment = int(self.world.clock().timestamp())
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
@@ -273,6 +274,10 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def admit_message(self, message: Message) -> Message:
+        """What a commit says, as it may be committed: without secrets too."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

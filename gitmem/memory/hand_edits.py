@@ -162,7 +162,7 @@ def _commit(
             wanted.write(path, edit.stored)
         return Draft(
             wanted.finished(),
-            Message("edit", what, bundle.admit_origin(origin).trailers()),
+            bundle.admit_message(Message("edit", what, bundle.admit_origin(origin).trailers())),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},

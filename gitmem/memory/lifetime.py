@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
+    from gitmem.git.message import Message
     from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
@@ -102,9 +103,14 @@ class OpenBundle(Bundle):
     # What a commit asks of the gate
 
     def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import TRAILER, Admission
+        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
 
-        return origin.redacted(lambda text: Admission(self).note(text, TRAILER))
+        return origin.redacted(lambda text: Admission(self).note(text, TRAILER), redacted_words, redacted_id)
+
+    def admit_message(self, message: Message) -> Message:
+        from gitmem.memory.gate.admission import redacted_words
+
+        return message.redacted(redacted_words)
 
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
         if not origin.session:

@@ -408,10 +408,10 @@ class Sync:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
-        fresh = only_in(self._repository, tip, fetched.main)
         from gitmem.memory.sync.outgoing import refuse_secrets
 
-        refuse_secrets(self._bundle, fresh)
+        fresh = only_in(self._repository, tip, fetched.main)
+        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):
