@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
-    "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
+    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
+    "entry-held", "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
     "kept-part", "kept-rewritten", "kept-wording", "model-answer", "plan-steps-open", "recall-not-noted",
