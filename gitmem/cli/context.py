@@ -29,6 +29,8 @@ class App:
         self.chosen = ""
         """The bundle that -C names."""
         self.out = Output(world.env)
+        self.ages = sys.stdout.isatty()
+        """Whether dates are told as ages: for people at a terminal who did not ask for exact ones."""
         self._told: set[str] = set()
 
     # The bundle
@@ -127,8 +129,11 @@ class App:
     # Dates
 
     def date(self, seconds: float) -> str:
-        """A moment for people: local time, to the minute."""
-        return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
+        """A moment for people: an age on a terminal, else local time to the minute."""
+        from gitmem.dates import age
+
+        local = self.world.local(seconds)
+        return age(local, now=self.world.here()) if self.ages else f"{local:%Y-%m-%d %H:%M}"
 
     def moment(self, at: str) -> str:
         """A timestamp of a file as `date` gives it; as it is where it is none."""

@@ -24,6 +24,7 @@ from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from gitmem.dates import Span
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
@@ -111,15 +112,20 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
-        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone(self.world.zone))
+        return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
-        """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
-        from gitmem.git.revisions import parse_date
+        """The moment that a date names: the end of a day, a week or a month, or its start."""
+        found = self.span(text)
+        return found.start if start else found.end
 
-        found = parse_date(text, now=self.world.clock().astimezone(self.world.zone), start=start)
+    def span(self, text: str) -> Span:
+        """The stretch of time that a date names, as people say it."""
+        from gitmem import dates
+
+        found = dates.span(text, now=self.world.here())
         if found is None:
-            raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
+            raise UsageError(f"{text!r} is not a date.", hint=f"Write one of: {dates.UNDERSTOOD}.")
         return found
 
     def tree(self, revision: str = "HEAD") -> Tree:

@@ -112,6 +112,29 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
     return published
 
 
+def put_back(bundle: Bundle, path: str) -> None:
+    """Make a file what the newest commit has, whatever a person made of it."""
+    with bundle.writing("edit"):
+        if any(edit.staged for edit in bundle.hand_edits() if edit.path == path):
+            raise InvalidContent(f"{path} is staged: run `git restore --staged` on it first.")
+        worktree = bundle.repository.worktree
+        worktree.refuse_links([path])
+        worktree.bring(path, bundle.tree().entry(path))
+
+
+def commit_text(bundle: Bundle, path: str, data: bytes) -> str:
+    """Write a file as a person would, and commit it through the gate; gives the commit. A broken one is not written."""
+    if problem := problems_of(bundle, [HandEdit(path, data)]).get(path):
+        raise InvalidContent(f"{path} {problem}")
+    with bundle.writing("edit"):
+        worktree = bundle.repository.worktree
+        worktree.refuse_links([path])
+        worktree.write(path, data, FILE, 0)
+        found = [edit for edit in bundle.hand_edits() if edit.path == path]
+        published = take_in(bundle, found, strict=True)
+    return published[-1].commit.oid if published else ""
+
+
 def _put_back(bundle: Bundle, edits: Mapping[str, HandEdit]) -> None:
     """Make files what the tip has, where all that was new in them is held back: they would stay in the way."""
     worktree = bundle.repository.worktree

@@ -11,16 +11,59 @@ def test_status_of_a_new_bundle(mem: Cli) -> None:
     """The whole output of a bundle with nothing in it."""
     expected = """\
 /tmp/mem
+  MEMORY.md  0 entries, 0 of 2,200 characters (0 %)
+  USER.md    0 entries, 0 of 1,375 characters (0 %)
+"""
+    assert expected == mem.masked("status")
+    stored = """\
   git directory  /tmp/mem/.git
   newest commit  <id>  init: a bundle for hermes  (2026-06-30 14:01)
   holds          3 concepts, 6 files
   object store   2.5 KB (1 pack, 0 loose)
   last gc        never
   format         1
-  MEMORY.md      0 entries, 0 of 2,200 characters (0 %)
-  USER.md        0 entries, 0 of 1,375 characters (0 %)
 """
-    assert expected == mem.masked("status")
+    assert mem.masked("status", "-v").endswith(stored)
+
+
+def test_gitmem_alone_in_a_bundle_is_status(mem: Cli) -> None:
+    """Also below its root, and where -C names it; elsewhere it is the help."""
+    expected = mem("status").out
+    assert expected == mem().out
+    mem.cwd = mem.root / "memories"
+    assert expected == mem().out
+    mem.cwd = mem.root.parents[1]
+    assert mem().out.startswith("Usage: gitmem")
+    assert expected == mem("-C", "mem").out
+    assert "There is no directory" in mem.fails("-C", "nowhere")
+
+
+def test_status_tells_the_session_and_the_remotes(mem: Cli) -> None:
+    """Open or not, what it learned, and how far the remote is behind."""
+    mem("session", "start", "work-1")
+    mem("memory", "add", "The server runs Debian 12")
+    mem("record", "turn", "--user", "hello", "--assistant", "hi")
+    assert "  session    work-1, open since 2026-06-30 14:02\n" in mem("status").out
+    mem("session", "end")
+    mem.git("init", "--quiet", "--bare", str(mem.root.parent / "there.git"))
+    mem("remote", "add", "origin", str(mem.root.parent / "there.git"), "--yes")
+    told = mem("status").out
+    assert "  last session  work-1, ended 2026-06-30 14:06\n" in told
+    assert "to send, 0 to take in; never synced\n" in told
+    mem("sync")
+    assert "  sync origin   0 to send, 0 to take in; last sync 2026-06-30 14:09\n" in mem("status").out
+    found = mem("status", "--json").json
+    assert ("work-1", False) == (found["session"]["session"], found["session"]["open"])
+    assert found["session"]["learned"]
+    assert [("origin", 0, 0)] == [(one["name"], one["ahead"], one["behind"]) for one in found["remotes"]]
+
+
+def test_a_hand_edit_that_is_no_concept_is_told_with_its_problem(mem: Cli) -> None:
+    """Before anybody tries to commit it."""
+    mem.write("notes/broken.md", "no front matter\n")
+    told = mem("status").out
+    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter.)" in told
+    assert "1 hand edit with a problem waits for a person: run `gitmem review`." in told
 
 
 def test_status_lists_hand_edits(mem: Cli) -> None:
@@ -30,7 +73,7 @@ def test_status_lists_hand_edits(mem: Cli) -> None:
     mem.git("add", "notes")
     (mem.root / "memories/USER.md").unlink()
     (mem.root / "link").symlink_to("/etc/passwd")
-    shown = mem("status").out.partition("\n\n")[2]
+    shown = mem("status").out.rpartition("\n\n")[2]
     expected = """\
 Edited by hand; the next write commits them:
   added   notes/new.md  (staged)
@@ -61,7 +104,9 @@ def test_status_as_json(mem: Cli) -> None:
         "store",
         "curated",
         "events_waiting",
+        "remotes",
         "review",
+        "session",
         "last_gc",
         "hand_edits",
         "problems",
@@ -90,7 +135,7 @@ def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
 def test_commit_takes_hand_edits_in(mem: Cli) -> None:
     """One commit of kind `edit`, with the reason and the person; git sees a clean tree."""
     mem.remember("The server runs Debian 12")
-    expected = "<id> edit: memories/MEMORY.md\nmemories/MEMORY.md\n  + The server runs Debian 12\n"
+    expected = "<id> edit: memories/MEMORY.md\nFacts  memories/MEMORY.md\n  + The server runs Debian 12\n"
     assert expected == mem.masked("commit", "-m", "seen in /etc/os-release")
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
     assert (

@@ -58,7 +58,7 @@ __all__ = ["DOORS", "NO_NEW_TEXT"]
 
 NO_NEW_TEXT = {
     "gitmem.git.transaction:_commit": "The commit itself: what is in it comes from one of the others.",
-    "gitmem.memory.curated.archive:_archive": "It moves entries from one file to another.",
+    "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
     "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
@@ -163,13 +163,13 @@ def a_fact_at_the_end_of_a_session(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_memory(place: Place, sample: Sample) -> None:
-    _remember(place, kind="memory", text=sample.text)
+def gitmem_remember_fact(place: Place, sample: Sample) -> None:
+    _remember(place, kind="fact", text=sample.text)
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_user(place: Place, sample: Sample) -> None:
-    _remember(place, kind="user", text=sample.text)
+def gitmem_remember_preference(place: Place, sample: Sample) -> None:
+    _remember(place, kind="preference", text=sample.text)
 
 
 def _to_be_replaced(place: Place, sample: Sample) -> str:
@@ -264,8 +264,13 @@ def gitmem_remember_decision(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "EVENT", EVENTS)
+def gitmem_remember_observation(place: Place, sample: Sample) -> None:
+    _remember(place, kind="observation", text=sample.text)
+
+
+@door("facts", "EVENT", EVENTS)
 def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
-    _remember(place, kind="decision", text=f"Use the {sample.topic}", reason=sample.text, source="here")
+    _remember(place, kind="decision", text=f"Use the {sample.topic}", why=sample.text, source="here")
 
 
 # --- short words about the memory ------------------------------------------------------------------------
