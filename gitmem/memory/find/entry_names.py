@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from gitmem.dates import span as span_of_time
 from gitmem.errors import UnknownRevision
-from gitmem.git.revisions import did_you_mean, parse_date
+from gitmem.git.revisions import did_you_mean
 from gitmem.memory.exposure import is_knowledge
 from gitmem.memory.find.index import Index, Indexing
 from gitmem.okf.entries import EntryKey
@@ -72,7 +73,7 @@ def _places(bundle: Bundle, index: Index, given: str) -> Sequence[_Place]:
 
 
 def _commit(bundle: Bundle, given: str) -> list[Oid]:
-    if parse_date(given, now=bundle.world.clock()) is not None:
+    if span_of_time(given, now=bundle.world.clock()) is not None:
         return []  # a state of the whole memory, and nothing to follow from
     try:
         return [bundle.resolve(given)]
