@@ -539,6 +539,10 @@ class Memory(OpenBundle):
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
+        if derived_from:
+            from gitmem.memory.find.entry_names import entry_names
+
+            derived_from = entry_names(self, derived_from)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
 
 

@@ -119,13 +119,11 @@ def git(
     *args: str,
     check: bool = True,
     input: str | None = None,  # noqa: A002
-    now: datetime | None = None,
+    now: datetime = datetime(2026, 6, 30, 14, tzinfo=UTC),
 ) -> str:
-    """Plain git with a person's name and no settings from outside, by the same clock."""
-    dates = {name: now.isoformat() for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")} if now else {}
+    """Plain git with a person's name, at a moment of the story, and no settings from outside."""
     env = {
         **plain_environment(),
-        **dates,
         "HOME": str(cwd),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -133,6 +131,8 @@ def git(
         "GIT_AUTHOR_EMAIL": "ann@example.org",
         "GIT_COMMITTER_NAME": "Ann",
         "GIT_COMMITTER_EMAIL": "ann@example.org",
+        "GIT_AUTHOR_DATE": now.isoformat(),
+        "GIT_COMMITTER_DATE": now.isoformat(),
     }
     done = subprocess.run(
         ["git", *args], cwd=cwd, env=env, check=False, capture_output=True, text=True, input=input

@@ -271,6 +271,7 @@ def test_a_fact_that_plain_git_committed_has_its_commits_age(mem: Cli) -> None:
     mem.now += timedelta(minutes=10)
     path = mem.cwd / "memories/MEMORY.md"
     path.write_text(path.read_text() + "\n§\nWritten with plain git\n")
+    mem.now += timedelta(minutes=1)
     mem.git("commit", "-qam", "by hand")
     listed = mem("memory", "list", "--json").json["memory"]["entries"]
     assert "Written with plain git" == listed[-1]["text"]
