@@ -265,6 +265,12 @@ _HOST_NOTICES_DAMAGED = Name(
     "memory.capture.abandoned",
 )
 
+# Clients of `gitmem mcp`
+
+MCP_CLIENTS = Name(
+    "mcp-clients", "json", "the commit at which each MCP client was last here", "hosts.mcp.connection"
+)
+
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
 """Every name that gitmem writes or reads below the state directory."""
 

@@ -71,7 +71,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "clone": Row("clone", "Make a bundle of what a remote holds."),
         "contested": Row("contested", "Settle what two machines reworded differently."),
     },
-    "Hosts": {"hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration.")},
+    "Hosts": {
+        "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
+        "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
+    },
     "Safety": {
         "scan": Row("safety", "Scan text for attacks on a memory."),
         "review": Row("review", "Decide on what waits for a person, one after the other."),

@@ -61,12 +61,12 @@ class OpenBundle(Bundle):
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first
             steps.callback(self.repository.store.close)
-            steps.callback(lambda: found.extend(self._bring_host_along()))
+            steps.callback(lambda: found.extend(self.bring_host_along()))
             for close in tuple(self._closing):
                 steps.callback(close)
         return found
 
-    def _bring_host_along(self) -> list[Notice]:
+    def bring_host_along(self) -> list[Notice]:
         """An agent that keeps files of its own must see what changed; its next session does."""
         if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
             return []

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from gitmem.git import sync_mark
 from gitmem.hosts.hermes.install import uninstall
+from gitmem.hosts.mcp.connection import Connection
 from gitmem.memory.find.context import context
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -157,6 +158,9 @@ class Plain:
         cli("gc")
         cli("doctor")
         self._sync()
+        client = Connection(cli.world(), str(self.root), "codex", "1")
+        client.call("search", {"query": "postgres"})
+        client.close()
         cli("session", "start", "work-2")
         bundle = self.opened()
         ask(bundle)
@@ -253,7 +257,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert "Whole." in cli("verify").out
     assert 0 == cli.run("doctor").code
     assert "" == cli.git("status", "--porcelain")
-    passing = {"session", "recall.log.1", "index.db-<part>", *PASSING}
+    passing = {"session", "recall.log.1", "index.db-<part>", "mcp-clients", *PASSING}
     assert not {row for row in gone - rows(plain.state) - passing if not row.startswith("journal/")}
 
 

@@ -204,7 +204,7 @@ def is_knowledge(path: str) -> bool:
     return (
         not layout.is_generated(path)
         and not layout.is_session(path)
-        and not path.startswith(("retractions/", "config/"))
+        and not path.startswith(("retractions/", "config/", "."))
     )
 
 
