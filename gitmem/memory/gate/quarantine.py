@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -98,12 +98,27 @@ class Quarantine:
 
     def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
         """Keep a text back; gives its id. The same text for the same place is kept once."""
-        text = redacted(text)
-        where = dict(destination)
-        name = entry_hash(f"{sorted(where.items())}\n{text}")[:12]
-        if f"{name}.md" in self._tree():
-            return name
-        concept = Concept.new(
+        return self.hold_all([(text, result, destination)], origin=origin)[0]
+
+    def hold_all(
+        self, texts: Iterable[tuple[str, Result, Mapping[str, str]]], *, origin: Origin
+    ) -> list[str]:
+        """The same for several texts, each with its result and its place: one commit of the quarantine for all."""
+        held = self._tree()
+        names, new = [], {}
+        for given, result, destination in texts:
+            text = redacted(given)
+            name = entry_hash(f"{sorted(destination.items())}\n{text}")[:12]
+            names.append(name)
+            if f"{name}.md" not in held:
+                new[f"{name}.md"] = self._concept(text, result, destination, origin).render()
+        if new:
+            ids = dict.fromkeys(path.removesuffix(".md") for path in new)
+            self._change(new, f"hold {', '.join(ids)}" if len(ids) < 4 else f"hold {len(ids)} texts", origin)
+        return names
+
+    def _concept(self, text: str, result: Result, destination: Mapping[str, str], origin: Origin) -> Concept:
+        return Concept.new(
             layout.QUARANTINED,
             text,
             title=f"Held: {result.rules[0] if result.rules else result.verdict}",
@@ -112,31 +127,29 @@ class Quarantine:
                 {"rule": finding.rule, "category": finding.category, "reason": finding.reason}
                 for finding in result.findings
             ],
-            destination=where,
+            destination=dict(destination),
             origin={key: str(value) for key, value in origin.trailers().items() if value} or None,
             commit=self._bundle.tip,
             at=self._bundle.now(),
             generated={"by": f"gitmem/{__version__}", "at": self._bundle.now()},
         )
-        self._change(f"{name}.md", concept.render(), f"hold {name}", origin)
-        return name
 
     def remove(self, name: str, *, why: str) -> QuarantineItem:
         """Take an item out of quarantine; its text stays in the quarantine's own history."""
         held = self.get(name)
-        self._change(f"{held.id}.md", None, f"{why} {held.id}", self._bundle.origin())
+        self._change({f"{held.id}.md": None}, f"{why} {held.id}", self._bundle.origin())
         return held
 
     def _tree(self) -> Tree:
         return self._repository.tree(self._repository.refs.read(QUARANTINE))
 
-    def _change(self, path: str, data: bytes | None, what: str, origin: Origin) -> None:
+    def _change(self, files: Mapping[str, bytes | None], what: str, origin: Origin) -> None:
         moment = int(self._bundle.world.clock().timestamp())
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         with self._bundle.writing("quarantine"):
             for _ in range(_TRIES):
                 tip = self._repository.refs.read(QUARANTINE)
-                tree, objects = self._repository.tree(tip).apply({path: data})
+                tree, objects = self._repository.tree(tip).apply(files)
                 message = Message("quarantine", what, origin.trailers()).render()
                 commit = render_commit(tree.oid, (tip,) if tip else (), who, who, message)
                 self._repository.store.write([*objects, commit])

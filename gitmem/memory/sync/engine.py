@@ -409,7 +409,9 @@ class Sync:
         if not updates:
             return True
         fresh = only_in(self._repository, tip, fetched.main)
-        self._refuse_secrets(remote, fresh)
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
+        refuse_secrets(self._bundle, fresh)
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):
@@ -425,32 +427,6 @@ class Sync:
             remote_ref(remote.name), tip, expected=self._repository.refs.read(remote_ref(remote.name))
         )
         return True
-
-    def _refuse_secrets(self, remote: Remote, commits: list[Oid]) -> None:
-        """No commit that was made here leaves with a secret in it, also one that a later commit took out.
-
-        What came from another remote only warns: one foreign key would block every remote.
-        """
-        from gitmem.memory.sync.outgoing import secrets_in
-
-        elsewhere: set[Oid] | None = None
-        for oid, path, kind in secrets_in(self._repository, commits):
-            if elsewhere is None:
-                elsewhere = self._made_elsewhere(remote, commits)
-            if oid not in elsewhere:
-                raise InvalidContent(
-                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
-                    "It must leave the history first, or this memory stays on this machine."
-                )
-            self._bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
-
-    def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
-        """Of these commits those that another remote has too."""
-        made_here = set(commits)
-        for ref, oid in self._repository.refs.under("refs/remotes/").items():
-            if ref != remote_ref(remote.name):
-                made_here &= set(only_in(self._repository, self._bundle.tip, oid))
-        return set(commits) - made_here
 
     # State
 
