@@ -150,6 +150,15 @@ class Lookup:
             (space, len(beginning), beginning) if space else (),
         )
 
+    def spans_of_id(self, space: str, least: str, most: str, end: str, *, limit: int) -> list[Span]:
+        """Every place of entries whose ids are between two, and end so."""
+        where = (
+            "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND substr(s.key, -length(?)) = ? AND s.from_seq > 0"
+            if end
+            else "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND ? = ? AND s.from_seq > 0"
+        )
+        return self._spans(where, (space, least, most, end, end))[:limit]
+
     def spans_containing(self, text: str) -> list[Span]:
         """Every place that a text with these words in it stood at; upper and lower case are one."""
         entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"

@@ -112,6 +112,12 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
+        if name.strip().startswith("session:"):
+            from gitmem.memory.ids import session_meant
+
+            session = name.strip().removeprefix("session:")
+            tip = self.repository.tip()
+            name = f"session:{session_meant(self.repository.tree(tip), session) if tip else session}"
         return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:

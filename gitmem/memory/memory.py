@@ -125,7 +125,7 @@ class Memory(OpenBundle):
         derived_from: Iterable[str] = (),
         by_person: bool = False,
     ) -> Answer:
-        """Put another text in the place of the one curated entry that contains `old`."""
+        """Put another text in the place of the one curated entry that contains `old`, or has that id."""
         if target is None or machine is None:
             target, machine = self.curated.find(old, target=target, machine=machine)
         origin = self._origin(reason, source, session, derived_from)
@@ -144,7 +144,7 @@ class Memory(OpenBundle):
         session: str = "",
         derived_from: Iterable[str] = (),
     ) -> Answer:
-        """Remove the one curated entry that contains the text; it stays in the history.
+        """Remove the one curated entry that contains the text, or has that id; it stays in the history.
 
         Where none or several contain it, a StoreRefusal says which may be meant (`near`).
         """
@@ -239,7 +239,18 @@ class Memory(OpenBundle):
         from gitmem.memory.find.search import Search, Wanted
 
         wanted = Wanted(
-            type, session, agent, tag, since, until, path, scope, removed, as_of, events=events, reader=reader
+            type,
+            self.sessions.meant(session),
+            agent,
+            tag,
+            since,
+            until,
+            path,
+            scope,
+            removed,
+            as_of,
+            events=events,
+            reader=reader,
         )
         return self.part(Search)(query, wanted, limit=limit)
 
@@ -283,7 +294,9 @@ class Memory(OpenBundle):
     def read_session(
         self, session: str, *, around: str = "", window: int = 5, events: bool = False
     ) -> Reading:
-        """How a session began and ended; or what is around one of its entries, by the entry's id.
+        """How a session began and ended; or what is around an entry, by its id, which says the session too.
+
+        Ids may be shortened as they are shown: to a beginning that only one has.
 
         `events` is for people, and shows all that was recorded.
         """
@@ -333,7 +346,9 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(kind, session, agent, machine, path, *self._between(since, until))
+        wanted = LogFilter(
+            kind, self.sessions.meant(session), agent, machine, path, *self._between(since, until)
+        )
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
@@ -354,7 +369,7 @@ class Memory(OpenBundle):
         if session:
             if a or b:
                 raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(session, path)
+            return history.of_session(self.sessions.meant(session), path)
         if a:
             return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
         if b:
@@ -368,10 +383,11 @@ class Memory(OpenBundle):
         return blame_of(self, path, revision=as_of, removed=removed)
 
     def trace(self, text: str) -> Traced:
-        """Where a text came from, and the sessions that it reached while it was there."""
+        """Where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
         from gitmem.memory.history.trace import trace
+        from gitmem.memory.ids import text_meant
 
-        return trace(self, text)
+        return trace(self, text_meant(self.index.current(), text))
 
     def read_log(self) -> str:
         """The text of log.md, as an agent may read it."""
@@ -421,7 +437,7 @@ class Memory(OpenBundle):
         )
         wanted = Selection(
             named,
-            session=_values(session),
+            session=tuple(map(self.sessions.meant, _values(session))),
             agent=_values(agent),
             machine=_values(machine),
             source=_values(source),

@@ -65,6 +65,12 @@ class Sessions:
         path = layout.find_session(edits, redacted_id(session))
         return SessionState(path, Concept.parse(edits.read(path) or b"", path)) if path else None
 
+    def meant(self, typed: str) -> str:
+        """The id of the session that a reader names, maybe by a beginning of it; who writes names it in full."""
+        from gitmem.memory.ids import session_meant
+
+        return session_meant(self._bundle.tree(), typed) if typed else ""
+
     def get(self, session: str) -> SessionState:
         """A session by id; the error names the nearest ones."""
         found = self.find(session)
