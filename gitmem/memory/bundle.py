@@ -7,7 +7,7 @@ decisions about content that a commit needs and that are made above this module,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ from gitmem.world import World
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
@@ -194,8 +195,8 @@ class Bundle(ABC):
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
-                edits.finished(),
-                Message(message.kind, message.what, trailers, message.body),
+                self.admit_files(edits.finished()),
+                self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 leaves=leaves,
@@ -256,6 +257,14 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
+        """The files of a commit as they may be made: what was erased for good does not come back."""
+
+    @abstractmethod
+    def admit_message(self, message: Message) -> Message:
+        """What a commit says, without what was erased."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

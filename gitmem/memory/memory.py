@@ -515,17 +515,26 @@ class Memory(OpenBundle):
         wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
+        accept_erasure: bool = False,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
-        store, or what a person verified here, may go; without it that stays.
+        store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
+        was erased on another machine and the remote's receipts name.
         """
         from gitmem.memory.sync.engine import Sync
 
         self._ready_for_change(dry_run)
-        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress, agree=agree)
+        syncing = Sync(
+            self,
+            timeout=timeout,
+            prefer=transport,
+            progress=progress,
+            agree=agree,
+            accept_erasure=accept_erasure,
+        )
         if from_file:
             done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
         else:

@@ -69,8 +69,10 @@ class Receipt:
     by: str
     reason: str
     salt: str
+    sieve: str
     whole: str
-    """The salted hash of what was asked for: the exact text, the path, or the id of the entry or session."""
+    """The salted hash of what was asked for: the exact text, the path, the id of a session or event; before it the
+    beginning of a quick one, which says whether the slow one is worth while."""
     marks: tuple[Mark, ...] = ()
 
     @property
@@ -83,11 +85,13 @@ class Receipt:
         salt = secrets.token_hex(16)
         wanted = sorted(set(texts), key=lambda text: (-len(text), text))[:MAX_MARKS]
         marks = tuple(mark for text in wanted if (mark := Mark.of(text, salt)) is not None)
-        return cls(what, at, by, reason, salt, slow_hash(salt, plain(asked)), marks)
+        name = plain(asked)
+        return cls(what, at, by, reason, salt, _quick(salt, name)[:_SIEVE], slow_hash(salt, name), marks)
 
     def is_of(self, asked: str) -> bool:
         """Whether this is what was asked for."""
-        return slow_hash(self.salt, plain(asked)) == self.whole
+        name = plain(asked)
+        return _quick(self.salt, name).startswith(self.sieve) and slow_hash(self.salt, name) == self.whole
 
     def found_in(self, text: str) -> Iterator[tuple[int, int]]:
         """Where the text holds something that was erased: from its first word to its last."""
@@ -120,14 +124,16 @@ class Receipt:
         if self.reason:
             item["reason"] = self.reason
         marks = [f"{mark.words} {mark.sieve} {mark.digest}" for mark in self.marks]
-        return {**item, "salt": self.salt, "whole": self.whole, "marks": marks}
+        return {**item, "salt": self.salt, "sieve": self.sieve, "whole": self.whole, "marks": marks}
 
     @classmethod
     def of_item(cls, item: object) -> Receipt | None:
         """The receipt that an item of the list is; None where it is none."""
         if not isinstance(item, Mapping):
             return None
-        texts = {name: item.get(name, "") for name in ("what", "at", "by", "reason", "salt", "whole")}
+        texts = {
+            name: item.get(name, "") for name in ("what", "at", "by", "reason", "salt", "sieve", "whole")
+        }
         listed = item.get("marks", [])
         marks = [re.fullmatch(r"(\d{1,3}) ([0-9a-f]{3,16}) ([0-9a-f]{64})", str(one)) for one in listed or ()]
         if (

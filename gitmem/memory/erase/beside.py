@@ -31,7 +31,7 @@ from gitmem.state import (
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.erase.rules import ErasureRules
+    from gitmem.okf.erasing import ErasureRules
 
 _ZERO = "0" * 40
 # Made again from the history, or of one moment only.

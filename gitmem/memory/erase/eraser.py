@@ -21,7 +21,7 @@ from gitmem.okf.erasures import Receipt, with_receipts
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.erase.rules import ErasureRules
+    from gitmem.okf.erasing import ErasureRules
 
 Progress = Callable[[str], None]
 
@@ -105,7 +105,7 @@ class Eraser:
         refuse_unusual(self._repository)
         with self._bundle.writing("erase"):
             self._repository.refuse_if_busy()
-            chosen = choose(self._repository, [self._peeled(oid) for oid in self._roots()], asked)
+            chosen = choose(self._repository, self.commits(), asked)
             plan = self.plan(chosen.rules)
             report = self._report(asked, plan, dry_run=dry_run)
             if plan.is_empty and not report.beside:
@@ -120,7 +120,7 @@ class Eraser:
             receipts = self._receipts(chosen, by, reason)
             commit = self._with_receipts(plan, receipts, reason)
             self.carry_out(plan)
-        self._after(plan.rules)
+        self.look_again(plan.rules)
         left = tuple(beside.left_over(self._bundle, plan.rules))
         return replace(report, receipts=tuple(one.id for one in receipts), commit=commit, left=left)
 
@@ -174,6 +174,10 @@ class Eraser:
         order = sorted(known, key=lambda name: (name != BRANCH, not name.startswith("refs/tags/"), name))
         logged = [oid for oid in beside.reflog_ids(self._repository.git_dir) if self._is_history(oid)]
         return list(dict.fromkeys([*(known[name] for name in order), *logged]))
+
+    def commits(self) -> list[Oid]:
+        """The commits that all of the history is below."""
+        return list(dict.fromkeys(self._peeled(oid) for oid in self._roots()))
 
     def _is_history(self, oid: Oid) -> bool:
         try:
@@ -269,7 +273,7 @@ class Eraser:
                     f"The text would still be in the object {oid}: nothing was changed. This is a bug in gitmem."
                 )
 
-    def _after(self, rules: ErasureRules) -> None:
+    def look_again(self, rules: ErasureRules) -> None:
         """Look at what is on disk now, and let a linked host's files follow."""
         from gitmem.memory.linked_host import bring_host_along
 

@@ -13,9 +13,9 @@ from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
 from gitmem.git.rewrite import files_of
 from gitmem.git.tree_diff import TreeDiff
-from gitmem.memory.erase.blanking import Blanking
-from gitmem.memory.erase.rules import ErasureRules, Gone, worth_blanking
 from gitmem.memory.gate.admission import secrets_in
+from gitmem.okf.blanking import Blanking
+from gitmem.okf.erasing import ErasureRules, Gone, worth_blanking
 from gitmem.okf.erasures import What, words_of
 from gitmem.okf.files import open_file
 from gitmem.okf.paths import safe_name

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitmem.errors import InvalidContent
-from gitmem.git.objects import Oid
-from gitmem.memory.erase.blanking import Blanking
 from gitmem.okf import layout, pages, validate
+from gitmem.okf.blanking import Blanking
 from gitmem.okf.entries import Entry, entry_hash, section_key
 from gitmem.okf.erasures import MARKER
 from gitmem.okf.files import EntryFile, PartFile, SectionsFile, open_file
 from gitmem.okf.identity import retraction_hash
 from gitmem.okf.paths import safe_name
 
+Oid = str
 _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{8,40}(?:-\d+)?(?![0-9a-f])")
 _SHORTEST_ID = 8
 _FULL, _HASH, _HELD = 40, 32, 12
