@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
@@ -372,6 +373,23 @@ def standing_json(one: RemoteStanding) -> Json:
         "last_error_at": one.last_error_at or None,
         "failures": one.failures,
         "next_try": one.next_try or None,
+    }
+
+
+def erased_json(done: Erased) -> Json:
+    """What an erase did, or would do; never what was erased."""
+    return {
+        "what": done.what,
+        "dry_run": done.dry_run,
+        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
+        "rewritten": done.rewritten,
+        "snapshots": list(done.snapshots),
+        "quarantine": list(done.quarantine),
+        "beside": list(done.beside),
+        "receipts": list(done.receipts),
+        "left": list(done.left),
+        "remotes": list(done.remotes),
+        "commit": done.commit or None,
     }
 
 

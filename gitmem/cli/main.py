@@ -78,6 +78,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
     "Safety": {
         "scan": Row("safety", "Scan text for attacks on a memory."),
         "review": Row("review", "Decide on what waits for a person, one after the other."),
+        "erase": Row("erase", "Erase something for good, from the history too."),
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
     "Upkeep": {

@@ -105,10 +105,10 @@ class Refs:
         check_ref_name(name)
         if expected is None:
             self._refuse_in_the_way(name)
-        with self._locked(name) as lock:
+        with self.locked(name) as lock:
             if self.read(name) != expected:
                 return False
-            self._publish(lock, new.encode() + b"\n")
+            self.publish(lock, new.encode() + b"\n")
         return True
 
     def set_new(self, refs: Mapping[str, Oid]) -> list[str]:
@@ -122,14 +122,14 @@ class Refs:
                 raise InvalidContent(f"{name} cannot be made beside another ref: choose another name.")
         made = {name: oid for name, oid in refs.items() if name not in present}
         if made:
-            with self._locked("packed-refs") as lock:
+            with self.locked("packed-refs") as lock:
                 lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | made).items()}
-                self._publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
+                self.publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
         return list(made)
 
     def delete(self, name: str, *, expected: Oid) -> bool:
         """Delete a ref if it still is what the caller saw. The caller holds the bundle lock."""
-        with self._locked(name):
+        with self.locked(name):
             if self.read(name) != expected:
                 return False
             if self._in_packed(name):
@@ -141,9 +141,9 @@ class Refs:
         """Delete refs that only gitmem moves, however many, in one step. The caller holds the bundle lock."""
         packed = self._packed()
         if not packed.keys().isdisjoint(refs):
-            with self._locked("packed-refs") as lock:
+            with self.locked("packed-refs") as lock:
                 kept = {name: oid for name, oid in self._packed().items() if refs.get(name) != oid}
-                self._publish(
+                self.publish(
                     lock, _PACKED_HEAD + b"".join(f"{kept[name]} {name}\n".encode() for name in sorted(kept))
                 )
         for name, oid in refs.items():
@@ -152,11 +152,11 @@ class Refs:
 
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""
-        with self._locked(name) as lock:
-            self._publish(lock, data)
+        with self.locked(name) as lock:
+            self.publish(lock, data)
 
     @contextlib.contextmanager
-    def _locked(self, name: str) -> Iterator[PreparedLock]:
+    def locked(self, name: str) -> Iterator[PreparedLock]:
         """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it.
 
         There is one note, and so the bundle lock is held as long as it counts.
@@ -177,7 +177,8 @@ class Refs:
             self._noted[f"{name}.lock"] = lock.inode
             try:
                 note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
-                lock.break_ancient()
+                if name != "index":  # whose lock an editor may hold for long
+                    lock.break_ancient()
                 lock.take(time.monotonic() + _LOCK_WAIT)
                 yield lock
             finally:
@@ -210,7 +211,8 @@ class Refs:
             found += sorted(f"{inside}/{file[:-5]}" for file in files if file.endswith(".lock"))
         return found
 
-    def _publish(self, lock: PreparedLock, data: bytes) -> None:
+    def publish(self, lock: PreparedLock, data: bytes) -> None:
+        """Put data in the place of the file that is locked, which gives the lock back; it is on disk then."""
         from gitmem.files import DiskGroup
 
         with DiskGroup() as disk:
@@ -274,7 +276,7 @@ class Refs:
         return refs
 
     def _drop_packed(self, name: str) -> None:
-        with self._locked("packed-refs") as lock:
+        with self.locked("packed-refs") as lock:
             kept: list[bytes] = []
             dropping = False
             for line in self._packed_bytes().splitlines(keepends=True):
@@ -283,7 +285,7 @@ class Refs:
                 dropping = line.rstrip(b"\n").endswith(b" " + name.encode())
                 if not dropping:
                     kept.append(line)
-            self._publish(lock, b"".join(kept))
+            self.publish(lock, b"".join(kept))
 
 
 _PACKED_HEAD = b"# pack-refs with: sorted \n"

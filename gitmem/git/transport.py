@@ -51,6 +51,8 @@ class Fetched:
 
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
+    there: Fetched | None = None
+    """The same as the remote still has it, where an erase here rewrote it."""
 
     @classmethod
     def of(cls, refs: Mapping[str, Oid]) -> Fetched:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.context import Context
     from gitmem.memory.find.index import Indexing
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
@@ -506,6 +507,37 @@ class Memory(OpenBundle):
         origin = self.origin(session=self.session_named(session), model=model)
         return self.snapshots.create(name, note, origin=origin, plan=plan)
 
+    def erase(
+        self,
+        *,
+        text: str = "",
+        secret: str = "",
+        entry: str = "",
+        path: str = "",
+        session: str = "",
+        reason: str = "",
+        by: str = "",
+        dry_run: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Erased:
+        """Erase something for good, from every commit, snapshot and file here: a text, an entry, a path or a session.
+
+        `secret` is `COMMIT:PATH`, and means the secrets in that file. A receipt stays in `config/erased.md`, which keeps
+        it from coming back; it cannot be undone.
+        """
+        from gitmem.errors import UsageError
+        from gitmem.memory.erase.eraser import Eraser
+        from gitmem.memory.erase.selection import Asked
+
+        given = {"text": text, "secret": secret, "entry": entry, "path": path, "session": session}
+        asked = [Asked(what, name) for what, name in given.items() if name]  # type: ignore[arg-type]
+        if len(asked) != 1:
+            raise UsageError("Say what to erase: one text, secret, entry, path or session.")
+        self.flush_buffers()
+        self._ready_for_change(dry_run)
+        who = by or self.world.person or self.config.agent_id
+        return Eraser(self, progress).run(asked[0], by=who, reason=reason, dry_run=dry_run)
+
     # Other machines
 
     def sync(
@@ -520,17 +552,26 @@ class Memory(OpenBundle):
         wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
+        accept_erasure: bool = False,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
-        store, or what a person verified here, may go; without it that stays.
+        store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
+        was erased on another machine and the remote's receipts name.
         """
         from gitmem.memory.sync.engine import Sync
 
         self._ready_for_change(dry_run)
-        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress, agree=agree)
+        syncing = Sync(
+            self,
+            timeout=timeout,
+            prefer=transport,
+            progress=progress,
+            agree=agree,
+            accept_erasure=accept_erasure,
+        )
         if from_file:
             done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -29,17 +30,20 @@ def refuse_secrets(bundle: Bundle, commits: Collection[Oid], refs: Iterable[Oid]
     What came from a remote only warns: one foreign key would block every other remote.
     """
     came: set[Oid] | None = None
-    for oid, path, kind in secrets_in(bundle.repository, commits):
+    repository = bundle.repository
+    for oid, path, kind in secrets_in(repository, commits):
         if came is None:
-            came = Provenance(bundle.repository).came(commits)
+            came = Provenance(repository).came(commits)
         if oid not in came:
+            named = repository.tree(oid).entry(path) is not None
+            which = f"--secret {shlex.quote(f'{oid[:8]}:{path}')}" if named else "--text -"
             raise InvalidContent(
-                f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
-                "It must leave the history first, or this memory stays on this machine."
+                f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent.",
+                hint=f"It must leave the history first: run `gitmem erase {which}`, then sync.",
             )
         bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
     for oid in refs:
-        for kind in secrets_in_tag(bundle.repository, oid):
+        for kind in secrets_in_tag(repository, oid):
             raise InvalidContent(
                 f"What a snapshot says holds a secret ({kind}, {oid[:8]}): nothing was sent.",
                 hint="Delete it with `gitmem snapshot delete`, and make it again without.",
