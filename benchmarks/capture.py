@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 
 from gitmem.config import Config
 from gitmem.git.message import Message
+from gitmem.git.setup import open_repository
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
@@ -44,6 +45,8 @@ from benchmarks.support import (
     _WORDS,
     Report,
     Row,
+    copy_bundle,
+    flush,
     git,
     interleaved,
     ratio_row,
@@ -105,6 +108,34 @@ def mixed(chance: random.Random, count: int, *, turns: bool, first: int = 0) -> 
         else:
             made.append({"_kind": "observation", "content": prose(chance, 30), "category": "Observation"})
     return made
+
+
+def talk(chance: random.Random, count: int) -> Events:
+    """Turns, tool calls and an observation in words that are as rare and as frequent as in a language.
+
+    `prose` has so few words that every text says what some tool said: the worst case of looking where it came from.
+    """
+
+    def say(words: int) -> str:
+        return " ".join(chance.choices(_TONGUE, _FREQUENCIES, k=words))
+
+    made: Events = []
+    for number in range(count):
+        if number % 5 < 2:
+            made.append({"_kind": "turn", "user": say(25), "assistant": say(60)})
+        elif number % 5 < 4:
+            called = {"tool_name": "terminal", "args": {"command": say(4)}, "result": say(40)}
+            made.append({"_kind": "tool_call", **called})
+        else:
+            made.append({"_kind": "observation", "content": say(30), "category": "Observation"})
+    return made
+
+
+_SYLLABLES = [
+    a + b for a in "bdfgklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "el", "or", "is", "un")
+]
+_TONGUE = ["".join(random.Random(rank).choices(_SYLLABLES, k=1 + rank % 4)) for rank in range(5_000)]
+_FREQUENCIES = [1 / (10 + rank) for rank in range(5_000)]
 
 
 def make_bundle(root: str, files: int) -> Memory:
@@ -322,6 +353,40 @@ def flush_section(where: str, sizes: Sizes, report: Report, python: str) -> None
     check_clean(bundle)
 
 
+# Section: path
+
+
+def path_section(where: str, sizes: Sizes, report: Report) -> None:
+    """10 events of a talk through the whole path, against the engine's commit of the same files in a copy."""
+    bundle = make_bundle(os.path.join(where, "path"), sizes.files)
+    engine = open_repository(copy_bundle(bundle.root, os.path.join(where, "engine")))
+    with buffer_of(bundle) as buffer:
+
+        def both(number: int) -> dict[str, float]:
+            push_all(buffer, talk(random.Random(number), 10))
+            before = bundle.tree()
+            begun = time.perf_counter()
+            buffer.flush()
+            path = time.perf_counter() - begun
+            tree = bundle.tree()
+            changed = {change.path: tree.read(change.path) or b"" for change in before.changes(tree)}
+            return {"path": path, "engine": flush(engine, changed)["all"]}
+
+        taken = interleaved({"gitmem": both}, sizes.rounds)
+    report.section(
+        f"Flush of 10 events at {sizes.files:,} files",
+        [
+            ratio_row(
+                "the whole path / the engine's commit of the same files",
+                taken["gitmem/path"],
+                taken["gitmem/engine"],
+                at_most=2,
+            )
+        ],
+    )
+    check_clean(bundle)
+
+
 # Section: growth
 
 
@@ -414,7 +479,7 @@ def _noting(stages: dict[str, float], begun: float) -> Callable[[str], None]:
     return lambda stage: stages.__setitem__(stage, time.perf_counter() - begun)
 
 
-SECTIONS = ("push", "flush", "growth", "recovery")
+SECTIONS = ("push", "flush", "path", "growth", "recovery")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -436,6 +501,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             push_section(where, sizes, report)
         if "flush" in wanted:
             flush_section(where, sizes, report, options.peer)
+        if "path" in wanted:
+            path_section(where, sizes, report)
         if "growth" in wanted:
             growth_section(where, sizes, report)
         if "recovery" in wanted:

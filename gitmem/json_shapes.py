@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plan
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
+    from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
 
 Json = dict[str, Any]
@@ -51,6 +54,7 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         {
             "path": change.path,
             "op": change.op,
+            "record": layout.is_record(change.path),
             "from_path": change.from_path or None,
             "old": entry_json(change.old) if change.old else None,
             "new": entry_json(change.new) if change.new else None,
@@ -356,6 +360,36 @@ def remote_json(one: Remote) -> Json:
         "mode": one.mode,
         "consent": one.consent,
         "shared": one.shared,
+    }
+
+
+def standing_json(one: RemoteStanding) -> Json:
+    return {
+        **remote_json(one.remote),
+        "ahead": one.ahead,
+        "behind": one.behind,
+        "last_success": one.last_success or None,
+        "last_error": one.last_error or None,
+        "last_error_at": one.last_error_at or None,
+        "failures": one.failures,
+        "next_try": one.next_try or None,
+    }
+
+
+def erased_json(done: Erased) -> Json:
+    """What an erase did, or would do; never what was erased."""
+    return {
+        "what": done.what,
+        "dry_run": done.dry_run,
+        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
+        "rewritten": done.rewritten,
+        "snapshots": list(done.snapshots),
+        "quarantine": list(done.quarantine),
+        "beside": list(done.beside),
+        "receipts": list(done.receipts),
+        "left": list(done.left),
+        "remotes": list(done.remotes),
+        "commit": done.commit or None,
     }
 
 

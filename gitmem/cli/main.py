@@ -78,6 +78,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
     "Safety": {
         "scan": Row("safety", "Scan text for attacks on a memory."),
         "review": Row("review", "Decide on what waits for a person, one after the other."),
+        "erase": Row("erase", "Erase something for good, from the history too."),
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
     "Upkeep": {
@@ -156,10 +157,14 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     """
     run = ctx.obj
     assert isinstance(run, Run)
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is None and not (bundle or run.is_in_a_bundle()):
         click.echo(ctx.get_help())
         return
     ctx.obj = run.begin(bundle or "")
+    if ctx.invoked_subcommand is None:
+        from gitmem.cli.status import tell_status
+
+        tell_status(ctx.obj)
 
 
 class Run:
@@ -169,17 +174,33 @@ class Run:
         self._world = world
         self.app: App | None = None
 
-    def begin(self, bundle: str) -> App:
-        from gitmem.cli.context import App
+    def is_in_a_bundle(self) -> bool:
+        """Whether a command without -C would find a bundle."""
+        from gitmem.locate import is_bundle
+        from gitmem.memory.opening import find_root
+
+        try:
+            return is_bundle(find_root(self.world))
+        except GitMemError:
+            return False
+
+    @property
+    def world(self) -> World:
         from gitmem.world import World
 
-        self.app = App(self._world or World.real())
+        self._world = self._world or World.real()
+        return self._world
+
+    def begin(self, bundle: str) -> App:
+        from gitmem.cli.context import App
+
+        self.app = App(self.world)
         self.app.chosen = bundle
         return self.app
 
-    def close(self) -> None:
+    def close(self, failure: GitMemError | None = None) -> None:
         if self.app is not None:
-            self.app.close()
+            self.app.close(failure)
         else:
             sys.stdout.flush()
 
@@ -189,12 +210,17 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     _prepare_streams()
     env = world.env if world is not None else os.environ
     run = Run(world)
+    failure = None
     try:
         try:
+            _check_words(sys.argv[1:] if argv is None else argv)
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
+        except GitMemError as error:
+            failure = error
+            raise
         finally:
-            run.close()
+            run.close(failure)
     except GitMemError as error:
         _complain(f"{error} {error.hint}", env=env)
         return error.exit_code
@@ -227,6 +253,13 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
                 env=env,
             )
         return 1
+
+
+def _check_words(argv: Sequence[str]) -> None:
+    """Refuse what no file, name or text can hold; bytes that are not UTF-8 may be a file's name."""
+    for word in argv:
+        if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
+            raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
 
 
 def _complain(message: str, *, env: Mapping[str, str]) -> None:

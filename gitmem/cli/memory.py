@@ -39,7 +39,10 @@ def _writing(command: Any) -> Any:
         click.option("--reason", default="", help="Why; kept in the commit."),
         click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
         click.option(
-            "--derived-from", multiple=True, metavar="HASH", help="An entry that this follows from."
+            "--derived-from",
+            multiple=True,
+            metavar="NAME",
+            help="What this follows from: an entry's hash, a file, a commit or a session.",
         ),
         click.option("--session", default="", help="The session it belongs to."),
         with_json,

@@ -180,8 +180,9 @@ def _order(line: LogLine) -> tuple[str, str, str, str]:
     return line.at, line.id, line.category, line.text
 
 
+@lru_cache(maxsize=256)
 def _clean(line: LogLine) -> LogLine:
-    """The line in the one form that a page gives back."""
+    """The line in the one form that a page gives back. Of fifty lines each flush adds one or two."""
     return LogLine(
         _when(line.at) or _NO_DAY,
         _cut(_one_line(line.category), MAX_LOG_CATEGORY) or "Note",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from gitmem.safety._lexicon import STOPPED
@@ -30,15 +31,16 @@ _ENDING = re.compile(
 )
 _LONG = 6
 _LONGEST = 200
+"""No pattern has to bear a blob of base64."""
 _ANCHOR = re.compile(
     r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\S*\w\.\w*[a-z]\w*\S*|(?:~|\.{1,2})?/\S+|\w:\\\S+|--?[a-z][\w-]+"
     r"|(?=\S*\d)(?=\S*[a-z])[\w][\w.:/@-]{2,}|\w+(?:[-_]\w+)*_\w+|[\d.:,]*\d{5,}[\d.:,]*|\d{1,3}(?:\.\d{1,3}){3}\S*"
 )
 
 
-def units(text: str) -> list[list[Unit]]:
+def units(text: str) -> list[tuple[Unit, ...]]:
     """The units of a text, those of each word with their pieces."""
-    return [found for chunk in _chunks(text) if (found := list(_of_chunk(chunk)))]
+    return [found for chunk in _chunks(text) if (found := _units_of(chunk[:_LONGEST]))]
 
 
 def _chunks(text: str) -> Iterator[str]:
@@ -54,8 +56,13 @@ def _chunks(text: str) -> Iterator[str]:
             yield chunk
 
 
+@lru_cache(maxsize=8_192)
+def _units_of(chunk: str) -> tuple[Unit, ...]:
+    """The units of one word; a text, and a language, repeats its words."""
+    return tuple(_of_chunk(chunk))
+
+
 def _of_chunk(chunk: str) -> Iterator[Unit]:
-    chunk = chunk[:_LONGEST]  # no pattern has to bear a blob of base64
     pieces = _PIECE.findall(chunk)
     if _ANCHOR.fullmatch(chunk) and len(chunk) > 2:
         yield Unit(_plain(chunk), True)

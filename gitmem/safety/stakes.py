@@ -7,7 +7,7 @@ person or goes in marked.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 from gitmem.safety import _lexicon as lexicon
@@ -34,6 +34,7 @@ def _compiled(stake: Stake, *, named: bool) -> re.Pattern[str]:
     return re.compile(re.sub(r"\s*\n\s*", "", pattern), re.IGNORECASE | re.MULTILINE)
 
 
+@lru_cache(maxsize=64)
 def stakes_of(text: str) -> frozenset[Stake]:
     """What would change if this were believed."""
     folded = fold(text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter, itemgetter
 
 from gitmem.safety import _lexicon as lexicon
 from gitmem.safety._words import units
@@ -35,7 +36,14 @@ class Taint:
     others: tuple[str, ...] = ()
     """Further sources that have it too."""
     confirmed: bool = True
-    stakes: frozenset[Stake] = frozenset()
+    weighed: str = ""
+    """The entry, where it matters what is at stake."""
+    harmless: frozenset[Stake] = frozenset()
+
+    @property
+    def stakes(self) -> frozenset[Stake]:
+        """What would change if it were believed. Only an entry that may wait for a person is asked for it."""
+        return stakes_of(self.weighed) - self.harmless if self.weighed else frozenset()
 
 
 CLEAN = Taint()
@@ -46,27 +54,21 @@ def taint_of(text: str, heard: Heard, *, beside: Iterable[Result] = ()) -> Taint
     results = [*heard.results, *beside]
     if not results:
         return CLEAN
-    wanted = _Wanted.of(text)
-    own = _own_words(heard)
-    found = sorted(
-        (match for result in results if (match := _match(wanted, result, own)) is not None),
-        key=lambda match: match.score,
-        reverse=True,
-    )
-    stakes = stakes_of(text)
+    wanted = _Wanted.of(text, heard)
+    found = _matches(wanted, results)
     if not found:
-        return _unexplained(wanted, heard, own, stakes)
+        return _unexplained(text, wanted, heard)
     best = found[0].result
     others = tuple(
         dict.fromkeys(
             match.result.source
             for match in found[1:]
-            if match.result.source != best.source and match.score >= found[0].score * 0.8
+            if match.result.source != best.source and match.score >= found[0].score * _ALIKE
         )
     )
-    confirmed = _is_asked_for(wanted, found[0], stakes, heard)
-    risky = frozenset() if best.recalled else stakes - _HARMLESS.get(best.channel, frozenset())
-    return Taint(best.channel, best.source, others[:3], confirmed, risky)
+    confirmed = _is_asked_for(text, wanted, found[0], heard)
+    harmless = _HARMLESS.get(best.channel, frozenset())
+    return Taint(best.channel, best.source, others[:3], confirmed, "" if best.recalled else text, harmless)
 
 
 # --- what is compared ------------------------------------------------------------------------------------
@@ -74,13 +76,19 @@ def taint_of(text: str, heard: Heard, *, beside: Iterable[Result] = ()) -> Taint
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The units of an entry: its anchors with their pieces, and the stems of its words."""
+    """The units of an entry: its anchors, the stems of its words, and which of both the user never said."""
 
-    anchors: Mapping[str, frozenset[str]]
+    anchors: frozenset[str]
+    pieces: frozenset[str]
+    """What the anchors consist of."""
     words: frozenset[str]
+    own: frozenset[str]
+    """What of it all the user said."""
+    foreign_anchors: frozenset[str]
+    foreign_words: frozenset[str]
 
     @classmethod
-    def of(cls, text: str) -> _Wanted:
+    def of(cls, text: str, heard: Heard) -> _Wanted:
         anchors: dict[str, frozenset[str]] = {}
         words: set[str] = set()
         for chunk in units(text):
@@ -88,26 +96,61 @@ class _Wanted:
                 anchors[chunk[0].key] = frozenset(unit.key for unit in chunk[1:])
             else:
                 words.update(unit.key for unit in chunk)
-        return cls(anchors, frozenset(words))
+        all_pieces = frozenset(piece for pieces in anchors.values() for piece in pieces)
+        own = _own_words(all_pieces | words | anchors.keys(), heard)
+        return cls(
+            frozenset(anchors),
+            all_pieces,
+            frozenset(words),
+            own,
+            frozenset(anchor for anchor, pieces in anchors.items() if not _is_own(anchor, pieces, own)),
+            frozenset(words - own - anchors.keys()),
+        )
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return self.anchors | self.words
 
     @property
     def size(self) -> int:
-        return len(self.anchors) + len(self.words)
+        return max(1, len(self.anchors) + len(self.words))
 
 
 def _keys(words: Iterable[str]) -> frozenset[str]:
     return frozenset(chunk[0].key for word in words for chunk in units(word))
 
 
-@lru_cache(maxsize=256)
-def _sequence(text: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(unit.key for unit in chunk) for chunk in units(text))
+class _Read:
+    """A text that is compared with many entries: its units in order, and where each of them is."""
+
+    __slots__ = ("keys", "places", "sequence", "together")
+
+    def __init__(self, text: str) -> None:
+        self.sequence = tuple(tuple(unit.key for unit in chunk) for chunk in units(text))
+        self.places: dict[str, list[int]] = {}
+        for place, chunk in enumerate(self.sequence):
+            for key in chunk:
+                self.places.setdefault(key, []).append(place)
+        self.keys = frozenset(self.places)
+        self.together = "\n".join(self.keys)
+        """One string, so that a part of any unit is found in one search."""
 
 
-def _own_words(heard: Heard) -> frozenset[str]:
-    """What the user said, also where an entry has the beginning of a word, as kindred languages do."""
-    said = {key for one in heard.said for chunk in _sequence(one.text) for key in chunk}
-    return frozenset(said | {key[:end] for key in said if key.isalpha() for end in range(3, len(key))})
+@lru_cache(maxsize=512)
+def _read(text: str) -> _Read:
+    return _Read(text)
+
+
+@lru_cache(maxsize=512)
+def _said_in(text: str) -> frozenset[str]:
+    """The units of what the user said, also the beginning of a word, as kindred languages have it."""
+    keys = _read(text).keys
+    return keys | {key[:end] for key in keys if key.isalpha() for end in range(3, len(key))}
+
+
+def _own_words(keys: frozenset[str], heard: Heard) -> frozenset[str]:
+    """Those of these units that the user said. It is asked message by message: a session's grow, and are read once."""
+    return frozenset().union(*(keys & _said_in(one.text) for one in heard.said))
 
 
 def _is_own(anchor: str, pieces: frozenset[str], own: frozenset[str]) -> bool:
@@ -129,24 +172,49 @@ class _Match:
     """Anchors of the entry that the result has and the user never named."""
     words: frozenset[str]
     """Words likewise, in the piece of the result that has most of the entry."""
-    passage: tuple[str, ...]
+    begin: int
+    """Where that piece begins."""
     score: float
 
+    @property
+    def passage(self) -> set[str]:
+        """What the result says around it."""
+        around = _read(self.result.text).sequence[max(0, self.begin - 20) : self.begin + _WINDOW + 20]
+        return {key for chunk in around for key in chunk}
 
-def _match(wanted: _Wanted, result: Result, own: frozenset[str]) -> _Match | None:
+
+_ALIKE = 0.8
+"""A source counts beside the best one from this share of its score on."""
+
+
+def _matches(wanted: _Wanted, results: Iterable[Result]) -> list[_Match]:
+    """The results that an entry may come from, the best first, down to those that count beside it."""
+    hopeful = []
+    for result in results:
+        read = _read(result.text)
+        anchors = frozenset(
+            anchor for anchor in wanted.foreign_anchors if anchor in read.keys or _is_part(anchor, read)
+        )
+        foreign = wanted.foreign_words & read.keys
+        # The units of one window are at most those of the whole result.
+        if anchors or len(foreign) >= 0.25 * wanted.size or foreign & _TELLING:
+            hopeful.append((2 * len(anchors) + len(foreign) + 1, result, read, anchors))
+    found: list[_Match] = []
+    best = 0.0
+    for most, result, read, anchors in sorted(hopeful, key=itemgetter(0), reverse=True):
+        if most < best * _ALIKE:
+            break
+        if (match := _match(wanted, result, read, anchors)) is not None:
+            found.append(match)
+            best = max(best, match.score)
+    return sorted(found, key=attrgetter("score"), reverse=True)
+
+
+def _match(wanted: _Wanted, result: Result, read: _Read, anchors: frozenset[str]) -> _Match | None:
     """How far an entry says what a result says, and the user did not; None where it does not."""
-    sequence = _sequence(result.text)
-    here = {key for chunk in sequence for key in chunk}
-    anchors = frozenset(
-        anchor
-        for anchor, pieces in wanted.anchors.items()
-        if (anchor in here or _is_part(anchor, here)) and not _is_own(anchor, pieces, own)
-    )
-    words = wanted.words | {anchor for anchor in wanted.anchors if anchor in here}
-    begin, together = _densest(words & here, sequence)
-    foreign = frozenset(together - own - wanted.anchors.keys())
-    size = max(1, wanted.size)
-    cover, share = len(together) / size, len(foreign) / size
+    begin, together = _densest(wanted.keys & read.keys, read)
+    foreign = wanted.foreign_words & together
+    cover, share = len(together) / wanted.size, len(foreign) / wanted.size
     is_from = (
         bool(anchors)
         or (len(foreign) >= 3 and share >= 0.3)
@@ -156,18 +224,19 @@ def _match(wanted: _Wanted, result: Result, own: frozenset[str]) -> _Match | Non
     )
     if not is_from:
         return None
-    passage = tuple(key for chunk in sequence[max(0, begin - 20) : begin + _WINDOW + 20] for key in chunk)
-    return _Match(result, anchors, foreign, passage, 2 * len(anchors) + len(foreign) + cover)
+    return _Match(result, anchors, foreign, begin, 2 * len(anchors) + len(foreign) + cover)
 
 
-def _is_part(anchor: str, here: set[str]) -> bool:
+def _is_part(anchor: str, read: _Read) -> bool:
     """Whether a host, an address or a path is in a result inside a longer one."""
-    return len(anchor) > 5 and any(len(key) > len(anchor) and anchor in key for key in here)
+    return len(anchor) > 5 and anchor in read.together
 
 
-def _densest(keys: frozenset[str], sequence: tuple[tuple[str, ...], ...]) -> tuple[int, set[str]]:
+def _densest(keys: frozenset[str], read: _Read) -> tuple[int, frozenset[str]]:
     """Where in a text most of these units are within one window, and which."""
-    hits = [(place, key) for place, chunk in enumerate(sequence) for key in chunk if key in keys]
+    if len(read.sequence) <= _WINDOW:
+        return min((read.places[key][0] for key in keys), default=0), keys
+    hits = sorted((place, key) for key in keys for place in read.places[key])
     best: set[str] = set()
     where = start = 0
     counts: dict[str, int] = {}
@@ -181,23 +250,20 @@ def _densest(keys: frozenset[str], sequence: tuple[tuple[str, ...], ...]) -> tup
             start += 1
         if len(counts) > len(best):
             best, where = set(counts), hits[start][0]
-    return where, best
+    return where, frozenset(best)
 
 
 _TELLING = _keys(lexicon.TELLING)
 """Words that turn a statement around: one of them alone from a result is enough where the rest is there too."""
 
 
-def _unexplained(wanted: _Wanted, heard: Heard, own: frozenset[str], stakes: frozenset[Stake]) -> Taint:
+def _unexplained(text: str, wanted: _Wanted, heard: Heard) -> Taint:
     """An entry that no result has in its words. Behind a foreign text, in another language say, one with something at
     stake that the user never spoke of is not confirmed all the same."""
-    if not stakes or not wanted.size:
-        return CLEAN
-    said = len((wanted.words | wanted.anchors.keys()) & own)
-    if said / wanted.size >= 0.3:
-        return CLEAN
     now = [one for one in heard.results if one.turn == heard.turn and one.channel in _FOREIGN]
-    if not now or any(True for _ in _requests(heard)):
+    if not now or not wanted.keys or len(wanted.keys & wanted.own) / wanted.size >= 0.3:
+        return CLEAN
+    if not stakes_of(text) or any(True for _ in _requests(heard)):
         return CLEAN
     return Taint(now[-1].channel, now[-1].source, (), confirmed=False)
 
@@ -239,24 +305,22 @@ def _requests_in(said: Said) -> tuple[_Request, ...]:
         asked = _KEEP.search(sentence)
         if asked is None or _NOT.search(sentence[: asked.start()]) or _ASKING.search(sentence):
             continue
-        keys = {key for chunk in _sequence(sentence) for key in chunk}
+        keys = _read(sentence).keys
         found.append(_Request(frozenset(keys - _REFERRING), stakes_named(sentence), said.shown))
     return tuple(found)
 
 
-def _is_asked_for(wanted: _Wanted, match: _Match, stakes: frozenset[Stake], heard: Heard) -> bool:
+def _is_asked_for(text: str, wanted: _Wanted, match: _Match, heard: Heard) -> bool:
     """Whether the user asked to keep just this."""
-    mine = (
-        wanted.words | wanted.anchors.keys() | {piece for each in wanted.anchors.values() for piece in each}
-    )
+    mine = wanted.keys | wanted.pieces
     for request in _requests(heard):
         if _was_shown(match, request.shown) and len(request.topic - mine) <= 2:
             return True
         is_about = bool(request.topic & mine)
-        if stakes:
+        if stakes := stakes_of(text):
             if is_about and stakes - {"order"} <= request.stakes:
                 return True
-        elif not request.topic or is_about or request.topic & set(match.passage):
+        elif not request.topic or is_about or request.topic & match.passage:
             return True
     return False
 
@@ -265,5 +329,5 @@ def _was_shown(match: _Match, shown: str) -> bool:
     """Whether the assistant had shown it to the user, who answered with the request."""
     if not shown:
         return False
-    there = {key for chunk in _sequence(shown) for key in chunk}
+    there = _read(shown).keys
     return (match.anchors <= there) and len(match.words & there) >= len(match.words) * 0.6

@@ -299,12 +299,13 @@ NO_EXIT = {
         ("curated", "sessions", "plans", "snapshots", "quarantine", "index", "buffer", "info"), _STORE
     ),
     **dict.fromkeys(
-        ("log", "show", "diff", "blame", "trace", "revert", "restore", "undo", "redo", "sync"), _HISTORY
+        ("log", "show", "diff", "blame", "trace", "revert", "restore", "undo", "redo", "sync", "erase"),
+        _HISTORY,
     ),
     **dict.fromkeys(("remember", "replace", "forget", "snapshot", "register_tool", "record_event"), _WAY_IN),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "admit_origin", "hear"), _WAY_IN),
+    **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "hear"), _WAY_IN),
     **dict.fromkeys(("prepare", "close", "session", "start", "end"), "It begins or ends something."),
     **dict.fromkeys(("id", "session_named"), "An id."),
     "compressor": "What `compress` is made of.",

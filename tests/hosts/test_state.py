@@ -57,6 +57,8 @@ with throw_away(memory.repository, []):
 """
 # Written for a moment only: a kill in just that moment leaves them, or damage to a journal of notices.
 PASSING = {
+    "erasing/",
+    "erased-commits",
     "journal/<id>.new",
     "host/notices/<id>.new",
     "host/notices/<id>.damaged",

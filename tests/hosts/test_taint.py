@@ -137,9 +137,9 @@ def test_a_fact_of_a_page_goes_in_marked_and_its_source_is_the_url(home: HermesH
     commit = next(one for one in home.log() if one.kind == "host")
     assert (URL, "memory tool") == commit.trailers["Source"]
     for wanted in (URL, "https://evil.example", "evil.example", "memory tool"):
-        assert [commit.commit.oid] == [one.oid for one in select(bundle, Selection(source=wanted)).commits]
+        assert [commit.commit.oid] == [one.oid for one in select(bundle, Selection(source=(wanted,))).commits]
     with pytest.raises(UnknownRevision):
-        select(bundle, Selection(source="https://evil.exam"))
+        select(bundle, Selection(source=("https://evil.exam",)))
     (blamed,) = bundle.blame("memories/MEMORY.md")
     assert URL == blamed.changed.first("Source")
 
@@ -247,7 +247,7 @@ def test_an_entry_of_the_models_own_tool_is_looked_at_again_when_its_turn_is_ove
     assert ([FACT], [FACT]) == (home.curated(), home.entries())
     assert [POISON] == [one.text for one in home.bundle().quarantine.all()]
     assert "web" == home.bundle().curated.entries("memory")[0].extra["unconfirmed"]
-    chosen = select(home.bundle(), Selection(source=URL)).commits
+    chosen = select(home.bundle(), Selection(source=(URL,))).commits
     assert any(FACT in one.subject for one in chosen)
 
 

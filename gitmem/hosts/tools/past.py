@@ -149,7 +149,9 @@ def undo(call: Call) -> Value:
     caller, memory = call.caller, call.memory
     caller.flush()
     session, agent, commit = call.text("session"), call.text("agent"), call.text("commit")
-    wanted = Selection((memory.resolve(commit),) if commit else (), session, agent)
+    wanted = Selection(
+        (memory.resolve(commit),) if commit else (), (session,) if session else (), (agent,) if agent else ()
+    )
     if wanted.is_empty:
         raise UsageError("Say what to take back: a commit, a session or an agent.")
     why = transcripts_of(memory.config).of_the_agent(call.text("why"))

@@ -274,15 +274,22 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     from gitmem.safety.verdict import Verdict
 
     admission = Admission(bundle, origin=origin)
-    admitted = []
-    for event, result in zip(
-        events, admission.judge_all([event.text for event in events], EVENT), strict=True
-    ):
+    admitted = list(events)
+    flagged: dict[int, Result] = {}
+    judged = admission.judge_all([event.text for event in events], EVENT)
+    for number, (event, result) in enumerate(zip(events, judged, strict=True)):
         came = _came(bundle, event, origin)
-        judged = admission.judge_origin(event.text, result, session=event.session)
-        verdict = came.judged(judged, len(event.text))
-        marked = replace(event, fields={**event.fields, **came.marks}) if came.marks else event
-        admitted.append(marked if verdict.verdict is Verdict.ALLOW else _stub(admission, event, verdict))
+        verdict = came.judged(
+            admission.judge_origin(event.text, result, session=event.session), len(event.text)
+        )
+        if verdict.verdict is not Verdict.ALLOW:
+            flagged[number] = verdict
+        elif came.marks:
+            admitted[number] = replace(event, fields={**event.fields, **came.marks})
+    if flagged:
+        held = admission.hold_all([_held(events[number], result) for number, result in flagged.items()])
+        for name, (number, result) in zip(held, flagged.items(), strict=True):
+            admitted[number] = _stub(events[number], f"{name}: {result.explain()}")
     return admitted
 
 
@@ -292,7 +299,7 @@ def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
     if event.kind == "decision":
         return admission.came(event.text)
     said = event.fields.get(_SAID.get(event.kind, ""), "")
-    return replace(admission.came(said), waits="") if said else Came()  # it was said: that is recorded
+    return admission.came(said, may_wait=False) if said else Came()
 
 
 def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
@@ -302,7 +309,7 @@ def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
     return replace(session, **{name: admission.note(text, TRAILER) for name, text in said.items()})
 
 
-def _stub(admission: Admission, event: Event, result: Result) -> Event:
+def _held(event: Event, result: Result) -> tuple[str, Result, dict[str, str]]:
     where = {
         "kind": "event",
         "event": event.id,
@@ -310,9 +317,11 @@ def _stub(admission: Admission, event: Event, result: Result) -> Event:
         "event_kind": event.kind,
         "at": event.at,
     }
-    text = json.dumps(dict(event.fields), ensure_ascii=False, indent=1)
-    held = admission.hold(text, result, where)
-    return Event(event.id, HELD, event.at, {"held": f"{held}: {result.explain()}"}, event.session)
+    return json.dumps(dict(event.fields), ensure_ascii=False, indent=1), result, where
+
+
+def _stub(event: Event, why: str) -> Event:
+    return Event(event.id, HELD, event.at, {"held": why}, event.session)
 
 
 def marker(writer: str, events: Sequence[Event]) -> str:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedContent
 from gitmem.memory.gate.scan import Gate
-from gitmem.okf import layout
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -53,6 +52,8 @@ class Policy:
     on_block: Literal["quarantine", "let in", "refuse"]
 
 
+HELD_BACK = "is held back by the scanner"
+
 ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="refuse")
 """An entry of the curated store that an agent or a person adds: by a command, a tool, a contest, a profile."""
 FOUND_ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="quarantine")
@@ -78,6 +79,7 @@ def plain_git(path: str) -> Policy:
     return Policy(scope_of(path), on_credential="refuse", on_hold="let in", on_block="refuse")
 
 
+@lru_cache(maxsize=256)
 def incoming(path: str) -> Policy:
     """An entry that another machine sent; what is only doubtful enters, and the way out hides it here."""
     return Policy(scope_of(path), on_credential="report", on_hold="let in", on_block="quarantine")
@@ -203,7 +205,9 @@ class Admission:
 
     def note(self, text: str, policy: Policy = NOTE) -> str:
         """Short words about the memory as they may be stored; raises where they are blocked and refused."""
-        text = _cleaned(text, policy)
+        from gitmem.memory.gate.erasures import Erasures
+
+        text = self._bundle.part(Erasures).text(_cleaned(text, policy))
         if policy.on_block == "refuse" and text:
             result = self.judge(text, policy)
             if _is_blocked(result):
@@ -217,6 +221,16 @@ class Admission:
         for secret in _refused_secrets(text, policy, before):
             raise _secret_in_file(path, text, secret)
         return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
+
+    def file_refusal(self, path: str, data: bytes, before: bytes) -> str:
+        """Why `file` would keep it out; empty where it lets it in. Nothing is held."""
+        from gitmem.safety.verdict import Verdict
+
+        policy, text = hand_file(path), data.decode("utf-8", "replace")
+        for secret in _refused_secrets(text, policy, before):
+            return str(_secret_in_file(path, text, secret))
+        result = self.judge(text, policy)
+        return "" if result.verdict is Verdict.ALLOW else f"{path} {HELD_BACK}: {result.explain()}."
 
     def skill(self, text: str) -> Result:
         """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
@@ -261,8 +275,11 @@ class Admission:
             raise BlockedContent(result)
         return Admitted(text) if fate == "let in" else Held(self.hold(text, result, where), result)
 
-    def came(self, text: str) -> Came:
-        """Where a text that would be believed came from, by what its session heard."""
+    def came(self, text: str, *, may_wait: bool = True) -> Came:
+        """Where a text that would be believed came from, by what its session heard.
+
+        What was merely said is recorded: it is marked and never waits.
+        """
         taint = self._taint(text)
         if taint.channel is None:
             return Came()
@@ -273,8 +290,8 @@ class Admission:
         if taint.confirmed or trust == "follow":
             return Came(sources=sources)
         marks = {UNCONFIRMED: taint.channel, "source": sources[0]}
-        waits = _why_unconfirmed(taint, sources[0]) if trust == "hold" or taint.stakes else ""
-        return Came(marks, sources, waits)
+        waits = may_wait and (trust == "hold" or bool(taint.stakes))
+        return Came(marks, sources, _why_unconfirmed(taint, sources[0]) if waits else "")
 
     def believed(self, text: str) -> Came:
         """The same for words that cannot wait in quarantine, a plan's: raises where a person must look first."""
@@ -286,16 +303,15 @@ class Admission:
         return came
 
     def _taint(self, text: str) -> Taint:
-        from gitmem.memory.gate.hearing import Hearing, unconfirmed_in
+        from gitmem.memory.gate.hearing import Hearing
         from gitmem.safety.taint import CLEAN, taint_of
 
         if self._by_person or self._origin is None:
             return CLEAN
         session, hearing = self._origin.session, self._bundle.part(Hearing)
         heard = hearing.of(session) if session else hearing.all()
-        here = layout.machine_memory(self._bundle.config.machine)
-        beside = unconfirmed_in(self._files or self._bundle.tree(), (layout.MEMORY, layout.USER, here))
-        return taint_of(text, heard, beside=[one for one in beside if one.text != text])
+        beside = [one for one in hearing.unconfirmed(self._files) if one.text != text]
+        return taint_of(text, heard, beside=beside)
 
     # For those who decide about many texts, or about files of their own
 
@@ -338,10 +354,14 @@ class Admission:
 
     def hold(self, text: str, result: Result, where: Mapping[str, str]) -> str:
         """Put a text into quarantine; gives its id there. `where` says where it would have gone."""
+        return self.hold_all([(text, result, where)])[0]
+
+    def hold_all(self, texts: Iterable[tuple[str, Result, Mapping[str, str]]]) -> list[str]:
+        """The same for several, which cost what one does."""
         from gitmem.memory.gate.quarantine import Quarantine
 
         origin = self._origin or self._bundle.origin()
-        return self._bundle.part(Quarantine).hold(text, result, destination=where, origin=origin)
+        return self._bundle.part(Quarantine).hold_all(texts, origin=origin)
 
     def hold_retracted(self, entry: Entry, path: str, why: str) -> str:
         """Keep the text of an entry that somebody else retracted; gives its id in quarantine."""
@@ -375,6 +395,22 @@ def redacted(text: str) -> str:
     from gitmem.safety.secrets import redact
 
     return redact(text)
+
+
+@lru_cache(maxsize=4096)
+def redacted_words(text: str) -> str:
+    """As `redacted`, for short words that come again with every commit: a model, a title, a subject."""
+    return redacted(text)
+
+
+@lru_cache(maxsize=4096)
+def redacted_id(text: str) -> str:
+    """A name that something is found by, without secrets: two that differ stay apart, and the same is the same."""
+    if redacted(text) == text:
+        return text
+    from hashlib import blake2b
+
+    return f"redacted-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
 def secrets_in(text: str) -> list[Secret]:

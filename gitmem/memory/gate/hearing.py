@@ -46,6 +46,7 @@ class Hearing:
         self._told: dict[str, deque[_Told]] = {}
         self._earlier: dict[str, str] = {}
         self._last: dict[str, Mapping[str, Any]] = {}
+        self._unconfirmed: tuple[str, list[Result]] = ("", [])
 
     # Telling
 
@@ -106,6 +107,16 @@ class Hearing:
         together.said = tuple(said for one in heard for said in one.said)
         together.results = tuple(result for one in heard for result in one.results)
         return together
+
+    def unconfirmed(self, files: Files | None) -> list[Result]:
+        """The unconfirmed entries of the prompt's files: in a transaction, or in the tip, which is read once."""
+        paths = (layout.MEMORY, layout.USER, layout.machine_memory(self._bundle.config.machine))
+        if files is not None:
+            return _unconfirmed_in(files, paths)
+        tree = self._bundle.tree()
+        if self._unconfirmed[0] != tree.oid:
+            self._unconfirmed = tree.oid, _unconfirmed_in(tree, paths)
+        return self._unconfirmed[1]
 
     def _take(self, heard: Heard, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
         last = self._last.get(session)
@@ -224,7 +235,7 @@ def precedence(entry: Entry) -> tuple[bool, str, EntryKey]:
     return not is_unconfirmed(entry), entry.at, entry.key
 
 
-def unconfirmed_in(files: Files, paths: Sequence[str]) -> list[Result]:
+def _unconfirmed_in(files: Files, paths: Sequence[str]) -> list[Result]:
     """The unconfirmed entries of these § files, as what a new entry may repeat."""
     found = []
     for path in paths:

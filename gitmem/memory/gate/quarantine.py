@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ from gitmem.git.objects import Person, render_commit
 from gitmem.git.refs import QUARANTINE
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.erasures import Erasures
 from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import entry_hash
+from gitmem.okf.short_ids import is_meant, meant
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
@@ -82,28 +84,42 @@ class Quarantine:
 
     def has(self, name: str) -> bool:
         """Whether an id that begins so is held."""
-        return bool(name) and any(each.startswith(name) for each in self._tree().names())
+        return any(is_meant(name, each.removesuffix(".md")) for each in self._tree().names())
 
     def get(self, name: str) -> QuarantineItem:
         """One item by its id or the beginning of it."""
-        near = [held for held in self.all() if held.id.startswith(name)] if name else []
-        if len(near) != 1:
+        held = {one.id: one for one in self.all()}
+        found = meant(name, held, "items in quarantine")
+        if not found:
             raise UnknownRevision(
-                f"{len(near)} items in quarantine begin with {name!r}."
-                if near
-                else f"No item in quarantine begins with {name!r}.",
+                f"No item in quarantine begins with {name!r}.",
                 hint="List them with `gitmem quarantine list`.",
             )
-        return near[0]
+        return held[found]
 
     def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
         """Keep a text back; gives its id. The same text for the same place is kept once."""
-        text = redacted(text)
-        where = dict(destination)
-        name = entry_hash(f"{sorted(where.items())}\n{text}")[:12]
-        if f"{name}.md" in self._tree():
-            return name
-        concept = Concept.new(
+        return self.hold_all([(text, result, destination)], origin=origin)[0]
+
+    def hold_all(
+        self, texts: Iterable[tuple[str, Result, Mapping[str, str]]], *, origin: Origin
+    ) -> list[str]:
+        """The same for several texts, each with its result and its place: one commit of the quarantine for all."""
+        held = self._tree()
+        names, new = [], {}
+        for given, result, destination in texts:
+            text = self._bundle.part(Erasures).text(redacted(given))
+            name = entry_hash(f"{sorted(destination.items())}\n{text}")[:12]
+            names.append(name)
+            if f"{name}.md" not in held:
+                new[f"{name}.md"] = self._concept(text, result, destination, origin).render()
+        if new:
+            ids = dict.fromkeys(path.removesuffix(".md") for path in new)
+            self._change(new, f"hold {', '.join(ids)}" if len(ids) < 4 else f"hold {len(ids)} texts", origin)
+        return names
+
+    def _concept(self, text: str, result: Result, destination: Mapping[str, str], origin: Origin) -> Concept:
+        return Concept.new(
             layout.QUARANTINED,
             text,
             title=f"Held: {result.rules[0] if result.rules else result.verdict}",
@@ -112,31 +128,29 @@ class Quarantine:
                 {"rule": finding.rule, "category": finding.category, "reason": finding.reason}
                 for finding in result.findings
             ],
-            destination=where,
+            destination=dict(destination),
             origin={key: str(value) for key, value in origin.trailers().items() if value} or None,
             commit=self._bundle.tip,
             at=self._bundle.now(),
             generated={"by": f"gitmem/{__version__}", "at": self._bundle.now()},
         )
-        self._change(f"{name}.md", concept.render(), f"hold {name}", origin)
-        return name
 
     def remove(self, name: str, *, why: str) -> QuarantineItem:
         """Take an item out of quarantine; its text stays in the quarantine's own history."""
         held = self.get(name)
-        self._change(f"{held.id}.md", None, f"{why} {held.id}", self._bundle.origin())
+        self._change({f"{held.id}.md": None}, f"{why} {held.id}", self._bundle.origin())
         return held
 
     def _tree(self) -> Tree:
         return self._repository.tree(self._repository.refs.read(QUARANTINE))
 
-    def _change(self, path: str, data: bytes | None, what: str, origin: Origin) -> None:
+    def _change(self, files: Mapping[str, bytes | None], what: str, origin: Origin) -> None:
         moment = int(self._bundle.world.clock().timestamp())
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         with self._bundle.writing("quarantine"):
             for _ in range(_TRIES):
                 tip = self._repository.refs.read(QUARANTINE)
-                tree, objects = self._repository.tree(tip).apply({path: data})
+                tree, objects = self._repository.tree(tip).apply(files)
                 message = Message("quarantine", what, origin.trailers()).render()
                 commit = render_commit(tree.oid, (tip,) if tip else (), who, who, message)
                 self._repository.store.write([*objects, commit])
