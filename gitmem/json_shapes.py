@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
     from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.learned import Learned
 
 Json = dict[str, Any]
 
@@ -59,6 +60,27 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         }
         for change in changes
     ]
+
+
+def learned_json(what: Learned) -> Json:
+    """What was learned, one item each, and how much record there is beside it."""
+    return {
+        "items": [
+            {
+                "kind": item.noun,
+                "op": item.op,
+                "path": item.path,
+                "text": item.title,
+                "was": item.was or None,
+                "about": item.about or None,
+                "unconfirmed": item.unconfirmed,
+            }
+            for item in what.items
+        ],
+        "in_short": what.in_short(),
+        "events": what.record.events,
+        "sessions": len(what.record.sessions),
+    }
 
 
 def commit_json(entry: LogEntry) -> Json:
@@ -117,6 +139,8 @@ def blamed_json(one: Blamed) -> Json:
         "changed": origin_json(one.changed),
         "times_changed": one.times,
         "replaced": one.replaced or None,
+        "earlier": [{"text": words.text, **origin_json(words.by)} for words in one.earlier],
+        "first": origin_json(one.first) if one.first else None,
         "verified": one.verified or None,
         "verified_here": one.verified_here,
         "left": origin_json(one.left) if one.left else None,

@@ -44,9 +44,8 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
 
 
 def _tell_group(out: Output, heading: str, items: Sequence[Item]) -> None:
-    paths = {item.path for item in items}
-    where = paths.pop() if len(paths) == 1 else ""
-    out.line(bold(heading), dim(f"  {where}" if where not in ("", heading) else ""))
+    where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
+    out.line(bold(heading), dim(where))
     for item in items:
         _tell_item(out, item)
 
