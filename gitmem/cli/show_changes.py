@@ -96,12 +96,16 @@ def _changed(out: Output, lead: list[Piece], old: str, new: str, tail: list[Piec
         for line in _line_diff(old, new):
             out.line(margin, line)
         return
+    out.block(*lead, *told_words(out, old, new), *tail, indent=margin)
+
+
+def told_words(out: Output, old: str, new: str) -> list[Piece]:
+    """A text with the words that went and came."""
     from gitmem.okf.comparison import words
 
-    pieces = list(lead)
-    for sign, text in words(old.strip("\n"), new.strip("\n")):
-        pieces += _word(out, sign, text)
-    out.block(*pieces, *tail, indent=margin)
+    return [
+        piece for sign, text in words(old.strip("\n"), new.strip("\n")) for piece in _word(out, sign, text)
+    ]
 
 
 def _word(out: Output, sign: str, text: str) -> list[Piece]:
