@@ -182,8 +182,9 @@ def _day(words: str, now: datetime) -> datetime | None:
     weekday = _named(words.removeprefix("last "), _DAYS)
     if weekday is not None:
         return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
-    if found := re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", words):
-        return today.replace(year=int(found[1]), month=int(found[2]), day=int(found[3]))
+    if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})|(\d{4})(\d{2})(\d{2})", words):
+        year, month, day = (int(number) for number in found.groups() if number)
+        return today.replace(year=year, month=month, day=day)
     if found := re.fullmatch(r"(\d{4})-?w(\d{2})-?([1-7])", words):
         return _of_week(int(found[1]), int(found[2]), int(found[3]), today)
     return _day_of_month(words, today)

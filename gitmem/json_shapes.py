@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plan
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
+    from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
     from gitmem.okf.learned import Item, Learned
 
@@ -406,6 +407,19 @@ def remote_json(one: Remote) -> Json:
         "mode": one.mode,
         "consent": one.consent,
         "shared": one.shared,
+    }
+
+
+def standing_json(one: RemoteStanding) -> Json:
+    return {
+        **remote_json(one.remote),
+        "ahead": one.ahead,
+        "behind": one.behind,
+        "last_success": one.last_success or None,
+        "last_error": one.last_error or None,
+        "last_error_at": one.last_error_at or None,
+        "failures": one.failures,
+        "next_try": one.next_try or None,
     }
 
 

@@ -116,6 +116,8 @@ class Output:
         self._margin = ""
         self.is_json = False
         """Whether the command was asked for JSON: then nothing else comes out."""
+        self.warning = ""
+        """What whoever reads the answer has to know; in a JSON document it stands as `warning`."""
         self.colour = wants_colour(env, sys.stdout)
 
     def line(self, *pieces: Piece, between: str = "") -> None:
@@ -161,6 +163,8 @@ class Output:
     def json(self, value: object) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            if self.warning and isinstance(value, dict):
+                value = {**value, "warning": self.warning}
             self._write(to_json(value) + "\n")
 
     def bytes(self, data: bytes) -> None:

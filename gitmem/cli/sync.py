@@ -14,7 +14,7 @@ from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import remote_json, synced_json
+from gitmem.json_shapes import standing_json, synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -158,29 +158,9 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
 @with_json
 def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
-    from gitmem.git.ancestry import only_in
-    from gitmem.git.remotes import Remotes
-    from gitmem.git.transport import remote_ref
-    from gitmem.memory.sync.engine import Sync
+    from gitmem.memory.sync.remote_state import how_remotes_stand
 
-    bundle = app.bundle
-    syncing = Sync(bundle)
-    found = []
-    for one in Remotes(bundle.repository).all():
-        seen = bundle.repository.refs.read(remote_ref(one.name))
-        state = syncing.state(one.name)
-        found.append(
-            {
-                **remote_json(one),
-                "ahead": len(only_in(bundle.repository, bundle.tip, seen)),
-                "behind": len(only_in(bundle.repository, seen, bundle.tip)) if seen else 0,
-                "last_success": state.get("last_success"),
-                "last_error": state.get("last_error"),
-                "last_error_at": state.get("last_error_at"),
-                "failures": state.get("failures", 0),
-                "next_try": state.get("next_try") if state.get("failures") else None,
-            }
-        )
+    found = [standing_json(one) for one in how_remotes_stand(app.bundle)]
     app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
 from gitmem.files import append_to, durable_directory, read_file, remove_file
 from gitmem.git.objects import Oid, Person
+from gitmem.permissions import make_directories
 from gitmem.state import PENDING_REF, LocalState
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class Refs:
         from gitmem.git.pending import Pending, PendingFile
 
         path, state = self.path(name), LocalState(self._git_dir)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_directories(os.path.dirname(path))
         aside = f"{threading.get_ident()}-ref{len(self._noted)}"
         scratch = state.scratch  # made, and with it the directory of the lock
         with self._hold():
@@ -240,7 +241,7 @@ class Refs:
         try:
             append_to(path, line)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directories(os.path.dirname(path))
             append_to(path, line)
 
     def moves(self, name: str) -> Iterator[tuple[Oid, Oid, str]]:

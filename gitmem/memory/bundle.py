@@ -16,6 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleUnusable, InvalidContent, NewerFormat, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.notices import Notice
@@ -86,6 +87,19 @@ class Bundle(ABC):
         return [str(notice) for notice in self.notices]
 
     # Reading
+
+    def checked_out(self) -> Oid:
+        """The commit that a person has checked out in the place of `main`, which is reported; empty where it is the same."""
+        refs = self.repository.refs
+        head = refs.head()
+        commit = refs.read(head) if head.startswith("refs/") else head
+        if head == BRANCH or not commit or commit == self.repository.tip():
+            return ""
+        branch = head.removeprefix("refs/heads/")
+        self.report(
+            Notice("head-elsewhere", f"at {commit[:8]}" if branch == commit else f"on branch {branch}")
+        )
+        return commit
 
     @property
     def tip(self) -> Oid:

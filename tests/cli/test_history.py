@@ -275,3 +275,19 @@ def test_diff_of_a_session(mem: Cli) -> None:
 def test_diff_refuses_what_makes_no_sense(mem: Cli, args: tuple[str, ...]) -> None:
     """Options that contradict each other are wrong usage."""
     mem.fails("diff", *args, code=2)
+
+
+@pytest.mark.parametrize("day", ["2026-06-30", "20260630", "2026-6-30", "2026-W27-2", "2026W272", "today"])
+def test_a_day_is_the_same_in_every_form(told: Cli, day: str) -> None:
+    """`--since` takes it from its beginning, `--until` and a revision up to its end."""
+    everything = told("log", "--json").json["commits"]
+    assert everything == told("log", "--json", "--until", day).json["commits"]
+    assert everything == told("log", "--json", "--since", day).json["commits"]
+    assert told("show", "--json", day).json["commit"] == everything[0]["commit"]
+    assert "Thursdays" in told("search", "thursdays", "--until", day, "--since", day).out
+
+
+def test_a_moment_is_not_its_day(told: Cli) -> None:
+    """One without colons neither."""
+    assert told("log", "--json", "--until", "20260630T000000").json["commits"] == []
+    assert told("log", "--json", "--since", "20260630T235959").json["commits"] == []
