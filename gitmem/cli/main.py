@@ -51,9 +51,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "plan": Row("record", "Plans with their steps."),
     },
     "History": {
-        "log": Row("history", "List commits, newest first."),
+        "log": Row("history", "List sessions and what each of them learned."),
+        "digest": Row("digest", "Say what was learned lately, and what waits for you."),
         "show": Row("history", "Show a commit, or a file as it was."),
-        "diff": Row("history", "Show what changed, entry by entry."),
+        "diff": Row("history", "Show what was learned, changed and forgotten."),
         "blame": Row("history", "Say who brought each entry of a file, when and why."),
         "why": Row("short", "Say where a fact came from and what it touched."),
         "trace": Row("history", "Follow a text through the history and say what it touched."),

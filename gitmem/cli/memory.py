@@ -124,7 +124,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
         for e in entries:
             app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
             if e.key in blamed:
-                app.out.line(dim(f"           {blame_line(blamed[e.key])}"))
+                app.out.line(dim(f"           {blame_line(blamed[e.key], app.date)}"))
     app.out.json(result)
 
 
