@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.cli.context import App
     from gitmem.world import World
 
+_COMPLETE = "_GITMEM_COMPLETE"
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 """What a shell shows for a program that SIGPIPE ended, as git is."""
@@ -35,21 +36,27 @@ class Row(NamedTuple):
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
         "init": Row("init", "Make a bundle."),
-        "status": Row("status", "Show what the bundle holds and what waits to be committed."),
-        "commit": Row("status", "Commit what was edited by hand."),
+        "status": Row("status", "Show the session, the stores, the remotes and what waits for you."),
         "demo": Row("demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
+        "remember": Row("short", "Add a fact that is in every prompt."),
+        "forget": Row("short", "Remove a fact."),
+        "note": Row("short", "Write a note, a page of its own."),
+        "edit": Row("short", "Edit a file with your editor, and commit it."),
+        "commit": Row("status", "Commit what was edited by hand."),
         "memory": Row("memory", "The curated store: add, replace, remove, list, block."),
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin, end, list and show sessions."),
         "plan": Row("record", "Plans with their steps."),
     },
     "History": {
-        "log": Row("history", "List commits, newest first."),
+        "log": Row("history", "List sessions and what each of them learned."),
+        "digest": Row("digest", "Say what was learned lately, and what waits for you."),
         "show": Row("history", "Show a commit, or a file as it was."),
-        "diff": Row("history", "Show what changed, entry by entry."),
+        "diff": Row("history", "Show what was learned, changed and forgotten."),
         "blame": Row("history", "Say who brought each entry of a file, when and why."),
+        "why": Row("short", "Say where a fact came from and what it touched."),
         "trace": Row("history", "Follow a text through the history and say what it touched."),
     },
     "Find": {
@@ -71,26 +78,45 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "clone": Row("clone", "Make a bundle of what a remote holds."),
         "contested": Row("contested", "Settle what two machines reworded differently."),
     },
-    "Hosts": {
-        "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
-        "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
-    },
     "Safety": {
-        "scan": Row("safety", "Scan text for attacks on a memory."),
         "review": Row("review", "Decide on what waits for a person, one after the other."),
         "erase": Row("erase", "Erase something for good, from the history too."),
+        "scan": Row("safety", "Scan text for attacks on a memory."),
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
-    "Upkeep": {
+    "Set up and keep well": {
+        "config": Row("config", "List, read and change settings."),
+        "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
+        "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
         "verify": Row("upkeep", "Prove that the bundle is whole."),
         "doctor": Row("upkeep", "Find the usual problems and say how to repair each."),
-        "index": Row("index", "The search index: rebuild, verify."),
         "gc": Row("upkeep", "Compress the object store."),
+    },
+    "Plumbing, for git, shells and scripts": {
+        "index": Row("index", "The search index: rebuild, verify."),
         "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
         "completion": Row("upkeep", "Print a completion script for a shell."),
     },
 }
+MEANT = {
+    "list": "`gitmem memory list` lists facts; there are also `session list`, `plan list`, `snapshot list` and `log`",
+    "ls": "`gitmem memory list` lists facts, `gitmem show memories/` the files of a directory",
+    "add": "`gitmem remember TEXT` adds a fact, `gitmem note TITLE` a page",
+    "rm": "`gitmem forget TEXT` removes a fact",
+    "remove": "`gitmem forget TEXT` removes a fact",
+    "delete": "`gitmem forget TEXT` removes a fact",
+    "push": "`gitmem sync` sends and takes in what is new",
+    "pull": "`gitmem sync` takes in and sends what is new",
+    "fetch": "`gitmem sync --dry-run` looks at what a remote has",
+    "merge": "`gitmem sync` merges what a remote has",
+    "checkout": "`gitmem restore` puts the memory back to an earlier state",
+    "reset": "`gitmem restore` puts the memory back to an earlier state",
+    "tag": "`gitmem snapshot NAME` names the present state",
+    "find": "`gitmem search WORDS` finds entries",
+    "history": "`gitmem log` is the history",
+}
+"""Words of other programs, and what they are called here."""
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 
 
@@ -106,6 +132,10 @@ class LazyGroup(click.Group):
             return None
         command = getattr(importlib.import_module(f"gitmem.cli.{row.module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
+        if _COMPLETE in os.environ:  # a shell asks what to offer
+            from gitmem.cli.complete import offer
+
+            offer(command, cmd_name)
         return command
 
     def format_commands(
@@ -120,6 +150,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
+        if args == ["version"]:
+            _version(ctx, cli.params[0], True)
+        if args and args[0] in MEANT:
+            raise click.UsageError(f"There is no command `{args[0]}`: {MEANT[args[0]]}.", ctx)
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             import difflib
 

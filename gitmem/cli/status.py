@@ -38,7 +38,9 @@ def status(app: App, verbose: bool, show_config: bool) -> None:
     gitmem status --config
     """
     if show_config:
-        _show_config(app)
+        from gitmem.cli.config import show_settings
+
+        show_settings(app)
         return
     tell_status(app, verbose=verbose)
 
@@ -48,30 +50,6 @@ def tell_status(app: App, *, verbose: bool = False) -> None:
     found = _gather(app)
     app.out.json(found)
     _tell(app, found, verbose=verbose)
-
-
-# --- settings --------------------------------------------------------------------------------------------
-
-
-def _show_config(app: App) -> None:
-    from gitmem.config import settings
-    from gitmem.errors import BundleNotFound
-
-    try:
-        config = app.config_of(app.repository)
-    except BundleNotFound:  # settings hold without a bundle too
-        config = app.config_of(None)
-    rows = [
-        {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
-        for row in settings()
-    ]
-    app.out.json({"settings": rows})
-    app.out.paged()
-    width = max(len(row.key) for row in settings())
-    for row in rows:
-        value = row["value"]
-        shown = str(value).lower() if isinstance(value, bool) else str(value) or '""'
-        app.out.line(bold(str(row["key"]).ljust(width)), "  ", shown, dim(f"  ({row['origin']})"))
 
 
 # --- status ----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
+from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
 
 
-class SyncGroup(click.Group):
-    """`gitmem sync [REMOTE]` syncs; `gitmem sync status` looks."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] not in (["status"], ["--help"], ["-h"]):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SyncGroup)
+@click.group(cls=DefaultGroup)
 def sync() -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
 

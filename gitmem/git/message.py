@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 KINDS = (
     "init", "flush", "compress", "snapshot", "memory", "session", "plan", "skill", "restore", "revert",
-    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine",
+    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine", "note",
 )  # fmt: skip
 TRAILERS = (
     "Kind", "Session", "Parent-Session", "Agent", "Machine", "Platform", "Model", "Trigger", "Reason",

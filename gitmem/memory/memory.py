@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
@@ -389,6 +390,12 @@ class Memory(OpenBundle):
         from gitmem.memory.ids import text_meant
 
         return trace(self, text_meant(self.index.current(), text))
+
+    def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
+        """What was learned, changed, decided, done and taken back in a stretch of time, and what waits for a person."""
+        from gitmem.memory.history.digest import digest
+
+        return digest(self, self.moment(since, start=True), self.moment(until))
 
     def read_log(self) -> str:
         """The text of log.md, as an agent may read it."""

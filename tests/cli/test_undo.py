@@ -80,7 +80,7 @@ def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
     )
     assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
     assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
-    assert "To take it back: gitmem revert --session bad --derived" in gitmem("trace", "ADMIN-77").out
+    assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("trace", "ADMIN-77")
     done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
     assert [True] == [one["taken"] for one in done["reached"]["derived"]]
     assert [False] == [one["taken"] for one in done["reached"]["turn"]]

@@ -26,6 +26,7 @@ from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
+from gitmem.memory.notes import write_note
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -280,6 +281,7 @@ TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
 SESSION = "gitmem.memory.capture.sessions:Sessions._write"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.plans:Plans.create", "gitmem.memory.plans:Plans.complete_step"
+PAGE = "gitmem.memory.notes:write_note"
 SNAPSHOT, TAG = "gitmem.memory.snapshots:Snapshots.create", "gitmem.memory.snapshots:Snapshots._tag"
 COMMIT = "gitmem.memory.bundle:Bundle.commit"
 
@@ -339,6 +341,21 @@ def the_title_of_a_plan(place: Place, sample: Sample) -> None:
 @door("notes", "NOTE", PLAN)
 def the_step_of_a_plan(place: Place, sample: Sample) -> None:
     place.memory.plans.create(f"Plan the {sample.topic}", [sample.text])
+
+
+@door("notes", "NOTE", PAGE)
+def the_title_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, sample.text, "as seen", origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def the_text_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, f"Page of the {sample.topic}", sample.text, origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def a_note_by_command(place: Place, sample: Sample) -> None:
+    place.command("note", f"Sheet of the {sample.topic}", sample.text)
 
 
 @door("notes", "NOTE", STEP)
