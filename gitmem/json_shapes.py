@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest, News
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.reach import Exposed, Reached
     from gitmem.memory.history.restore import Restored
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.learned import Item, Learned
 
 Json = dict[str, Any]
 
@@ -61,6 +64,50 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         }
         for change in changes
     ]
+
+
+def learned_json(what: Learned) -> Json:
+    """What was learned, one item each, and how much record there is beside it."""
+    return {
+        "items": [_item_json(item) for item in what.items],
+        "in_short": what.in_short(),
+        "events": what.record.events,
+        "sessions": len(what.record.sessions),
+    }
+
+
+def digest_json(found: Digest) -> Json:
+    from gitmem.memory.history.digest import TOPICS
+    from gitmem.okf.timestamps import stamp
+
+    def told(one: News) -> Json:
+        by = origin_json(one.by) if one.by else None
+        return {**_item_json(one.item), "by": by}
+
+    return {
+        "since": stamp(found.since),
+        "until": stamp(found.until),
+        **{topic.lower().replace(" ", "_"): [told(one) for one in found.of(topic)] for topic in TOPICS},
+        "restores": [origin_json(entry) for entry in found.restores],
+        "waiting": [
+            {"id": item.id, "kind": item.kind, "path": item.path, "text": item.text, "why": item.why}
+            for item in found.waiting
+        ],
+        "events": found.record.events,
+        "sessions": len(found.record.sessions),
+    }
+
+
+def _item_json(item: Item) -> Json:
+    return {
+        "kind": item.noun,
+        "op": item.op,
+        "path": item.path,
+        "text": item.title,
+        "was": item.was or None,
+        "about": item.about or None,
+        "unconfirmed": item.unconfirmed,
+    }
 
 
 def commit_json(entry: LogEntry) -> Json:
@@ -119,6 +166,8 @@ def blamed_json(one: Blamed) -> Json:
         "last_changed": origin_json(one.changed),
         "times_changed": one.times,
         "replaced": one.replaced or None,
+        "earlier": [{"text": words.text, **origin_json(words.by)} for words in one.earlier],
+        "first": origin_json(one.first) if one.first else None,
         "verified": one.verified or None,
         "verified_here": one.verified_here,
         "left": origin_json(one.left) if one.left else None,
@@ -404,6 +453,23 @@ def standing_json(one: RemoteStanding) -> Json:
         "last_error_at": one.last_error_at or None,
         "failures": one.failures,
         "next_try": one.next_try or None,
+    }
+
+
+def erased_json(done: Erased) -> Json:
+    """What an erase did, or would do; never what was erased."""
+    return {
+        "what": done.what,
+        "dry_run": done.dry_run,
+        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
+        "rewritten": done.rewritten,
+        "snapshots": list(done.snapshots),
+        "quarantine": list(done.quarantine),
+        "beside": list(done.beside),
+        "receipts": list(done.receipts),
+        "left": list(done.left),
+        "remotes": list(done.remotes),
+        "commit": done.commit or None,
     }
 
 

@@ -52,9 +52,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "plan": Row("record", "Plans with their steps."),
     },
     "History": {
-        "log": Row("history", "List commits, newest first."),
+        "log": Row("history", "List sessions and what each of them learned."),
+        "digest": Row("digest", "Say what was learned lately, and what waits for you."),
         "show": Row("history", "Show a commit, or a file as it was."),
-        "diff": Row("history", "Show what changed, entry by entry."),
+        "diff": Row("history", "Show what was learned, changed and forgotten."),
         "blame": Row("history", "Say who brought each entry of a file, when and why."),
         "why": Row("short", "Say where a fact came from and what it touched."),
         "trace": Row("history", "Follow a text through the history and say what it touched."),
@@ -80,12 +81,14 @@ SECTIONS: dict[str, dict[str, Row]] = {
     },
     "Safety": {
         "review": Row("review", "Decide on what waits for a person, one after the other."),
+        "erase": Row("erase", "Erase something for good, from the history too."),
         "scan": Row("safety", "Scan text for attacks on a memory."),
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
     "Set up and keep well": {
         "config": Row("config", "List, read and change settings."),
         "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
+        "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
         "verify": Row("upkeep", "Prove that the bundle is whole."),
         "doctor": Row("upkeep", "Find the usual problems and say how to repair each."),
         "gc": Row("upkeep", "Compress the object store."),
@@ -262,6 +265,7 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     failure = None
     try:
         try:
+            _check_words(sys.argv[1:] if argv is None else argv)
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
         except GitMemError as error:
@@ -292,6 +296,13 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
             return run.fail(_plain(error), "Repair that and try again.", 1, argv)
         told = f"{type(error).__name__}: {error}. This is a bug in gitmem; run it again with GITMEM_DEBUG=1 to see where."
         return run.fail(told, "", 1, argv)
+
+
+def _check_words(argv: Sequence[str]) -> None:
+    """Refuse what no file, name or text can hold; bytes that are not UTF-8 may be a file's name."""
+    for word in argv:
+        if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
+            raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
 
 
 def _prepare_streams() -> None:

@@ -34,7 +34,10 @@ def where_from(command: Any) -> Any:
     for option in (
         click.option("--session", default="", help="The session it belongs to."),
         click.option(
-            "--derived-from", multiple=True, metavar="HASH", help="An entry that this follows from."
+            "--derived-from",
+            multiple=True,
+            metavar="NAME",
+            help="What this follows from: an entry's hash, a file, a commit or a session.",
         ),
         click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
         click.option("--reason", default="", help="Why; kept in the commit."),
@@ -121,7 +124,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
         for e in entries:
             app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
             if e.key in blamed:
-                app.out.line(dim(f"           {blame_line(blamed[e.key])}"))
+                app.out.line(dim(f"           {blame_line(blamed[e.key], app.date)}"))
     app.out.json(result)
 
 

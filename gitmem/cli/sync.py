@@ -40,6 +40,9 @@ def sync() -> None:
 @click.option(
     "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
 )
+@click.option(
+    "--accept-erasure", is_flag=True, help="Erase here too, for good, what was erased on another machine."
+)
 @click.option("--due", is_flag=True, help="Sync with every remote that is due, one after the other.")
 @click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
 @click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
@@ -53,6 +56,7 @@ def run(
     name: str,
     dry_run: bool,
     allow_unrelated: bool,
+    accept_erasure: bool,
     due: bool,
     background: bool,
     to_file: str | None,
@@ -92,6 +96,7 @@ def run(
             timeout=timeout,
             progress=progress,
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
+            accept_erasure=accept_erasure,
         )
     app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)

@@ -161,8 +161,8 @@ def _commit(
         for path, edit in edits.items():
             wanted.write(path, edit.stored)
         return Draft(
-            wanted.finished(),
-            Message("edit", what, bundle.admit_origin(origin).trailers()),
+            bundle.admit_files(wanted.finished()),
+            bundle.admit_message(Message("edit", what, bundle.admit_origin(origin).trailers())),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},

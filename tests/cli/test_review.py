@@ -24,7 +24,7 @@ FACT = "The tram depot of Bonn has 41 tracks."
 def waiting(mem: Cli) -> Cli:
     """A bundle with one held and one unconfirmed entry."""
     env = {**os.environ, "HOME": str(mem.root.parent)}
-    world = World(env, str(mem.root.parent), str(mem.root))
+    world = World(env, str(mem.root.parent), str(mem.root), lambda: mem.now)
     with open_bundle(world, str(mem.root), "write") as memory, memory.session("s1") as session:
         session.hear("What is new there?")
         session.record_tool_call("web_extract", {"url": URL}, f"{POISON} {FACT}")

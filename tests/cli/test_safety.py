@@ -123,7 +123,7 @@ def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
     assert [] == mem.run("quarantine", "list", "--json").json["held"]
     memory = (mem.cwd / "memories/MEMORY.md").read_text()
     assert 'verified: "human:ada"' in memory
-    assert memory.endswith(DOUBTFUL)
+    assert memory.endswith(f"{DOUBTFUL}\n")
     assert DOUBTFUL in mem.run("memory", "block").out
 
 
@@ -143,7 +143,7 @@ def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     assert DOUBTFUL in mem("memory", "block").out
     let_rules_in(mem)
     assert DOUBTFUL not in mem.run("memory", "block").out
-    assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(DOUBTFUL)
+    assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(f"{DOUBTFUL}\n")
     [hidden] = mem.run("quarantine", "list", "--json").json["hidden"]
     assert ("memories/MEMORY.md", DOUBTFUL, "hold") == (hidden["path"], hidden["text"], hidden["verdict"])
     [problem] = [one for one in mem.run("doctor", "--json").json["problems"] if one["name"] == "flagged"]

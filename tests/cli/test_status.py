@@ -62,7 +62,7 @@ def test_a_hand_edit_that_is_no_concept_is_told_with_its_problem(mem: Cli) -> No
     """Before anybody tries to commit it."""
     mem.write("notes/broken.md", "no front matter\n")
     told = mem("status").out
-    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter.)" in told
+    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter)" in told
     assert "1 hand edit with a problem waits for a person: run `gitmem review`." in told
 
 
@@ -73,7 +73,8 @@ def test_status_lists_hand_edits(mem: Cli) -> None:
     mem.git("add", "notes")
     (mem.root / "memories/USER.md").unlink()
     (mem.root / "link").symlink_to("/etc/passwd")
-    shown = mem("status").out.rpartition("\n\n")[2]
+    told = mem("status").out
+    shown = told[told.index("Edited by hand; ") :]
     expected = """\
 Edited by hand; the next write commits them:
   added   notes/new.md  (staged)
@@ -196,7 +197,7 @@ def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told:
     rows = {row["path"]: row["problem"] for row in mem("status", "--json").json["hand_edits"]}
     assert rows["notes/fine.md"] == ""
     assert told in rows[path]
-    assert "held" not in mem("review", "--list").out
+    assert "  held  " not in mem("review", "--list").out
     assert path in mem("review", "--list").out
     assert told in mem.fails("commit")
     assert told in mem.run("memory", "add", "Ann likes tea").err

@@ -60,6 +60,7 @@ __all__ = ["DOORS", "NO_NEW_TEXT"]
 NO_NEW_TEXT = {
     "gitmem.git.transaction:_commit": "The commit itself: what is in it comes from one of the others.",
     "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
+    "gitmem.memory.erase.eraser:Eraser._with_receipts": "It takes a text out of everything, and adds a receipt without it.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
     "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",

@@ -51,14 +51,11 @@ def _record(call: Call, kind: str, text: str, why: str, source: str) -> Value:
     """On disk when it answers, and committed right after: nobody waits for git."""
     if kind == "decision":
         rationale = "\n\n".join(part for part in (why, f"Source: {source}" if source else "") if part)
-        fields: dict[str, Any] = {
-            "decision": text,
-            "rationale": rationale,
-            "tags": call.given.get("tags") or [],
-        }
+        given = {"decision": text, "rationale": rationale, "tags": call.given.get("tags")}
     else:
         rationale = "; ".join(part for part in (why, source) if part)
-        fields = {"content": f"{text} ({rationale})" if rationale else text}
+        given = {"content": f"{text} ({rationale})" if rationale else text}
+    fields = {name: value for name, value in given.items() if value}
     event = call.caller.record(kind, **fields)
     result = Admission(call.memory).judge("\n".join((text, rationale)), EVENT)
     if result.verdict is not Verdict.ALLOW:

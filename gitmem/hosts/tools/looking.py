@@ -10,10 +10,12 @@ from gitmem.errors import UnknownRevision, UsageError
 from gitmem.memory.find.recall import MOST_SESSIONS, About, Line, Recall
 from gitmem.memory.find.search import Hit, Search, Wanted
 from gitmem.memory.gate.egress import Egress, worth
+from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
 from gitmem.okf.identity import CONCEPT, EntryKey
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID, TOOL
+from gitmem.okf.short_ids import ambiguous
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -26,7 +28,7 @@ SHORT = 12
 _ABSTRACT, _OVERVIEW, _FULL = 200, 1_500, 11_000
 _SIZES = {"abstract": _ABSTRACT, "overview": _OVERVIEW, "full": _FULL}
 _HASH = re.compile(r"[0-9a-f]{6,32}")
-_EVENT = re.compile(r"[0-9a-f]{32}-\d+")
+_EVENT = re.compile(r"[0-9a-f]{8,32}-\d+")
 _STORES: Mapping[str, Target] = {"memory": "memory", "user": "user"}
 _NO_PAGES = ("memories/", "hermes/", "tools/", "snapshots/")
 """Directories whose files are read entry by entry, if at all."""
@@ -129,7 +131,8 @@ def _entry(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
         if entry.key.id.startswith(wanted)
     }
     if len(found) > 1:
-        raise UsageError(f"{len(found)} entries begin with {wanted}: give more of the id.")
+        texts = {entry.key.id: _marked(egress, entry) for _, entry in found.values()}
+        raise ambiguous(wanted, texts, "entries", texts)
     for target, entry in found.values():
         call.caller.shown([(call.memory.curated.path(target), entry.key)])
         return {
@@ -160,14 +163,15 @@ def _marked(egress: Egress, entry: Entry) -> str:
 def _moment(call: Call, egress: Egress, wanted: str) -> Value | None:
     if not _EVENT.fullmatch(wanted):
         return None
-    spans = call.memory.index.current().spans_of_key("event", wanted)
-    if not spans or not egress.sees_session(spans[-1].session):
+    try:
+        span = event_meant(call.memory.index.current(), wanted)
+    except UnknownRevision:
         return None
-    return _read(call, spans[-1].session, wanted)
+    return _read(call, span.session, span.key) if egress.sees_session(span.session) else None
 
 
 def _session(call: Call, egress: Egress, wanted: str) -> Value | None:
-    name = wanted.removeprefix("session:")
+    name = _session_meant(call, wanted.removeprefix("session:"))
     if call.memory.index.current().session(name) is None or not egress.sees_session(name):
         return None
     return _read(call, name, "")
@@ -204,7 +208,7 @@ def is_knowledge(path: str) -> bool:
     return (
         not layout.is_generated(path)
         and not layout.is_session(path)
-        and not path.startswith(("retractions/", "config/"))
+        and not path.startswith(("retractions/", "config/", "."))
     )
 
 
@@ -254,12 +258,23 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
 
 
 def _one_session(call: Call, session: str, around: str) -> Value:
+    session = _session_meant(call, session)
     if not call.egress().sees_session(session):
         raise UnknownRevision(f"There is no session {shortened(session)!r}.")
     reading = call.memory.read_session(session, around=around)
     note_lines(call, reading.lines)
     lines = [{"id": line.id, "at": line.at, **_ranked(line)} for line in reading.lines]
     return {"sessions": [{**_about(reading.about), "lines": lines, "left_out": reading.left_out}]}
+
+
+def _session_meant(call: Call, typed: str) -> str:
+    """The session that is meant; whoever may not see all sessions is told of no other."""
+    try:
+        return call.memory.sessions.meant(typed)
+    except UnknownRevision:
+        if call.caller.reader is None:
+            raise
+        return typed
 
 
 def note_lines(call: Call, lines: Iterable[Line]) -> None:

@@ -124,10 +124,18 @@ def diff(call: Call) -> Value:
             raise UnknownRevision(f"There is no session {shortened(session)!r}.")
         found = call.memory.diff(session=session, path=path)
     else:
-        found = call.memory.diff(call.text("a") or "yesterday", call.text("b"), path=path)
+        found = call.memory.diff(call.text("a") or _yesterday(call), call.text("b"), path=path)
     changes = [one for one in found if egress.tells(one)]
     listed = [egress.change(change) for change in changes[: call.limit(MOST)]]
     return {"changes": listed, "count": len(changes)}
+
+
+def _yesterday(call: Call) -> str:
+    """The commit of that moment, or the first one of a memory that is younger."""
+    try:
+        return call.memory.resolve("yesterday")
+    except UnknownRevision:
+        return list(call.memory.log())[-1].id
 
 
 # --- undo ------------------------------------------------------------------------------------------------

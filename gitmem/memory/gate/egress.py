@@ -206,7 +206,9 @@ class Egress:
         """The entries that `tree` does not retract, each with what the scanner says of it now."""
         from gitmem.memory.gate.retractions import Retracted
 
-        retracted = Retracted(tree)
+        entries, retracted = list(entries), Retracted(tree)
+        if self._about == "then":
+            self._as_then.update(entry.text for entry in entries)  # it was asked for what was known then
         return [
             (
                 replace(entry, text=self._redacted(entry.text)),
