@@ -71,8 +71,8 @@ def learned_json(what: Learned) -> Json:
     return {
         "items": [_item_json(item) for item in what.items],
         "in_short": what.in_short(),
-        "events": what.record.events,
-        "sessions": len(what.record.sessions),
+        "event_count": what.record.events,
+        "session_count": len(what.record.sessions),
     }
 
 
@@ -82,19 +82,21 @@ def digest_json(found: Digest) -> Json:
 
     def told(one: News) -> Json:
         by = origin_json(one.by) if one.by else None
-        return {**_item_json(one.item), "by": by}
+        return {**_item_json(one.item), "by_commit": by}
 
     return {
         "since": stamp(found.since),
         "until": stamp(found.until),
-        **{topic.lower().replace(" ", "_"): [told(one) for one in found.of(topic)] for topic in TOPICS},
+        "topics": {
+            topic.lower().replace(" ", "_"): [told(one) for one in found.of(topic)] for topic in TOPICS
+        },
         "restores": [origin_json(entry) for entry in found.restores],
         "waiting": [
             {"id": item.id, "kind": item.kind, "path": item.path, "text": item.text, "why": item.why}
             for item in found.waiting
         ],
-        "events": found.record.events,
-        "sessions": len(found.record.sessions),
+        "event_count": found.record.events,
+        "session_count": len(found.record.sessions),
     }
 
 
@@ -106,7 +108,7 @@ def _item_json(item: Item) -> Json:
         "text": item.title,
         "was": item.was or None,
         "about": item.about or None,
-        "unconfirmed": item.unconfirmed,
+        "confirmed": not item.unconfirmed,
     }
 
 
@@ -384,7 +386,7 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "commit": hit.commit or None,
         "also": hit.also,
         "source": hit.source or None,
-        "since": hit.since or None,
+        "holds_now": hit.since or None,
         "unconfirmed": hit.unconfirmed or None,
         "removed_by": hit.removed or None,
         **({"parts": hit.parts} if explain else {}),
@@ -421,7 +423,8 @@ def about_json(about: About) -> Json:
 def _lines_json(lines: Iterable[Line]) -> list[Json]:
     from dataclasses import asdict
 
-    return [_without_empty_texts(asdict(line)) for line in lines]
+    found = (asdict(line) for line in lines)
+    return [_without_empty_texts({"holds_now": line.pop("since"), **line}) for line in found]
 
 
 def _without_empty_texts(found: Json) -> Json:
@@ -464,10 +467,10 @@ def erased_json(done: Erased) -> Json:
         "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
         "rewritten": done.rewritten,
         "snapshots": list(done.snapshots),
-        "quarantine": list(done.quarantine),
+        "held": list(done.quarantine),
         "beside": list(done.beside),
         "receipts": list(done.receipts),
-        "left": list(done.left),
+        "left_over": list(done.left),
         "remotes": list(done.remotes),
         "commit": done.commit or None,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -11,14 +10,13 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import Json, commit_json, standing_json
+from gitmem.json_shapes import Json, commit_json, learned_json, standing_json
 from gitmem.notices import Notice
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.memory import Memory
-    from gitmem.okf.entries import Change
 
 
 @click.command()
@@ -104,6 +102,7 @@ def _gather(app: App) -> Json:
 def _session(bundle: Memory) -> Json | None:
     """The session that committed last, which may be open, and what it learned."""
     from gitmem.memory.history.last_session import last_session
+    from gitmem.okf.learned import learned
 
     found = last_session(bundle)
     if found is None:
@@ -117,15 +116,8 @@ def _session(bundle: Memory) -> Json | None:
         "ended": state.get("ended") or None,
         "agent": state.get("agent") or None,
         "machine": state.get("machine") or None,
-        "learned": _learned(found.changes),
+        "learned": learned_json(learned(found.changes)),
     }
-
-
-def _learned(changes: Iterable[Change]) -> list[str]:
-    """What was learned, in a few words each."""
-    from gitmem.okf.learned import learned
-
-    return learned(changes).in_short()
 
 
 def _review(bundle: Memory) -> dict[str, object]:
@@ -249,7 +241,7 @@ def _session_rows(app: App, session: Json | None) -> list[tuple[str, str]]:
     else:
         ended = f", ended {app.moment(session['ended'])}" if session["ended"] else ""
         rows = [("last session", name + ended)]
-    return [*rows, ("learned", ", ".join(session["learned"]) or "nothing")]
+    return [*rows, ("learned", ", ".join(session["learned"]["in_short"]) or "nothing")]
 
 
 def _store_rows(curated: list[Json]) -> list[tuple[str, str]]:

@@ -74,7 +74,8 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
 
     # History and search
     yield run("log")
-    yield run("log", "-n", "2", "--stat")
+    yield run("log", "--commits", "-n", "2", "--stat")
+    yield run("digest", "--since", "yesterday")
     yield run("show")
     yield run("show", "HEAD", "--unified")
     yield run("show", "memories/MEMORY.md")
@@ -163,5 +164,8 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("hermes install", *home)
     yield run("hermes status", *home, code=None)  # what is wrong depends on the machine
     yield run("hermes uninstall", *home)
+    yield run("mcp install", "cursor", "--dry-run")
+    yield run("mcp uninstall", "cursor", "--dry-run")
+    yield run("erase", "--text", "It is in the cellar", "--dry-run")
     yield run("remote forget", "origin")
     yield run("remote remove", "origin")
