@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plan
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
+    from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
 
 Json = dict[str, Any]
@@ -52,6 +54,7 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         {
             "path": change.path,
             "op": change.op,
+            "record": layout.is_record(change.path),
             "from_path": change.from_path or None,
             "old": entry_json(change.old) if change.old else None,
             "new": entry_json(change.new) if change.new else None,
@@ -374,6 +377,19 @@ def erased_json(done: Erased) -> Json:
         "left": list(done.left),
         "remotes": list(done.remotes),
         "commit": done.commit or None,
+    }
+
+
+def standing_json(one: RemoteStanding) -> Json:
+    return {
+        **remote_json(one.remote),
+        "ahead": one.ahead,
+        "behind": one.behind,
+        "last_success": one.last_success or None,
+        "last_error": one.last_error or None,
+        "last_error_at": one.last_error_at or None,
+        "failures": one.failures,
+        "next_try": one.next_try or None,
     }
 
 

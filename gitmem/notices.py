@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "call-not-recorded", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
-    "erased-came", "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
+    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
+    "entry-held", "erased-came", "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
     "kept-part", "kept-rewritten", "kept-wording", "model-answer", "plan-steps-open", "recall-not-noted",
@@ -46,6 +46,7 @@ class Notice:
 
 _WORDS: dict[Kind, str] = {
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
+    "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong.",
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
@@ -55,7 +56,9 @@ _WORDS: dict[Kind, str] = {
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
-    "head-elsewhere": "HEAD is at {subject} and not on main: searched as of that commit.",
+    "head-elsewhere": (
+        "HEAD is {subject} and not on main: a search answers for what is checked out, all else for main."
+    ),
     "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
@@ -79,7 +82,7 @@ _WORDS: dict[Kind, str] = {
     "rule-ignored": "A rule in {subject} is ignored: {detail}",
     "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
     "secret-came": "{subject} seems to hold a secret ({detail}).",
-    "secret-found": "{subject}, made elsewhere, seems to hold a secret ({detail}).",
+    "secret-found": "{subject}, which came from a remote, seems to hold a secret ({detail}).",
     "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
     "setting-ignored": "`{subject}` in {detail} is ignored: a bundle may come from somebody else.",
     "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",
@@ -97,6 +100,8 @@ _WORDS: dict[Kind, str] = {
 }
 
 _REMEDIES: dict[Kind, str] = {
+    "clock-behind": "If it is the clock, set it: what is written now has its date.",
+    "head-elsewhere": "`git checkout main` brings both together.",
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
     "hook-foreign": "See `gitmem doctor`.",
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",

@@ -364,36 +364,26 @@ class LocalState:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def write(
-        self, name: Name, data: bytes, key: str = "", *, durable: bool = False, mode: int = 0o644
-    ) -> None:
+    def write(self, name: Name, data: bytes, key: str = "", *, durable: bool = False) -> None:
         """Replace a file at once; with `durable` it survives a power cut."""
         from gitmem.files import replace_file
 
         path = self.path(name, key)
         try:
-            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+            replace_file(path, data, scratch=self.scratch, durable=durable)
         except FileNotFoundError:
             self._make_room(path)
-            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+            replace_file(path, data, scratch=self.scratch, durable=durable)
 
     def write_text(self, name: Name, text: str, key: str = "", *, durable: bool = False) -> None:
         self.write(name, text.encode(), key, durable=durable)
 
     def write_json(
-        self,
-        name: Name,
-        value: Mapping[str, Any],
-        key: str = "",
-        *,
-        durable: bool = False,
-        mode: int = 0o644,
+        self, name: Name, value: Mapping[str, Any], key: str = "", *, durable: bool = False
     ) -> None:
         import json
 
-        self.write(
-            name, json.dumps(value, indent=1, sort_keys=True).encode(), key, durable=durable, mode=mode
-        )
+        self.write(name, json.dumps(value, indent=1, sort_keys=True).encode(), key, durable=durable)
 
     def append_line(self, name: Name, line: str, *, durable: bool = False) -> None:
         """Add a line to a file; with `durable` it survives a power cut."""
@@ -414,8 +404,10 @@ class LocalState:
             pass
 
     def _make_room(self, path: str) -> None:
+        from gitmem.permissions import make_directories, make_directory
+
         try:
-            os.mkdir(self.directory)  # not what is above it: a bundle that was removed stays removed
+            make_directory(self.directory)  # not what is above it: a bundle that was removed stays removed
         except FileExistsError:
             pass
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_directories(os.path.dirname(path))

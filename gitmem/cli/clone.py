@@ -14,6 +14,7 @@ from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_json
 from gitmem.cli.output import green
 from gitmem.errors import GitMemError, UsageError
+from gitmem.permissions import make_directories
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.home import Home
@@ -45,7 +46,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     if os.path.exists(target) and (not os.path.isdir(target) or not is_unfinished(target, git_dir)):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
     if home:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        make_directories(os.path.dirname(target))
     done = make_clone(
         app.world,
         url,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
-from gitmem.cli.output import Piece, bold, count, cyan, dim, green, red, yellow
+from gitmem.cli.options import with_changes, with_json
+from gitmem.cli.output import Piece, bold, cyan, dim, green, red, yellow
 from gitmem.errors import UnknownRevision, UsageError
 from gitmem.json_shapes import blamed_json, changes_json, commit_json, counts_json, entry_json, traced_json
 
@@ -48,7 +48,7 @@ _SHORT = 8
 def log(app: App, /, revision: str, number: int | None, path: str, stat: bool | None, **wanted: str) -> None:
     """List commits, newest first, from REV or from now.
 
-    REV is a commit, a snapshot, HEAD~3, a date (2026-06-30, yesterday, `2 days ago`) or session:ID.
+    REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID.
 
     \b
     gitmem log -n 5
@@ -121,8 +121,9 @@ def _log_line(app: App, entry: LogEntry) -> list[Piece]:
 @click.option("--as-of", metavar="REV", help="Show PATH as it was at that commit, snapshot or date.")
 @click.option("--unified", is_flag=True, help="Show a commit's changes as a unified diff.")
 @click.option("--raw", is_flag=True, help="Write a file's bytes as they are, to a file or a pipe.")
+@with_changes
 @with_json
-def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool) -> None:
+def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, events: bool, stat: bool) -> None:
     """Show a commit and what it did, or a file as it was.
 
     Control characters are shown, never passed on; use --raw to get a file's exact bytes.
@@ -144,7 +145,7 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool) -> No
         return
     if raw:
         raise UsageError("--raw is for files: name one as REV:PATH.")
-    _show_commit(app, shown, unified=unified)
+    _show_commit(app, shown, unified=unified, events=events, stat=stat)
 
 
 def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str]:
@@ -160,7 +161,7 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
     raise unknown
 
 
-def _show_commit(app: App, shown: ShownCommit, *, unified: bool) -> None:
+def _show_commit(app: App, shown: ShownCommit, *, unified: bool, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
     entry, commit = shown.entry, shown.entry.commit
@@ -193,7 +194,7 @@ def _show_commit(app: App, shown: ShownCommit, *, unified: bool) -> None:
     if unified:
         _tell_unified(app, lines)
     elif shown.diff:
-        told.tell(app.out, shown.diff)
+        told.tell(app.out, shown.diff, events=events, stat=stat)
     else:
         app.out.line(dim("No entries changed."))
 
@@ -278,8 +279,8 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
 @click.argument("new", required=False, metavar="[B]")
 @click.option("--session", help="What one session changed in all its commits.")
 @click.option("--path", help="Only one file or directory.")
-@click.option("--stat", is_flag=True, help="Only how many entries changed in each file.")
 @click.option("--unified", is_flag=True, help="As lines of a unified diff.")
+@with_changes
 @with_json
 def diff(
     app: App,
@@ -289,15 +290,17 @@ def diff(
     path: str | None,
     stat: bool,
     unified: bool,
+    events: bool,
 ) -> None:
-    """Show what changed, entry by entry, with the words that changed.
+    """Show what was learned, changed and forgotten, with the words that changed.
 
     Without A: what was edited by hand and not committed yet. With A: from A to now. With A and B: from
-    A to B. Both are revisions as in `gitmem log`.
+    A to B. Both are revisions as in `gitmem log`. What was said and done in sessions is counted, and shown
+    with --events.
 
     \b
     gitmem diff
-    gitmem diff yesterday
+    gitmem diff "1 week ago"
     gitmem diff HEAD~5 HEAD --path memories
     gitmem diff --session s1 --stat
     """
@@ -319,10 +322,10 @@ def diff(
         app.out.paged()
         _tell_unified(app, lines)
         return
-    _tell_diff(app, found, about, stat=stat)
+    _tell_diff(app, found, about, events=events, stat=stat)
 
 
-def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, stat: bool) -> None:
+def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
     if app.out.is_json and stat:
@@ -331,13 +334,9 @@ def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, stat: bool
         app.out.json({**about, "changes": changes_json(diff)})
     elif not diff:
         app.out.line(dim("No entries differ."))
-    elif stat:
-        rows = told.stat(diff)
-        told.tell_stat(app.out, rows)
-        app.out.line(dim(f"{count(len(diff), 'change')} in {count(len(rows), 'file')}"))
     else:
         app.out.paged()
-        told.tell(app.out, diff)
+        told.tell(app.out, diff, events=events, stat=stat)
 
 
 def _tell_unified(app: App, lines: Iterable[str]) -> None:

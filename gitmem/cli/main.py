@@ -154,10 +154,14 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     """
     run = ctx.obj
     assert isinstance(run, Run)
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is None and not (bundle or run.is_in_a_bundle()):
         click.echo(ctx.get_help())
         return
     ctx.obj = run.begin(bundle or "")
+    if ctx.invoked_subcommand is None:
+        from gitmem.cli.status import tell_status
+
+        tell_status(ctx.obj)
 
 
 class Run:
@@ -167,17 +171,33 @@ class Run:
         self._world = world
         self.app: App | None = None
 
-    def begin(self, bundle: str) -> App:
-        from gitmem.cli.context import App
+    def is_in_a_bundle(self) -> bool:
+        """Whether a command without -C would find a bundle."""
+        from gitmem.locate import is_bundle
+        from gitmem.memory.opening import find_root
+
+        try:
+            return is_bundle(find_root(self.world))
+        except GitMemError:
+            return False
+
+    @property
+    def world(self) -> World:
         from gitmem.world import World
 
-        self.app = App(self._world or World.real())
+        self._world = self._world or World.real()
+        return self._world
+
+    def begin(self, bundle: str) -> App:
+        from gitmem.cli.context import App
+
+        self.app = App(self.world)
         self.app.chosen = bundle
         return self.app
 
-    def close(self) -> None:
+    def close(self, failure: GitMemError | None = None) -> None:
         if self.app is not None:
-            self.app.close()
+            self.app.close(failure)
         else:
             sys.stdout.flush()
 
@@ -187,12 +207,16 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     _prepare_streams()
     env = world.env if world is not None else os.environ
     run = Run(world)
+    failure = None
     try:
         try:
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
+        except GitMemError as error:
+            failure = error
+            raise
         finally:
-            run.close()
+            run.close(failure)
     except GitMemError as error:
         _complain(f"{error} {error.hint}", env=env)
         return error.exit_code

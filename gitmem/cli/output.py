@@ -35,6 +35,8 @@ _HARMLESS = (
     f"(?<={_PICTURE})[\ufe0e\ufe0f]|(?:(?<={_PICTURE})|(?<=\ufe0f))\u200d(?={_PICTURE})"
     "|(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])"
 )
+# Letters of scripts that are written without spaces: a line may end behind each.
+_WIDE = "\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uff60"
 _PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -112,6 +114,8 @@ class Output:
         self._paged = False
         self.is_json = False
         """Whether the command was asked for JSON: then nothing else comes out."""
+        self.warning = ""
+        """What whoever reads the answer has to know; in a JSON document it stands as `warning`."""
         self.colour = wants_colour(env, sys.stdout)
 
     def line(self, *pieces: Piece, between: str = "") -> None:
@@ -126,9 +130,29 @@ class Output:
         whole = "".join(self._rendered(piece, "\t\n") for piece in pieces)
         self._write(whole if whole.endswith("\n") or not whole else whole + "\n")
 
+    @property
+    def columns(self) -> int:
+        """How wide the reader's screen is; 0 where there is none, and a line may be as long as it is."""
+        if not sys.stdout.isatty():
+            return 0
+        named = self._env.get("COLUMNS", "")
+        return (
+            int(named)
+            if named.isdecimal() and named != "0"
+            else os.get_terminal_size(sys.stdout.fileno()).columns
+        )
+
+    def block(self, *pieces: Piece, indent: str = "    ") -> None:
+        """A text whose later lines stand under its first: at its own line ends, and where a screen's line is full."""
+        if not self.is_json:
+            for line in _folded(pieces, indent, self.columns):
+                self._write("".join(self._rendered(piece, "\t") for piece in line) + "\n")
+
     def json(self, value: object) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            if self.warning and isinstance(value, dict):
+                value = {**value, "warning": self.warning}
             self._write(to_json(value) + "\n")
 
     def bytes(self, data: bytes) -> None:
@@ -166,7 +190,7 @@ class Output:
         if isinstance(piece, str):
             return safe(piece, keep=keep)
         text = safe(piece.text, keep=keep)
-        if not self.colour or not text:
+        if not self.colour or not text or not piece.style:
             return text
         start = f"\x1b[{_CODES[piece.style]}m"
         # Line by line: a pager forgets a colour at the end of a line.
@@ -203,6 +227,56 @@ class Output:
                 command, stdin=subprocess.PIPE, env=env, encoding="utf-8", errors="backslashreplace"
             )
         self._write(held)
+
+
+def _folded(pieces: Sequence[Piece], indent: str, columns: int) -> list[list[Piece]]:
+    """Lines of at most so many columns (0: any), all but the first behind the indent; words stay whole."""
+    lines: list[list[Piece]] = [[]]
+    used, is_fresh = 0, False
+    for word in _words(pieces, rf"\n|[^\S\n]+|[{_WIDE}]|[^\s{_WIDE}]+" if columns else r"\n|[^\n]+"):
+        text = "".join(part.text for part in word)
+        is_gap = text.isspace()
+        taken = width(safe(text)) if columns else 0
+        if text == "\n" or (columns and not is_gap and not is_fresh and used + taken > columns):
+            while lines[-1] and isinstance(last := lines[-1][-1], Styled) and last.text.isspace() and columns:
+                lines[-1].pop()
+            lines.append([indent])
+            used, is_fresh = width(indent), text != "\n"
+            if text == "\n":
+                continue
+        if not (is_gap and is_fresh):
+            lines[-1] += word
+            used += taken
+            is_fresh = False
+    return [_joined(line) for line in lines]
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """The same with neighbours of one style as one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        styled = piece if isinstance(piece, Styled) else Styled(piece, "")
+        if joined and isinstance(last := joined[-1], Styled) and last.style == styled.style:
+            joined[-1] = Styled(last.text + styled.text, styled.style)
+        else:
+            joined.append(styled)
+    return joined
+
+
+def _words(pieces: Sequence[Piece], pattern: str) -> list[list[Styled]]:
+    """The text in parts that stay whole: a word with its styles, a gap, a line end; a wide character by itself."""
+    words: list[list[Styled]] = []
+    joins = False
+    for piece in pieces:
+        text, style = (piece, "") if isinstance(piece, str) else piece
+        for part in re.findall(pattern, text):
+            plain = not part.isspace() and (len(part) > 1 or part < "\u1100")
+            if joins and plain:
+                words[-1].append(Styled(part, style))
+            else:
+                words.append([Styled(part, style)])
+            joins = plain
+    return words
 
 
 def _echo(text: str, *, colour: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.json_shapes import changes_json, snapshot_json
 
@@ -58,8 +58,9 @@ def list_(app: App, everything: bool) -> None:
 
 @snapshot.command("show")
 @click.argument("name")
+@with_changes
 @with_json
-def show(app: App, name: str) -> None:
+def show(app: App, name: str, events: bool, stat: bool) -> None:
     """Show a snapshot, and what changed since."""
     from gitmem.cli import show_changes as told
 
@@ -73,7 +74,7 @@ def show(app: App, name: str) -> None:
     app.out.line("  ", one.note)
     app.out.line()
     app.out.line("Since then:" if since else "Nothing changed since.")
-    told.tell(app.out, since)
+    told.tell(app.out, since, events=events, stat=stat)
 
 
 @snapshot.command("delete")

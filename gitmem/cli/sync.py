@@ -10,11 +10,11 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import remote_json, synced_json, without_retractions
+from gitmem.json_shapes import standing_json, synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def sync() -> None:
 @click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
+@with_changes
 @with_json
 def run(
     app: App,
@@ -70,6 +71,8 @@ def run(
     from_file: str | None,
     transport: str | None,
     timeout: float,
+    events: bool,
+    stat: bool,
 ) -> None:
     """Bring this memory and a remote together."""
     if to_file and from_file:
@@ -89,7 +92,7 @@ def run(
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:
-        _sync_all_due(app, transport=transport or "", timeout=timeout)
+        _sync_all_due(app, transport=transport or "", timeout=timeout, events=events, stat=stat)
         return
     with shown_stages() as progress:
         done = app.bundle.sync(
@@ -103,11 +106,11 @@ def run(
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
             accept_erasure=accept_erasure,
         )
-    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done)
+    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)
 
 
-def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
+def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
     """One remote that fails stops no other; its error is the command's."""
     from gitmem.memory.sync.schedule import all_due
 
@@ -121,7 +124,7 @@ def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
         held += done.held
         told.append(synced_json(done))
         if not app.out.is_json:
-            _tell(app, done)
+            _tell(app, done, events=events, stat=stat)
     app.out.json({"synced": told})
     if not told and failure is None:
         app.out.line("No remote is due.")
@@ -138,11 +141,10 @@ def _agree(remote: str, losses: Sequence[Loss]) -> bool:
     return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
-def _tell(app: App, done: Synced) -> None:
+def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
-    if came := without_retractions(done.came):
-        told.tell(app.out, came)
+    told.tell(app.out, done.came, events=events, stat=stat)
     commits = count(done.received, "commit")
     if done.dry_run:
         app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
@@ -161,29 +163,9 @@ def _tell(app: App, done: Synced) -> None:
 @with_json
 def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
-    from gitmem.git.ancestry import only_in
-    from gitmem.git.remotes import Remotes
-    from gitmem.git.transport import remote_ref
-    from gitmem.memory.sync.engine import Sync
+    from gitmem.memory.sync.remote_state import how_remotes_stand
 
-    bundle = app.bundle
-    syncing = Sync(bundle)
-    found = []
-    for one in Remotes(bundle.repository).all():
-        seen = bundle.repository.refs.read(remote_ref(one.name))
-        state = syncing.state(one.name)
-        found.append(
-            {
-                **remote_json(one),
-                "ahead": len(only_in(bundle.repository, bundle.tip, seen)),
-                "behind": len(only_in(bundle.repository, seen, bundle.tip)) if seen else 0,
-                "last_success": state.get("last_success"),
-                "last_error": state.get("last_error"),
-                "last_error_at": state.get("last_error_at"),
-                "failures": state.get("failures", 0),
-                "next_try": state.get("next_try") if state.get("failures") else None,
-            }
-        )
+    found = [standing_json(one) for one in how_remotes_stand(app.bundle)]
     app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")

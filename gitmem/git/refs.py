@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
 from gitmem.files import append_to, durable_directory, read_file, remove_file
 from gitmem.git.objects import Oid, Person
+from gitmem.permissions import make_directories
 from gitmem.state import PENDING_REF, LocalState
 
 if TYPE_CHECKING:
@@ -21,11 +22,26 @@ if TYPE_CHECKING:
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
 SNAPSHOTS = "refs/tags/snapshot/"
+AUTOMATIC = "refs/gitmem/auto/"
+"""Automatic snapshots: no tags, since nobody gave them a name, and there are many."""
+_AUTO = "auto/"
 
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
 _LOCK_WAIT = 2.0
 _BESIDE = ("index", "HEAD", "packed-refs", "config")
+
+
+def snapshot_refs(name: str) -> tuple[str, ...]:
+    """The refs that a snapshot of that name may be: an automatic one of an older gitmem is a tag."""
+    name = name.removeprefix("snapshot/")
+    tag = SNAPSHOTS + name
+    return (AUTOMATIC + name.removeprefix(_AUTO), tag) if name.startswith(_AUTO) else (tag,)
+
+
+def snapshot_name(ref: str) -> str:
+    """The name of the snapshot that a ref is."""
+    return _AUTO + ref.removeprefix(AUTOMATIC) if ref.startswith(AUTOMATIC) else ref.removeprefix(SNAPSHOTS)
 
 
 class Refs:
@@ -119,6 +135,19 @@ class Refs:
             remove_file(self.path(name))
         return True
 
+    def drop(self, refs: Mapping[str, Oid]) -> None:
+        """Delete refs that only gitmem moves, however many, in one step. The caller holds the bundle lock."""
+        packed = self._packed()
+        if not packed.keys().isdisjoint(refs):
+            with self.locked("packed-refs") as lock:
+                kept = {name: oid for name, oid in self._packed().items() if refs.get(name) != oid}
+                self.publish(
+                    lock, _PACKED_HEAD + b"".join(f"{kept[name]} {name}\n".encode() for name in sorted(kept))
+                )
+        for name, oid in refs.items():
+            if self.read(name) == oid:
+                remove_file(self.path(name))
+
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""
         with self.locked(name) as lock:
@@ -134,7 +163,7 @@ class Refs:
         from gitmem.git.pending import Pending, PendingFile
 
         path, state = self.path(name), LocalState(self._git_dir)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_directories(os.path.dirname(path))
         aside = f"{threading.get_ident()}-ref{len(self._noted)}"
         scratch = state.scratch  # made, and with it the directory of the lock
         with self._hold():
@@ -214,7 +243,7 @@ class Refs:
         try:
             append_to(path, line)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directories(os.path.dirname(path))
             append_to(path, line)
 
     def moves(self, name: str) -> Iterator[tuple[Oid, Oid, str]]:

@@ -15,13 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RemoteError
 from gitmem.files import append_to, write_new
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.permissions import adopt, make_directories
+from gitmem.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,7 +185,7 @@ class ThrowAway:
         self.git_dir = path
         self._lender = lender
         for name in ("objects/info", "objects/pack", "refs/heads", "refs/incoming", "refs/have"):
-            os.makedirs(os.path.join(path, *name.split("/")))
+            make_directories(os.path.join(path, *name.split("/")))
         _write(os.path.join(path, "HEAD"), "ref: refs/heads/none\n")
         _write(
             os.path.join(path, "config"),
@@ -216,7 +217,7 @@ class ThrowAway:
         if with_password:
             kept = os.path.join(self.git_dir, "login")
             quoted = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
-            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode(), mode=0o600)
+            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode())
             store = _config_value(f"store --file={shlex.quote(kept)}")
             config.append(f"\thelper =\n\thelper = {store}\n")  # an empty one takes back those before it
         append_to(os.path.join(self.git_dir, "config"), "".join(config).encode())
@@ -239,7 +240,7 @@ class ThrowAway:
 @contextmanager
 def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
     """A throw-away repository among the lender's scratch files, gone at the end whatever happens."""
-    path = mkdtemp(prefix="fetch-", dir=lender.scratch)
+    path = scratch_directory(lender.scratch, "fetch-")
     try:
         yield ThrowAway(path, lender, haves)
     finally:
@@ -249,7 +250,7 @@ def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
 def take_over(room: ThrowAway, repository: Repository) -> None:
     """Move the fetched objects into our store; the checks are the caller's, and come before."""
     target = repository.store.pack_directory
-    os.makedirs(target, exist_ok=True)
+    make_directories(target)
     source = os.path.join(room.objects, "pack")
     names = sorted(os.listdir(source), key=lambda name: name.endswith(".idx"))  # the index last
     for name in names:
@@ -257,7 +258,7 @@ def take_over(room: ThrowAway, repository: Repository) -> None:
             _durable_move(os.path.join(source, name), os.path.join(target, name))
     for directory in os.listdir(room.objects):
         if len(directory) == 2:
-            os.makedirs(os.path.join(repository.store.directory, directory), exist_ok=True)
+            make_directories(os.path.join(repository.store.directory, directory))
             for name in os.listdir(os.path.join(room.objects, directory)):
                 _durable_move(
                     os.path.join(room.objects, directory, name),
@@ -277,10 +278,11 @@ def _durable_move(source: str, target: str) -> None:
     finally:
         os.close(descriptor)
     os.replace(source, target)
+    adopt(target)  # git made it
 
 
 def _write(path: str, text: str) -> None:
-    write_new(path, text.encode(), mode=0o600)
+    write_new(path, text.encode())
 
 
 def _config_value(text: str) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from gitmem.errors import IndexTrouble, Trouble
 from gitmem.files import remove_file
 from gitmem.index import schema
+from gitmem.permissions import create
 
 PRIVATE = ""
 """The name of a database that SQLite keeps in memory or a temporary file, and that ends with its connection."""
@@ -69,6 +70,8 @@ class Database:
     @classmethod
     def create(cls, path: str) -> Database:
         """A new, empty database, not safe until `settle`. Buys "full rebuild / bare loop": nothing waits for a disk."""
+        if path != PRIVATE:
+            _make_file(path)
         with translated():
             connection = _connect(path)
             connection.execute("PRAGMA journal_mode = OFF")
@@ -153,6 +156,14 @@ class Database:
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
             self.sql.close()
+
+
+def _make_file(path: str) -> None:
+    """An empty file for SQLite to fill, which gives its own beside it the same mode."""
+    try:
+        os.close(create(path, os.O_WRONLY | os.O_CREAT))
+    except OSError as error:
+        raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
 
 
 def _connect(path: str, *options: str) -> sqlite3.Connection:

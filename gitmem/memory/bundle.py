@@ -16,6 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleUnusable, InvalidContent, NewerFormat, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.notices import Notice
@@ -23,6 +24,7 @@ from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from gitmem.dates import Span
     from gitmem.git.transaction import Published
     from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
@@ -87,6 +89,19 @@ class Bundle(ABC):
 
     # Reading
 
+    def checked_out(self) -> Oid:
+        """The commit that a person has checked out in the place of `main`, which is reported; empty where it is the same."""
+        refs = self.repository.refs
+        head = refs.head()
+        commit = refs.read(head) if head.startswith("refs/") else head
+        if head == BRANCH or not commit or commit == self.repository.tip():
+            return ""
+        branch = head.removeprefix("refs/heads/")
+        self.report(
+            Notice("head-elsewhere", f"at {commit[:8]}" if branch == commit else f"on branch {branch}")
+        )
+        return commit
+
     @property
     def tip(self) -> Oid:
         tip = self.repository.tip()
@@ -98,18 +113,20 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
-        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone())
+        return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
-        """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
-        from gitmem.git.revisions import parse_date
+        """The moment that a date names: the end of a day, a week or a month, or its start."""
+        found = self.span(text)
+        return found.start if start else found.end
 
-        found = parse_date(text, now=self.world.clock().astimezone())
+    def span(self, text: str) -> Span:
+        """The stretch of time that a date names, as people say it."""
+        from gitmem import dates
+
+        found = dates.span(text, now=self.world.here())
         if found is None:
-            raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
-        # A bare day is recognized by the time it reads as.
-        if start and (found.hour, found.minute, found.second) == (23, 59, 59) and ":" not in text:
-            return found.replace(hour=0, minute=0, second=0)
+            raise UsageError(f"{text!r} is not a date.", hint=f"Write one of: {dates.UNDERSTOOD}.")
         return found
 
     def tree(self, revision: str = "HEAD") -> Tree:

@@ -36,7 +36,10 @@ class OpenBundle(Bundle):
 
     def prepare(self, purpose: Purpose) -> None:
         """Make the bundle ready for a purpose."""
-        if purpose in ("as is", "look"):
+        if purpose == "as is":
+            return
+        self.checked_out()  # whatever is asked next, whoever looks at other files than `main` has should know
+        if purpose == "look":
             return
         self.finish_pending()
         if self._opened_at is None:

@@ -386,21 +386,25 @@ class Memory(OpenBundle):
     def revert(
         self,
         *commits: str,
-        session: str = "",
-        agent: str = "",
-        machine: str = "",
-        source: str = "",
+        session: str | Iterable[str] = (),
+        agent: str | Iterable[str] = (),
+        machine: str | Iterable[str] = (),
+        source: str | Iterable[str] = (),
         since: str = "",
         until: str = "",
-        text: str = "",
+        text: str | Iterable[str] = (),
+        path: str | Iterable[str] = (),
         derived: bool = False,
         reached: bool | Literal["turn", "all"] = False,
+        keep_record: bool = False,
         reason: str = "",
         dry_run: bool = False,
     ) -> Reverted:
         """Take back what some commits did, and keep everything that was learned since.
 
-        They are named, or chosen by what they have in common. The answer's `reached` is what was written by sessions
+        They are named, or chosen by what they have in common: all conditions hold, of one with several values any of
+        them, and one that chooses nothing is an error. `path` takes back only what is below it, `keep_record` only what
+        was learned: the record of the conversations stays. The answer's `reached` is what was written by sessions
         that had their entries before them. `derived` also takes what quotes those or shares their names and numbers,
         `reached="turn"` also what was written in the same turn, and `reached=True` all of it. What goes is retracted:
         no merge and no restore brings it back.
@@ -416,14 +420,31 @@ class Memory(OpenBundle):
         reach: Reaching = (
             reached if isinstance(reached, str) else "all" if reached else "derived" if derived else ""
         )
-        wanted = Selection(named, session, agent, machine, source, text, *span, reach)
+        wanted = Selection(
+            named,
+            session=_values(session),
+            agent=_values(agent),
+            machine=_values(machine),
+            source=_values(source),
+            text=_values(text),
+            path=tuple(one.rstrip("/") for one in _values(path)),
+            since=span[0],
+            until=span[1],
+            reach=reach,
+            keep_record=keep_record,
+        )
         if wanted.is_empty:
             raise UsageError(
-                "Say what to take back: a commit, or a session, agent, machine, source, time or text."
+                "Say what to take back: a commit, or a session, agent, machine, source, path, time or text."
             )
         found = select(self, wanted)
-        origin = self.origin(reason=reason)
-        done = self.part(Undo).revert(found.commits, origin=origin, dry_run=dry_run, picks=found.picks)
+        done = self.part(Undo).revert(
+            found.commits,
+            origin=self.origin(reason=reason),
+            dry_run=dry_run,
+            picks=found.picks,
+            within=wanted.takes if wanted.is_partial else None,
+        )
         return replace(done, reached=found.reached)
 
     def restore(
@@ -560,3 +581,8 @@ class Memory(OpenBundle):
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
+
+
+def _values(given: str | Iterable[str]) -> tuple[str, ...]:
+    """What a condition may be: one value, several, or (empty) anything."""
+    return tuple(filter(None, (given,) if isinstance(given, str) else given))

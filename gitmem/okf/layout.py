@@ -24,6 +24,8 @@ CONFIG_ERASED = "config/erased.md"
 
 UNDATED = "undated"
 
+_RECORD = ("sessions/", "hermes/", "snapshots/", "tools/", "retractions/")
+
 # The OKF types that gitmem writes.
 CURATED_MEMORY = "CuratedMemory"
 ARCHIVED_MEMORY = "ArchivedMemory"
@@ -159,6 +161,11 @@ def is_generated(path: str) -> bool:
 def is_session(path: str) -> bool:
     """Whether the path belongs to the record of conversations."""
     return path.startswith("sessions/")
+
+
+def is_record(path: str) -> bool:
+    """Whether the path is of the record, and not of what is known: conversations, pages by day, bookkeeping."""
+    return path.startswith(_RECORD) or is_generated(path)
 
 
 def default_type(path: str) -> str:

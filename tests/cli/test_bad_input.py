@@ -125,6 +125,53 @@ def test_another_branch(mem: Cli) -> None:
     _reads(mem)
 
 
+_READERS = (
+    *(
+        ("log",),
+        ("show",),
+        ("show", "memories/MEMORY.md"),
+        ("status",),
+        ("diff", "HEAD~1"),
+        ("search", "tea"),
+    ),
+    *(
+        ("memory", "list"),
+        ("memory", "block"),
+        ("blame", "memories/MEMORY.md"),
+        ("trace", "tea"),
+        ("recall", "tea"),
+    ),
+    *(
+        ("links", "memories/MEMORY.md"),
+        ("backlinks", "memories/MEMORY.md"),
+        ("session", "list"),
+        ("plan", "list"),
+    ),
+    *(("snapshot", "list"), ("quarantine", "list"), ("review", "--list"), ("contested", "list"), ("scan",)),
+)
+
+
+@pytest.mark.parametrize("args", _READERS, ids=" ".join)
+@pytest.mark.parametrize("where", ["at", "on branch side"])
+def test_every_reader_says_that_head_is_elsewhere(mem: Cli, args: tuple[str, ...], where: str) -> None:
+    """One warning on standard error and in the JSON document; none where main is checked out."""
+    mem("memory", "add", "Ann likes tea")
+    assert "warning" not in mem(*args, "--json").json
+    mem.git("checkout", "-q", *(("HEAD~1",) if where == "at" else ("-b", "side", "HEAD~1")))
+    told = mem.run(*args)
+    assert f"gitmem: warning: HEAD is {where}" in told.err
+    assert "and not on main: a search answers for what is checked out, all else for main" in told.err
+    assert told.err.count("\n") == 1
+    assert mem.run(*args, "--json").json["warning"] in told.err
+
+
+def test_a_writer_says_once_that_head_is_elsewhere(mem: Cli) -> None:
+    """The error is enough."""
+    mem("memory", "add", "Ann likes tea")
+    mem.git("checkout", "-q", "HEAD~1")
+    assert "gitmem commits to main only" in _stops(mem, "memory", "add", "Ann likes rum")
+
+
 def _conflict(mem: Cli) -> None:
     mem.git("checkout", "-q", "-b", "mine")
     mem.write("notes/a.md", NOTE + "mine\n")

@@ -112,7 +112,7 @@ class Sessions:
     def daily(self) -> SessionInfo:
         """The session that events without one belong to: one a day on each machine."""
         config = self._bundle.config
-        now = self._bundle.world.clock().astimezone()
+        now = self._bundle.world.here()
         machine = config.machine or "localhost"
         return SessionInfo(
             f"daily-{machine}-{now:%Y-%m-%d}",

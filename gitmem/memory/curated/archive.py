@@ -80,10 +80,11 @@ def class_of(text: str, target: Target = "memory") -> int:
 
 def archive_overfull(bundle: Bundle) -> list[Archived]:
     """Move entries of stores over their limit to `memories/archive/`, one commit for each store."""
-    return [done for target in TARGETS if (done := _archive(bundle, target)) is not None]
+    return [done for target in TARGETS if (done := archive_store(bundle, target)) is not None]
 
 
-def _archive(bundle: Bundle, target: Target) -> Archived | None:
+def archive_store(bundle: Bundle, target: Target) -> Archived | None:
+    """Move entries of one store to `memories/archive/` until the rest fits; None where it fits already."""
     if not bundle.part(CuratedStore).is_enabled(target) or not _excess(bundle, bundle.tree(), target):
         return None
     moved: list[Entry] = []

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import IndexTrouble, UsageError
 from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidates, find
@@ -20,7 +19,6 @@ from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.results import brief
-from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain
@@ -192,20 +190,8 @@ class Search:
             ranks=RANKS if wanted.events or wanted.removed else wanted.ranks,
             reader=wanted.reader,
         )
-        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._looked_at()
+        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._bundle.checked_out()
         return self._as_of(index, filters, commit) if commit else filters
-
-    def _looked_at(self) -> Oid:
-        """The commit that a person has checked out, where that is not main: they look at that tree."""
-        refs = self._bundle.repository.refs
-        head = refs.head()
-        if head == BRANCH:
-            return ""
-        commit = refs.read(head) if head.startswith("refs/") else head
-        if not commit or commit == self._bundle.tip:
-            return ""
-        self._bundle.report(Notice("head-elsewhere", commit[:8]))
-        return commit
 
     def _moment(self, text: str, *, start: bool) -> str:
         return timestamps.stamp(self._bundle.moment(text, start=start)) if text else ""

@@ -52,6 +52,8 @@ class Policy:
     on_block: Literal["quarantine", "let in", "refuse"]
 
 
+HELD_BACK = "is held back by the scanner"
+
 ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="refuse")
 """An entry of the curated store that an agent or a person adds: by a command, a tool, a contest, a profile."""
 FOUND_ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="quarantine")
@@ -218,6 +220,16 @@ class Admission:
         for secret in _refused_secrets(text, policy, before):
             raise _secret_in_file(path, text, secret)
         return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
+
+    def file_refusal(self, path: str, data: bytes, before: bytes) -> str:
+        """Why `file` would keep it out; empty where it lets it in. Nothing is held."""
+        from gitmem.safety.verdict import Verdict
+
+        policy, text = hand_file(path), data.decode("utf-8", "replace")
+        for secret in _refused_secrets(text, policy, before):
+            return str(_secret_in_file(path, text, secret))
+        result = self.judge(text, policy)
+        return "" if result.verdict is Verdict.ALLOW else f"{path} {HELD_BACK}: {result.explain()}."
 
     def skill(self, text: str) -> Result:
         """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
     from gitmem.okf.entries import Change
+    from gitmem.okf.learned import Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +83,25 @@ class Diff:
     runs: tuple[Sides, ...] = field(repr=False)
     """What differs in each run of a session's commits; one, where it is not about a session."""
     session: str = ""
+    taken_in_at: str = ""
+    """When hand edits would be committed, where it is about the work tree."""
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        found = [change for run in self.runs for change in _compare(run)]
+        runs = (_taken_in(run, self.taken_in_at) for run in self.runs) if self.taken_in_at else self.runs
+        found = [change for run in runs for change in _compare(run)]
         if self.session:
             from gitmem.okf.folding import fold
 
             found = fold(found)
         return tuple(found)
+
+    @cached_property
+    def learned(self) -> Learned:
+        """What was learned, apart from the record; see `okf/learned.py`."""
+        from gitmem.okf.learned import learned
+
+        return learned(self.changes)
 
     def unified(self) -> Iterator[str]:
         """The lines of a unified diff."""
@@ -287,7 +298,20 @@ class History:
             if path and edit.path != path and not edit.path.startswith(path.rstrip("/") + "/"):
                 continue
             found[edit.path] = tree.read(edit.path), edit.data
-        return Diff(None, None, (found,))
+        return Diff(None, None, (found,), taken_in_at=self._bundle.now())
+
+
+def _taken_in(sides: Sides, at: str) -> Sides:
+    """The sides with § files as a commit would write them: it sees which new text takes the place of which old one."""
+    from gitmem.okf.curated import CuratedFile
+    from gitmem.okf.files import SectionsFile, open_file
+
+    found = dict(sides)
+    for path, (old, new) in sides.items():
+        file = open_file(path, new)
+        if isinstance(file, SectionsFile) and old is not None:
+            found[path] = old, file.file.taken_in(CuratedFile.salvage(old, path), at).render()
+    return found
 
 
 def _compare(sides: Sides) -> list[Change]:

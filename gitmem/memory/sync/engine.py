@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -442,7 +441,9 @@ class Sync:
         fresh = only_in(self._repository, tip, fetched.main)
         if self._is_erased(remote, fresh):
             return False
-        self._refuse_secrets(remote, fresh)
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
+        refuse_secrets(self._bundle, fresh)
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):
@@ -472,33 +473,6 @@ class Sync:
             return False
         erase_by_receipts(self._bundle)
         return True
-
-    def _refuse_secrets(self, remote: Remote, commits: list[Oid]) -> None:
-        """No commit that was made here leaves with a secret in it, also one that a later commit took out.
-
-        What came from another remote only warns: one foreign key would block every remote.
-        """
-        from gitmem.memory.sync.outgoing import secrets_in
-
-        elsewhere: set[Oid] | None = None
-        for oid, path, kind in secrets_in(self._repository, commits):
-            if elsewhere is None:
-                elsewhere = self._made_elsewhere(remote, commits)
-            if oid not in elsewhere:
-                place = shlex.quote(f"{oid[:8]}:{path}")
-                raise InvalidContent(
-                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent.",
-                    hint=f"It must leave the history first: run `gitmem erase --secret {place}`, then sync.",
-                )
-            self._bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
-
-    def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
-        """Of these commits those that another remote has too."""
-        made_here = set(commits)
-        for ref, oid in self._repository.refs.under("refs/remotes/").items():
-            if ref != remote_ref(remote.name):
-                made_here &= set(only_in(self._repository, self._bundle.tip, oid))
-        return set(commits) - made_here
 
     # State
 

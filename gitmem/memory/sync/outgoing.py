@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from gitmem.errors import InvalidContent
 from gitmem.git.objects import Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
+from gitmem.memory.gate.trust import Provenance
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+
+def refuse_secrets(bundle: Bundle, commits: Collection[Oid]) -> None:
+    """No commit that was made here leaves with a secret in it, also one that a later commit took out.
+
+    What came from a remote only warns: one foreign key would block every other remote.
+    """
+    came: set[Oid] | None = None
+    for oid, path, kind in secrets_in(bundle.repository, commits):
+        if came is None:
+            came = Provenance(bundle.repository).came(commits)
+        if oid not in came:
+            place = shlex.quote(f"{oid[:8]}:{path}")
+            raise InvalidContent(
+                f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent.",
+                hint=f"It must leave the history first: run `gitmem erase --secret {place}`, then sync.",
+            )
+        bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
 
 
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:

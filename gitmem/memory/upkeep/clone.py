@@ -25,6 +25,7 @@ from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
 from gitmem.notices import Notice, wrong_dates
 from gitmem.okf import layout
+from gitmem.permissions import make_directories
 from gitmem.state import CLONING, LocalState
 from gitmem.world import World
 
@@ -86,9 +87,9 @@ def is_unfinished(root: str, git_dir: str | None = None) -> bool:
 def _begin(root: str, state: LocalState, url: str, separate_git_dir: str | None) -> Repository:
     """The repository to clone into. What says so comes before anything else that a kill could leave."""
     try:
-        os.makedirs(state.directory, exist_ok=True)
+        make_directories(state.directory)
         if not state.has(CLONING):
-            write_new(state.path(CLONING), f"{url}\n".encode(), mode=0o600)
+            write_new(state.path(CLONING), f"{url}\n".encode())
     except OSError as error:
         raise disk_error(error) from error
     return make_repository(root, separate_git_dir=separate_git_dir)

@@ -74,8 +74,8 @@ def _without_comments(message: str) -> tuple[str, str]:
     return text, message[len(text) :]
 
 
-def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
-    """Sentences about what must not leave: `lines` are git's, a local and a remote ref each."""
+def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
+    """Sentences about what must not leave: `lines` are git's, a local and a remote ref each, `to` the remote's name."""
     found: list[str] = []
     for line in lines:
         words = line.split()
@@ -85,21 +85,27 @@ def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
         if local_ref.startswith(_PRIVATE) or remote_ref.startswith(_PRIVATE):
             found.append(f"{local_ref} is quarantine or other private state, which is never pushed.")
         elif local != _NOTHING:
-            found += _outgoing_problems(bundle, local, remote)
+            found += _outgoing_problems(bundle, local, remote, to)
     return list(dict.fromkeys(found))
 
 
-def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]:
+def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iterator[str]:
     from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
+    from gitmem.memory.gate.trust import Provenance
 
     repository = bundle.repository
     diff = TreeDiff(repository.store)
     tip, _ = repository.store.peel(local)
-    known = {repository.store.peel(oid)[0] for oid in repository.refs.under("refs/remotes/").values()}
+    seen = repository.refs.under("refs/remotes/").items()
+    known = {
+        repository.store.peel(oid)[0] for ref, oid in seen if to and ref.startswith(f"refs/remotes/{to}/")
+    }
     checked: set[tuple[str, Oid]] = set()
     known |= {remote} if remote in repository.store else set()
-    for commit in map(repository.store.commit, only_in(repository, tip, *known)):
+    fresh = only_in(repository, tip, *known)
+    came = Provenance(repository).came(fresh)
+    for commit in (repository.store.commit(oid) for oid in fresh if oid not in came):
         for change in diff.of_commit(commit):
             path, old, new = change.path, change.old, change.new
             if new is not None and (path, new.oid) not in checked:

@@ -286,6 +286,65 @@ def test_a_secret_stays_here(machines: Machines) -> None:
     assert run_git(machines.hub, "rev-parse", "main") == before
 
 
+def _commit_by_git(bundle: Memory, path: str, body: str, *how: str) -> None:
+    with open(bundle.repository.worktree.path(path), "wb") as out:
+        out.write(Concept.new("Note", body).render())
+    run_git(bundle.root, "add", "-A")
+    who = ("-c", "user.name=x", "-c", "user.email=x@a")
+    run_git(bundle.root, *who, "commit", "--no-verify", "-q", *(how or ("-m", "by hand")))
+
+
+_SECRET = "token gh" + "p_" + "a1B2c3D4e5" * 4
+
+
+@pytest.mark.parametrize("by", ["commit", "amend", "another branch", "cherry-pick", "rebase"])
+def test_a_secret_that_one_remote_has_goes_to_no_other(machines: Machines, by: str) -> None:
+    """Plain git sent it to one remote; it was made here all the same, whichever way git wrote the commit."""
+    a = machines.first()
+    if by in ("another branch", "cherry-pick", "rebase"):
+        run_git(a.root, "checkout", "-q", "-b", "side")
+    _commit_by_git(a, "notes.md", _SECRET)
+    if by == "amend":
+        _commit_by_git(a, "more.md", "more", "--amend", "-m", "both")
+    if by == "rebase":
+        run_git(a.root, "checkout", "-q", "main")
+        _commit_by_git(a, "more.md", "more")
+        who = ("-c", "user.name=x", "-c", "user.email=x@a", "-c", "core.hooksPath=/nowhere")
+        run_git(a.root, *who, "rebase", "-q", "main", "side")
+    if by in ("another branch", "rebase"):
+        run_git(a.root, "checkout", "-q", "main")
+        run_git(a.root, "merge", "-q", "--ff-only", "side")
+    if by == "cherry-pick":
+        run_git(a.root, "checkout", "-q", "main")
+        run_git(a.root, "-c", "user.name=x", "-c", "user.email=x@a", "cherry-pick", "side")
+    run_git(a.root, "push", "-q", "--no-verify", "origin", "main")
+    assert run_git(machines.hub, "rev-parse", "main") == a.tip
+    other = str(machines.root / "other.git")
+    run_git(machines.root, "init", "-q", "--bare", "-b", "main", other)
+    machines.link(a, other, "other")
+    with pytest.raises(GitMemError, match=r"notes\.md in commit \w+ holds a secret"):
+        machines.sync(a, "other")
+    assert try_git(other, "rev-parse", "-q", "--verify", "main").returncode
+    with pytest.raises(GitMemError, match=r"notes\.md in commit \w+ holds a secret"):
+        write_file(a, str(machines.root / "x.bundle"))
+    assert not (machines.root / "x.bundle").exists()
+
+
+def test_a_secret_that_came_from_a_remote_only_warns(machines: Machines) -> None:
+    """Whoever got it from a remote goes on syncing with another one, and is told."""
+    a = machines.first()
+    _commit_by_git(a, "notes.md", _SECRET)
+    run_git(a.root, "push", "-q", "--no-verify", "origin", "main")
+    b = machines.another("b")
+    b.notices.clear()
+    other = str(machines.root / "other.git")
+    run_git(machines.root, "init", "-q", "--bare", "-b", "main", other)
+    machines.link(b, other, "other")
+    machines.sync(b, "other")
+    assert run_git(other, "rev-parse", "main") == b.tip
+    assert any("notes.md in commit" in text and "came from a remote" in text for text in b.warnings)
+
+
 def test_offline_by_a_file(machines: Machines) -> None:
     """A bundle file carries a memory; taking it in twice changes nothing more."""
     a = machines.first()
