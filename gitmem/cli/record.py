@@ -257,7 +257,7 @@ def show(app: App, session_id: str, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
     bundle = app.bundle
-    state = bundle.sessions.get(session_id)
+    state = bundle.sessions.get(bundle.sessions.meant(session_id))
     commits = list(bundle.log(session=state.id))
     changes = bundle.diff(session=state.id).changes if commits else ()
     if app.out.is_json:

@@ -7,7 +7,7 @@ decisions about content that a commit needs and that are made above this module,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,6 +26,7 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.dates import Span
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
@@ -112,6 +113,12 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
+        if name.strip().startswith("session:"):
+            from gitmem.memory.ids import session_meant
+
+            session = name.strip().removeprefix("session:")
+            tip = self.repository.tip()
+            name = f"session:{session_meant(self.repository.tree(tip), session) if tip else session}"
         return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
@@ -233,8 +240,8 @@ class Bundle(ABC):
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
-                edits.finished(),
-                Message(message.kind, message.what, trailers, message.body),
+                self.admit_files(edits.finished()),
+                self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 leaves=leaves,
@@ -295,6 +302,14 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
+        """The files of a commit as they may be made: what was erased for good does not come back."""
+
+    @abstractmethod
+    def admit_message(self, message: Message) -> Message:
+        """What a commit says, as it may be committed: without secrets, and without what was erased."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ AGENT_CONFIG = "AgentConfig"
 SCANNER_RULES = "ScannerRules"
 ERASURE_RECEIPTS = "ErasureReceipts"
 QUARANTINED = "Quarantined"
+NOTE = "Note"
 TYPES = (
     CURATED_MEMORY,
     ARCHIVED_MEMORY,
@@ -58,6 +59,7 @@ TYPES = (
     SCANNER_RULES,
     ERASURE_RECEIPTS,
     QUARANTINED,
+    NOTE,
 )
 
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(

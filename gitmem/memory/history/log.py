@@ -287,7 +287,7 @@ class History:
     def _mentions(self, commit: Commit, text: str) -> bool:
         """Whether a commit brought or took an entry with this text."""
         diff = self.of_commit(commit)
-        needle = text.encode()
+        needle = text.encode("utf-8", "surrogatepass")
         if not any(data and needle in data for sides in diff.runs[0].values() for data in sides):
             return False
         return any(text in entry.text for change in diff for entry in (change.old, change.new) if entry)
