@@ -141,12 +141,12 @@ def commit_line(app: App, entry: LogEntry) -> list[Piece]:
 
 def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool) -> None:
     """Chapters below their days; with what each changed, or how much."""
-    from gitmem.cli import show_changes as told
-
     lines = Lines(app)
     for one in found:
         lines.chapter(one)
         if (patch or stat) and one.diff:
+            from gitmem.cli import show_changes as told
+
             with app.out.indented(_DEEP):
                 told.tell(app.out, one.diff, stat=stat)
 
