@@ -12,6 +12,7 @@ from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.egress import Egress, worth
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE
+from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
     from gitmem.hosts.tools.calls import Call, Value
@@ -95,7 +96,7 @@ def _story(path: str, story: Blamed, egress: Egress) -> Value:
     last = story.changed
     why = last.first("Reason") if egress.sees_session(last.session) else ""
     return {
-        **({"id": story.entry.key.id[:SHORT]} if story.entry.key.space == "§" else {}),
+        **({"id": short(story.entry.key.id)} if story.entry.key.space == "§" else {}),
         "text": egress.text(story.entry.text),
         **worth(KNOWLEDGE, "", egress.came_from(path, story.entry.key)),
         "since": story.introduced.at,

@@ -23,11 +23,11 @@ def test_four_clients_write_at_once(place: Place) -> None:
                 client.begin(name)
                 told = answers[name] = []
                 for write in range(WRITES):
-                    text = f"The lamp {number}-{write} is lit"
+                    text = f"The lamp l{number}n{write} is lit"
                     kind = "fact" if write % 20 == 0 else "decision" if write % 10 == 5 else "observation"
                     told.append(client.use("remember", text=text, kind=kind))
                     if write % 50 == 49:
-                        assert f"{number}-{write}" in client.use("search", query=f"lamp {number}-{write}")
+                        assert text in client.use("search", query=f"l{number}n{write}")
                 assert 0 == client.close()
         except BaseException as error:
             failed.append(error)
@@ -49,7 +49,7 @@ def test_four_clients_write_at_once(place: Place) -> None:
         assert "closed" == state.status
         events = [event for event in memory.sessions.events(state.id) if event.kind != "recalled"]
         texts = [event.fields.get("content") or event.fields["decision"] for event in events]
-        texts += [text for text in facts if text.startswith(f"The lamp {number}-")]
-        assert sorted(f"The lamp {number}-{write} is lit" for write in range(WRITES)) == sorted(texts)
+        texts += [text for text in facts if text.startswith(f"The lamp l{number}n")]
+        assert sorted(f"The lamp l{number}n{write} is lit" for write in range(WRITES)) == sorted(texts)
     decisions = [path for path in memory.list_concepts() if path.startswith("decisions/")]
     assert CLIENTS * WRITES // 10 == len(decisions)

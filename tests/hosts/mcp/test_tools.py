@@ -66,7 +66,7 @@ def test_what_is_kept_is_found_at_once(client: Inside) -> None:
     client.use("remember", text="The staging port is 8443", why="moved")
     client.use("remember", text="Use PostgreSQL for billing", kind="decision")
     found = client.use("search", query="staging port")
-    assert re.fullmatch(r"[0-9a-f]{12} · now · mcp-\S+ · The staging port is 8443", found)
+    assert re.fullmatch(r"[0-9a-f]{8} · now · mcp-\S+ · The staging port is 8443", found)
     assert "The staging port is 8443" in client.use("fetch", id=first_id(found))
     assert "why: moved" in client.use("history", id=first_id(found))
     [decision] = client.use("search", query="billing", type="Decision").split("\n")
@@ -113,7 +113,7 @@ def test_recall(connect: Connect) -> None:
     second = connect("codex")
     found = second.use("recall", query="lighthouse")
     assert "claude over MCP" in found
-    session, event = first_id(found), re.findall(r"[0-9a-f]{32}-\d+", found)[0]
+    session, event = first_id(found), re.findall(r"^  ([0-9a-f]{8}-\d+) ", found, re.MULTILINE)[0]
     for asked in (
         second.use("recall", session=session),
         second.use("recall", session=session, around=event),
