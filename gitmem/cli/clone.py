@@ -62,7 +62,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     for warning in done.warnings:
         app.warn(warning)
     steps = _install(app, home) if home else []
-    app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
+    app.out.json({"bundle": done.root, "commit": tip, "held": held, "steps": steps})
     app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
     for step in steps:
         app.out.line(green("✓ "), step)

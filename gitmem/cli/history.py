@@ -106,7 +106,9 @@ def _log_commits(
     from gitmem.cli.show_log import commit_line
 
     if app.out.is_json:
-        rows = [{**commit_json(entry), **(_counts(app, entry) if stat else {})} for entry in found]
+        rows = [
+            {**commit_json(entry), **({"counts": _counts(app, entry)} if stat else {})} for entry in found
+        ]
         app.out.json({"commits": rows})
         return
     for entry in found:
@@ -347,7 +349,8 @@ def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bo
     from gitmem.cli import show_changes as told
 
     if app.out.is_json and stat:
-        app.out.json({**about, "files": told.stat(diff)})
+        rows = [{"path": row.pop("path"), "counts": row} for row in told.stat(diff)]
+        app.out.json({**about, "files": rows})
     elif app.out.is_json:
         app.out.json({**about, "changes": changes_json(diff)})
     elif not diff:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -49,6 +50,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin, end, list and show sessions."),
         "plan": Row("record", "Plans with their steps."),
+        "skill": Row("skill", "Skills: create, patch, list, view, use, link to agents' directories."),
     },
     "History": {
         "log": Row("history", "List sessions and what each of them learned."),
@@ -237,6 +239,18 @@ class Run:
         self.app.chosen = bundle
         return self.app
 
+    def fail(self, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
+        """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
+        from gitmem.cli.output import complain, to_json
+
+        wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
+        if wants_json and not (self.app is not None and self.app.out.has_json):
+            told = {"error": " ".join(error.split()), "hint": hint or None, "exit_code": code}
+            with contextlib.suppress(BrokenPipeError):
+                click.echo(to_json(told))
+        complain(f"{error} {hint}", env=self._world.env if self._world is not None else os.environ)
+        return code
+
     def close(self, failure: GitMemError | None = None) -> None:
         if self.app is not None:
             self.app.close(failure)
@@ -261,21 +275,17 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         finally:
             run.close(failure)
     except GitMemError as error:
-        _complain(f"{error} {error.hint}", env=env)
-        return error.exit_code
+        return run.fail(str(error), error.hint, error.exit_code, argv)
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
             click.echo(error.format_message())
             return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
-        _complain(f"{error.format_message()} See `{path} --help`.", env=env)
-        return 2
+        return run.fail(error.format_message(), f"See `{path} --help`.", 2, argv)
     except click.ClickException as error:
-        _complain(error.format_message(), env=env)
-        return 1
+        return run.fail(error.format_message(), "", 1, argv)
     except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted.", env=env)
-        return _INTERRUPTED
+        return run.fail("interrupted.", "", _INTERRUPTED, argv)
     except (ReaderGone, BrokenPipeError):
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
@@ -284,14 +294,9 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         if env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            _complain(f"{_plain(error)} Repair that and try again.", env=env)
-        else:
-            _complain(
-                f"{type(error).__name__}: {error}. This is a bug in gitmem; "
-                "run it again with GITMEM_DEBUG=1 to see where.",
-                env=env,
-            )
-        return 1
+            return run.fail(_plain(error), "Repair that and try again.", 1, argv)
+        told = f"{type(error).__name__}: {error}. This is a bug in gitmem; run it again with GITMEM_DEBUG=1 to see where."
+        return run.fail(told, "", 1, argv)
 
 
 def _check_words(argv: Sequence[str]) -> None:
@@ -299,12 +304,6 @@ def _check_words(argv: Sequence[str]) -> None:
     for word in argv:
         if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
             raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
-
-
-def _complain(message: str, *, env: Mapping[str, str]) -> None:
-    from gitmem.cli.output import complain
-
-    complain(message, env=env)
 
 
 def _prepare_streams() -> None:

@@ -88,7 +88,7 @@ def _words(app: App, allow_undo: bool) -> list[str]:
 
 
 def _tell(app: App, path: str, text: str, *, done: str, changes: bool, dry_run: bool) -> None:
-    app.out.json({"path": path, "changed": changes and not dry_run, "dry_run": dry_run, "content": text})
+    app.out.json({"file": path, "changed": changes and not dry_run, "dry_run": dry_run, "content": text})
     if not changes:
         app.out.line(green("✓ "), f"{path} is as it should be")
     elif dry_run:

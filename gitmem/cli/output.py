@@ -113,6 +113,8 @@ class Output:
         self._held: list[str] = []
         self._held_rows = 0
         self._paged = False
+        self.has_json = False
+        """Whether the one document is out."""
         self._margin = ""
         self.is_json = False
         """Whether the command was asked for JSON: then nothing else comes out."""
@@ -163,6 +165,7 @@ class Output:
     def json(self, value: object) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            self.has_json = True
             if self.warning and isinstance(value, dict):
                 value = {**value, "warning": self.warning}
             self._write(to_json(value) + "\n")

@@ -60,7 +60,7 @@ def show(app: App, name: str, events: bool, stat: bool) -> None:
     one = bundle.snapshots.get(name)
     since = bundle.diff(one.commit)
     if app.out.is_json:
-        app.out.json({**snapshot_json(one), "since": changes_json(since)})
+        app.out.json({**snapshot_json(one), "changes": changes_json(since)})
         return
     app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
     app.out.line("  ", one.note)

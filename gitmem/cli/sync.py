@@ -73,14 +73,14 @@ def run(
         from gitmem.memory.sync.schedule import start_due
 
         started, _ = start_due(app.bundle)
-        app.out.json({"started": started})
+        app.out.json({"started_remotes": started})
         app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
         return
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commits": commits})
+        app.out.json({"file": to_file, "commit_count": commits})
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:

@@ -239,7 +239,7 @@ def test_diff_stat(told: Cli) -> None:
     told("commit")
     assert expected == told("diff", "HEAD~3", "HEAD", "--stat", "--path", "memories").out
     assert told("diff", "HEAD~3", "--stat", "--path", "memories", "--json").json["files"] == [
-        {"path": "memories/MEMORY.md", "added": 1, "removed": 0, "changed": 1, "moved": 0}
+        {"path": "memories/MEMORY.md", "counts": {"added": 1, "removed": 0, "changed": 1, "moved": 0}}
     ]
 
 

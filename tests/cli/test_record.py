@@ -185,7 +185,7 @@ def test_plans_on_the_command_line(mem: Cli) -> None:
     """Create, a step with its result, complete: the plan is in the archive as it stood."""
     mem("plan", "create", "Move the server", "copy data", "switch DNS")
     mem("plan", "step", "move-the-server", "2", "--result", "done early")
-    assert mem("plan", "list", "--json").json["plans"][0]["done"] == 1
+    assert mem("plan", "list", "--json").json["plans"][0]["done_count"] == 1
     again = mem.run("plan", "step", "move-the-server", "2")
     assert "Step 2 was done already; nothing was changed." in again.err
     assert "switch DNS: done early" in again.out

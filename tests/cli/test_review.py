@@ -125,7 +125,7 @@ def test_dropping_an_unconfirmed_entry_takes_it_out(waiting: Cli) -> None:
 def test_status_says_what_waits(waiting: Cli) -> None:
     """One line, and counts in the JSON."""
     assert "1 held text waits for a person: run `gitmem review`." in waiting("status").out
-    found = waiting("status", "--json").json["review"]
+    found = waiting("status", "--json").json["review"]["counts"]
     assert (1, 1) == (found["held"], found["unconfirmed"])
 
 
