@@ -306,6 +306,7 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "commit": hit.commit,
         "key": {"space": hit.key.space, "id": hit.key.id},
         "also": hit.also,
+        "alike": hit.alike,
         **({"source": hit.source} if hit.source else {}),
         **({"since": hit.since} if hit.since else {}),
         **({"unconfirmed": hit.unconfirmed} if hit.unconfirmed else {}),
