@@ -103,6 +103,21 @@ LAST_GC = Name(
     "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
 )
 
+ERASING = Name(
+    "erasing/",
+    "directory",
+    "an erase that is decided and not finished: the history, refs and files that take the place of the old ones",
+    "git.replacement",
+    deletable=False,
+)
+ERASED_COMMITS = Name(
+    "erased-commits",
+    "text",
+    "a line for each commit that an erase rewrote: `<old> <new>`",
+    "memory.erase.beside",
+    deletable=False,
+)
+
 # Capture
 
 JOURNAL = Name(
@@ -232,6 +247,9 @@ HOST_STATE = Name(
     "entries that had no room in the host's files, and the notices that are used",
     "hosts.hermes.memory_files",
 )
+SKILL_LIST = Name(
+    "skill-list", "json", "what each skill says of itself, at the last listing", "memory.skills.catalog"
+)
 HOST_SKILLS = Name(
     "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
 )
@@ -263,6 +281,12 @@ _HOST_NOTICES_DAMAGED = Name(
     "jsonl",
     "notices with lines that cannot be read, kept for a person",
     "memory.capture.abandoned",
+)
+
+# Clients of `gitmem mcp`
+
+MCP_CLIENTS = Name(
+    "mcp-clients", "json", "the commit at which each MCP client was last here", "hosts.mcp.connection"
 )
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))

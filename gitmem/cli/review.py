@@ -187,7 +187,7 @@ def _tell(app: App, item: Item, *, lines: int = 0) -> None:
 
 
 def _done(app: App, item: Item, what: str, commit: str) -> None:
-    app.out.json({"id": item.id, "kind": item.kind, "done": what, "commit": commit or None})
+    app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
 
 

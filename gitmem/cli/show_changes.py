@@ -44,9 +44,8 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
 
 
 def _tell_group(out: Output, heading: str, items: Sequence[Item]) -> None:
-    paths = {item.path for item in items}
-    where = paths.pop() if len(paths) == 1 else ""
-    out.line(bold(heading), dim(f"  {where}" if where not in ("", heading) else ""))
+    where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
+    out.line(bold(heading), dim(where))
     for item in items:
         _tell_item(out, item)
 
@@ -97,12 +96,16 @@ def _changed(out: Output, lead: list[Piece], old: str, new: str, tail: list[Piec
         for line in _line_diff(old, new):
             out.line(margin, line)
         return
+    out.block(*lead, *told_words(out, old, new), *tail, indent=margin)
+
+
+def told_words(out: Output, old: str, new: str) -> list[Piece]:
+    """A text with the words that went and came."""
     from gitmem.okf.comparison import words
 
-    pieces = list(lead)
-    for sign, text in words(old.strip("\n"), new.strip("\n")):
-        pieces += _word(out, sign, text)
-    out.block(*pieces, *tail, indent=margin)
+    return [
+        piece for sign, text in words(old.strip("\n"), new.strip("\n")) for piece in _word(out, sign, text)
+    ]
 
 
 def _word(out: Output, sign: str, text: str) -> list[Piece]:

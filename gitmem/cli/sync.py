@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
+from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
 
 
-class SyncGroup(click.Group):
-    """`gitmem sync [REMOTE]` syncs; `gitmem sync status` looks."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] not in (["status"], ["--help"], ["-h"]):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SyncGroup)
+@click.group(cls=DefaultGroup)
 def sync() -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
 
@@ -48,6 +40,9 @@ def sync() -> None:
 @click.option(
     "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
 )
+@click.option(
+    "--accept-erasure", is_flag=True, help="Erase here too, for good, what was erased on another machine."
+)
 @click.option("--due", is_flag=True, help="Sync with every remote that is due, one after the other.")
 @click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
 @click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
@@ -61,6 +56,7 @@ def run(
     name: str,
     dry_run: bool,
     allow_unrelated: bool,
+    accept_erasure: bool,
     due: bool,
     background: bool,
     to_file: str | None,
@@ -77,14 +73,14 @@ def run(
         from gitmem.memory.sync.schedule import start_due
 
         started, _ = start_due(app.bundle)
-        app.out.json({"started": started})
+        app.out.json({"started_remotes": started})
         app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
         return
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commits": commits})
+        app.out.json({"file": to_file, "commit_count": commits})
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:
@@ -100,6 +96,7 @@ def run(
             timeout=timeout,
             progress=progress,
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
+            accept_erasure=accept_erasure,
         )
     app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)

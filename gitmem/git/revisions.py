@@ -17,11 +17,14 @@ from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
+_LONGEST = 1000
 
 
 def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     """The commit that a name stands for. `now` carries the time zone in which dates are meant."""
     name = name.strip()
+    if len(name) > _LONGEST:
+        raise UnknownRevision(f"Nothing here is called {name[:40]!r}…: it is too long for a name.")
     tip = repository.tip()
     if tip is None:
         raise UnknownRevision("This bundle has no commits yet.", hint="Run `gitmem init`.")

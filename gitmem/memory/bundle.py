@@ -7,7 +7,7 @@ decisions about content that a commit needs and that are made above this module,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,6 +26,7 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.dates import Span
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
@@ -147,6 +148,28 @@ class Bundle(ABC):
         data = self.read(path, revision)
         return None if data is None else Concept.parse(data, path)
 
+    def session_title(self, session: str) -> str:
+        """What a session is about: the host's title, else the first thing the user said; empty where neither is known.
+
+        For people. It is read from the tree as it is, so that what was taken back is in no title.
+        """
+        from gitmem.okf import layout
+        from gitmem.okf.concept import Concept
+        from gitmem.okf.session_title import first_words, given_title
+
+        tree = self.tree()
+        months = [name for name, entry in tree.names("sessions").items() if entry.is_directory]
+        path = layout.session_path(tree, months, session)
+        if path is None:
+            return ""
+        try:
+            title = given_title(Concept.parse(tree.read(path) or b"", path), session)
+        except InvalidContent:  # a broken one is `verify`'s business
+            title = ""
+        home = path.removesuffix(".md")
+        firsts = (name for name in tree.names(home) if name.endswith("-0001.md"))
+        return title or first_words(tree.read(f"{home}/{name}") or b"" for name in firsts)
+
     def list_concepts(self, directory: str = "") -> list[str]:
         """Paths of the concepts below a directory, without generated pages."""
         from gitmem.okf import layout
@@ -217,8 +240,8 @@ class Bundle(ABC):
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
-                edits.finished(),
-                Message(message.kind, message.what, trailers, message.body),
+                self.admit_files(edits.finished()),
+                self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 leaves=leaves,
@@ -279,6 +302,14 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
+        """The files of a commit as they may be made: what was erased for good does not come back."""
+
+    @abstractmethod
+    def admit_message(self, message: Message) -> Message:
+        """What a commit says, as it may be committed: without secrets, and without what was erased."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.context import Context
     from gitmem.memory.find.index import Indexing
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plans
     from gitmem.memory.provenance import Origin
     from gitmem.memory.session import Session
+    from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.keeping import Agree
@@ -71,6 +74,12 @@ class Memory(OpenBundle):
         from gitmem.memory.plans import Plans
 
         return self.part(Plans)
+
+    @property
+    def skills(self) -> Skills:
+        from gitmem.memory.skills.store import Skills
+
+        return self.part(Skills)
 
     @property
     def snapshots(self) -> Snapshots:
@@ -389,6 +398,12 @@ class Memory(OpenBundle):
 
         return trace(self, text_meant(self.index.current(), text))
 
+    def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
+        """What was learned, changed, decided, done and taken back in a stretch of time, and what waits for a person."""
+        from gitmem.memory.history.digest import digest
+
+        return digest(self, self.moment(since, start=True), self.moment(until))
+
     def read_log(self) -> str:
         """The text of log.md, as an agent may read it."""
         from gitmem.memory.gate.egress import Egress
@@ -506,6 +521,37 @@ class Memory(OpenBundle):
         origin = self.origin(session=self.session_named(session), model=model)
         return self.snapshots.create(name, note, origin=origin, plan=plan)
 
+    def erase(
+        self,
+        *,
+        text: str = "",
+        secret: str = "",
+        entry: str = "",
+        path: str = "",
+        session: str = "",
+        reason: str = "",
+        by: str = "",
+        dry_run: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Erased:
+        """Erase something for good, from every commit, snapshot and file here: a text, an entry, a path or a session.
+
+        `secret` is `COMMIT:PATH`, and means the secrets in that file. A receipt stays in `config/erased.md`, which keeps
+        it from coming back; it cannot be undone.
+        """
+        from gitmem.errors import UsageError
+        from gitmem.memory.erase.eraser import Eraser
+        from gitmem.memory.erase.selection import Asked
+
+        given = {"text": text, "secret": secret, "entry": entry, "path": path, "session": session}
+        asked = [Asked(what, name) for what, name in given.items() if name]  # type: ignore[arg-type]
+        if len(asked) != 1:
+            raise UsageError("Say what to erase: one text, secret, entry, path or session.")
+        self.flush_buffers()
+        self._ready_for_change(dry_run)
+        who = by or self.world.person or self.config.agent_id
+        return Eraser(self, progress).run(asked[0], by=who, reason=reason, dry_run=dry_run)
+
     # Other machines
 
     def sync(
@@ -520,17 +566,26 @@ class Memory(OpenBundle):
         wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
+        accept_erasure: bool = False,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
-        store, or what a person verified here, may go; without it that stays.
+        store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
+        was erased on another machine and the remote's receipts name.
         """
         from gitmem.memory.sync.engine import Sync
 
         self._ready_for_change(dry_run)
-        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress, agree=agree)
+        syncing = Sync(
+            self,
+            timeout=timeout,
+            prefer=transport,
+            progress=progress,
+            agree=agree,
+            accept_erasure=accept_erasure,
+        )
         if from_file:
             done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
         else:
@@ -559,6 +614,10 @@ class Memory(OpenBundle):
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
+        if derived_from:
+            from gitmem.memory.find.entry_names import entry_names
+
+            derived_from = entry_names(self, derived_from)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
 
 

@@ -15,7 +15,7 @@ from gitmem.okf import layout
 from gitmem.okf.identity import CONCEPT, EntryKey
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID, TOOL
-from gitmem.okf.short_ids import ambiguous
+from gitmem.okf.short_ids import ambiguous, short
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.okf.entries import Entry
 
 SHORT = 12
-"""Characters of a commit, or of an entry's hash, that stand for it."""
+"""Characters of a commit that stand for it."""
 _ABSTRACT, _OVERVIEW, _FULL = 200, 1_500, 11_000
 _SIZES = {"abstract": _ABSTRACT, "overview": _OVERVIEW, "full": _FULL}
 _HASH = re.compile(r"[0-9a-f]{6,32}")
@@ -74,9 +74,7 @@ def _hit(hit: Hit, *, as_of: bool, removed: bool) -> Value:
 
 def id_of(path: str, key: EntryKey) -> str:
     """What an entry is called in an answer, and `fetch` finds it by."""
-    if key.space == "§":
-        return key.id[:SHORT]
-    return key.id if key.space == "event" else path
+    return short(key.id) if key.space in ("§", "event") else path
 
 
 def _ranked(found: Hit | Line) -> Value:
@@ -118,7 +116,7 @@ def _store(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
         return None
     entries = _entries(call, egress, target, as_of)
     call.caller.shown((layout.MEMORY, entry.key) for entry in entries)
-    lines = [f"{entry.key.id[:SHORT]}  {_marked(egress, entry)}" for entry in entries]
+    lines = [f"{short(entry.key.id)}  {_marked(egress, entry)}" for entry in entries]
     return {"id": target.upper(), "text": "\n".join(lines) or "It is empty."}
 
 
@@ -137,7 +135,7 @@ def _entry(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
     for target, entry in found.values():
         call.caller.shown([(call.memory.curated.path(target), entry.key)])
         return {
-            "id": entry.key.id[:SHORT],
+            "id": short(entry.key.id),
             "path": call.memory.curated.path(target),
             "at": entry.at,
             "text": _marked(egress, entry),
@@ -182,11 +180,11 @@ def _read(call: Call, session: str, around: str) -> Value:
     _refuse_without_sessions(call)
     reading = call.memory.read_session(session, around=around)
     note_lines(call, reading.lines)
-    lines = [f"{line.id}  {line.at[:16]}  {_in_words(line)}" for line in reading.lines]
+    lines = [f"{short(line.id)}  {line.at[:16]}  {_in_words(line)}" for line in reading.lines]
     if reading.left_out:
         lines.append(f"({reading.left_out} lines between the first and the last are left out.)")
     return {
-        "id": around or reading.about.session,
+        "id": short(around) or reading.about.session,
         "session": reading.about.session,
         "at": reading.about.started,
         "text": "\n".join(lines) or "Nothing of it may be shown.",
@@ -209,7 +207,7 @@ def is_knowledge(path: str) -> bool:
     return (
         not layout.is_generated(path)
         and not layout.is_session(path)
-        and not path.startswith(("retractions/", "config/"))
+        and not path.startswith(("retractions/", "config/", "."))
     )
 
 
@@ -247,7 +245,7 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
                 **_about(one.about),
                 "recap": one.recap,
                 "matches": [
-                    {"id": line.id, **_ranked(line)}
+                    {"id": short(line.id), **_ranked(line)}
                     for window in one.windows
                     for line in window
                     if line.matches
@@ -264,7 +262,7 @@ def _one_session(call: Call, session: str, around: str) -> Value:
         raise UnknownRevision(f"There is no session {shortened(session)!r}.")
     reading = call.memory.read_session(session, around=around)
     note_lines(call, reading.lines)
-    lines = [{"id": line.id, "at": line.at, **_ranked(line)} for line in reading.lines]
+    lines = [{"id": short(line.id), "at": line.at, **_ranked(line)} for line in reading.lines]
     return {"sessions": [{**_about(reading.about), "lines": lines, "left_out": reading.left_out}]}
 
 
