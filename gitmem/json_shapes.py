@@ -389,6 +389,7 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "tags": list(hit.tags),
         "commit": hit.commit or None,
         "also": hit.also,
+        "alike": hit.alike,
         "source": hit.source or None,
         "holds_now": hit.since or None,
         "unconfirmed": hit.unconfirmed or None,
