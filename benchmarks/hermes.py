@@ -128,7 +128,7 @@ class GitMem(Contender):
     search = ("gitmem_search", {"limit": 5})
     keeps: ClassVar[dict[str, Tool]] = {
         "a decision": ("gitmem_remember", {"kind": "decision"}),
-        "a fact": ("gitmem_remember", {"kind": "memory"}),
+        "a fact": ("gitmem_remember", {"kind": "fact"}),
     }
 
     def fill(self, texts: Mapping[str, bytes]) -> None:

@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from typing import ClassVar
 
 from gitmem.errors import BundleUnusable, ConfigError
+from gitmem.permissions import PRIVATE, create
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
@@ -52,10 +53,10 @@ class DiskGroup:
             for descriptor in self._ours:
                 os.close(descriptor)
 
-    def write(self, path: str, data: bytes, *, mode: int = 0o644, in_place: bool = False) -> None:
+    def write(self, path: str, data: bytes, *, mode: int = PRIVATE, in_place: bool = False) -> None:
         """Write a file; `in_place` leaves what stands behind `data` in an older, longer file."""
         flags = os.O_WRONLY | os.O_CREAT | _BINARY | _NO_LINK | (0 if in_place else os.O_TRUNC)
-        descriptor = os.open(path, flags, mode)
+        descriptor = create(path, flags, mode)
         self._ours.append(descriptor)
         write_all(descriptor, data)
         self.add(descriptor)
@@ -191,12 +192,6 @@ def disk_error(error: OSError) -> BundleUnusable:
     )
 
 
-def ensure_directory(path: str) -> None:
-    """Make a directory where there is none. Buys "times the floor": `os.makedirs` tries to make it each time."""
-    if not os.path.isdir(path):
-        os.makedirs(path, exist_ok=True)
-
-
 def durable_directory(path: str) -> None:
     """The directory's names are on disk when this returns, where the system can do that."""
     try:
@@ -240,8 +235,9 @@ def _durable_file_system(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(path: str, flags: int, mode: int = 0o644) -> Iterator[int]:
-    descriptor = os.open(path, flags | _BINARY, mode)
+def _opened(path: str, flags: int, mode: int = PRIVATE) -> Iterator[int]:
+    flags |= _BINARY
+    descriptor = create(path, flags, mode) if flags & os.O_CREAT else os.open(path, flags)
     try:
         yield descriptor
     finally:
@@ -263,7 +259,7 @@ def append_to(path: str, data: bytes, *, durable: bool = False) -> None:
 
 
 def replace_file(
-    path: str, data: bytes, *, scratch: str, mode: int = 0o644, durable: bool = False, mtime: int = 0
+    path: str, data: bytes, *, scratch: str, mode: int = PRIVATE, durable: bool = False, mtime: int = 0
 ) -> os.stat_result:
     """Put `data` at `path` at once: a reader sees the old file or the new one, never a part.
 
@@ -281,6 +277,15 @@ def replace_file(
 
 
 @contextlib.contextmanager
+def about(path: str) -> Iterator[None]:
+    """An error of the system in here names `path`: that of a scratch file beside it tells nobody anything."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror or str(error), path) from error
+
+
+@contextlib.contextmanager
 def replacement(
     path: str, data: bytes, *, mode: int = 0o644, durable: bool = True
 ) -> Iterator[Callable[[], None]]:
@@ -292,15 +297,17 @@ def replacement(
     import tempfile
 
     directory = os.path.dirname(path)
-    os.makedirs(directory, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
+    with about(path):
+        os.makedirs(directory, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".gitmem_", suffix=".tmp")
     try:
-        try:
-            write_all(descriptor, data)
-            if durable:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with about(path):
+            try:
+                write_all(descriptor, data)
+                if durable:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
         with contextlib.suppress(OSError):
             mode = os.stat(path).st_mode & 0o777
         with contextlib.suppress(OSError):  # a file system without modes
@@ -310,7 +317,9 @@ def replacement(
         remove_file(temporary)
 
 
-def write_new(path: str, data: bytes, *, mode: int, durable: bool = False, mtime: int = 0) -> os.stat_result:
+def write_new(
+    path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = False, mtime: int = 0
+) -> os.stat_result:
     """Write a file that nobody else knows of; gives its stat."""
     with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode) as descriptor:
         write_all(descriptor, data)
@@ -339,6 +348,8 @@ def move(source: str, target: str) -> os.stat_result | None:
         try:
             # On disk at once: what comes after it on the other file system may get there first.
             written = write_new(beside, data, mode=was.st_mode & 0o777, durable=True, mtime=was.st_mtime_ns)
+            if written.st_mode != was.st_mode:
+                os.chmod(beside, was.st_mode & 0o777)
             os.replace(beside, target)
             durable_directory(os.path.dirname(target))
         except OSError:
@@ -360,7 +371,7 @@ def read_file(path: str) -> bytes | None:
 
 def begin_file(path: str, head: bytes) -> int:
     """A new file with its first bytes, opened to append to; its descriptor."""
-    descriptor = os.open(path, WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+    descriptor = create(path, WRITE | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     try:
         write_all(descriptor, head)
     except OSError:

@@ -1,6 +1,7 @@
 """What gitmem shows to programs: every result as JSON, with stable keys.
 
-The command line prints these with `--json`; the tools of a host hand some of them to a model.
+The command line prints these with `--json`. One thing has one name in all of them (docs/json.md); docs/json-schema.json has
+every shape, and a test compares the two. What is not there is null, never an empty text.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest, News
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.reach import Exposed, Reached
     from gitmem.memory.history.restore import Restored
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
     from gitmem.memory.skills.usage import Use
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
+    from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.learned import Item, Learned
 
 Json = dict[str, Any]
 
@@ -44,8 +50,8 @@ def entry_json(entry: Entry) -> Json:
         "id": entry.key.id,
         "kind": entry.kind,
         "text": entry.text,
-        "at": entry.at,
-        "replaces": entry.replaces,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
     }
 
 
@@ -54,12 +60,59 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
         {
             "path": change.path,
             "op": change.op,
+            "record": layout.is_record(change.path),
             "from_path": change.from_path or None,
             "old": entry_json(change.old) if change.old else None,
             "new": entry_json(change.new) if change.new else None,
         }
         for change in changes
     ]
+
+
+def learned_json(what: Learned) -> Json:
+    """What was learned, one item each, and how much record there is beside it."""
+    return {
+        "items": [_item_json(item) for item in what.items],
+        "in_short": what.in_short(),
+        "event_count": what.record.events,
+        "session_count": len(what.record.sessions),
+    }
+
+
+def digest_json(found: Digest) -> Json:
+    from gitmem.memory.history.digest import TOPICS
+    from gitmem.okf.timestamps import stamp
+
+    def told(one: News) -> Json:
+        by = origin_json(one.by) if one.by else None
+        return {**_item_json(one.item), "by_commit": by}
+
+    return {
+        "since": stamp(found.since),
+        "until": stamp(found.until),
+        "topics": {
+            topic.lower().replace(" ", "_"): [told(one) for one in found.of(topic)] for topic in TOPICS
+        },
+        "restores": [origin_json(entry) for entry in found.restores],
+        "waiting": [
+            {"id": item.id, "kind": item.kind, "path": item.path, "text": item.text, "why": item.why}
+            for item in found.waiting
+        ],
+        "event_count": found.record.events,
+        "session_count": len(found.record.sessions),
+    }
+
+
+def _item_json(item: Item) -> Json:
+    return {
+        "kind": item.noun,
+        "op": item.op,
+        "path": item.path,
+        "text": item.title,
+        "was": item.was or None,
+        "about": item.about or None,
+        "confirmed": not item.unconfirmed,
+    }
 
 
 def commit_json(entry: LogEntry) -> Json:
@@ -73,10 +126,10 @@ def commit_json(entry: LogEntry) -> Json:
         "at": entry.at,
         "author": {"name": commit.author.name, "email": commit.author.email},
         "committer": {"name": commit.committer.name, "email": commit.committer.email},
-        "session": entry.session,
-        "agent": entry.first("Agent"),
-        "machine": entry.first("Machine"),
-        "reason": entry.first("Reason"),
+        "session": entry.session or None,
+        "agent": entry.first("Agent") or None,
+        "machine": entry.first("Machine") or None,
+        "reason": entry.first("Reason") or None,
         "pulled_from": entry.pulled_from or None,
         "trailers": {key: list(values) for key, values in entry.trailers.items()},
     }
@@ -101,7 +154,7 @@ def origin_json(entry: LogEntry) -> Json:
         "session": entry.session or None,
         "agent": entry.first("Agent") or None,
         "machine": entry.first("Machine") or None,
-        "author": entry.commit.author.name,
+        "author": {"name": entry.commit.author.name, "email": entry.commit.author.email},
         "reason": entry.first("Reason") or None,
         "source": entry.first("Source") or None,
         "pulled_from": entry.pulled_from or None,
@@ -115,9 +168,11 @@ def blamed_json(one: Blamed) -> Json:
         "text": one.entry.text,
         "at": one.entry.at or None,
         "introduced": origin_json(one.introduced),
-        "changed": origin_json(one.changed),
+        "last_changed": origin_json(one.changed),
         "times_changed": one.times,
         "replaced": one.replaced or None,
+        "earlier": [{"text": words.text, **origin_json(words.by)} for words in one.earlier],
+        "first": origin_json(one.first) if one.first else None,
         "verified": one.verified or None,
         "verified_here": one.verified_here,
         "left": origin_json(one.left) if one.left else None,
@@ -141,7 +196,7 @@ def _life_json(life: Life) -> Json:
         "space": life.key.space,
         "id": life.key.id,
         "text": life.text,
-        "came": origin_json(life.came),
+        "introduced": origin_json(life.came),
         "left": origin_json(life.left) if life.left else None,
     }
 
@@ -192,14 +247,14 @@ def snapshot_json(one: Snapshot) -> Json:
         "name": one.name,
         "commit": one.commit,
         "automatic": one.is_automatic,
-        "note": one.note,
+        "note": one.note or None,
         "at": stamp(of_seconds(one.time)),
     }
 
 
 def restored_json(done: Restored, *, dry_run: bool) -> Json:
     return {
-        "target": done.target,
+        "to": done.target,
         "commit": done.commit or None,
         "withheld": done.withheld,
         "dry_run": dry_run,
@@ -233,10 +288,8 @@ def derived_line(entry: LogEntry) -> str:
 
 def answer_json(answer: Answer) -> Json:
     return {
-        "success": True,
         "changed": answer.changed,
-        "held": bool(answer.held),
-        "quarantine": list(answer.held),
+        "held": list(answer.held),
         "target": answer.target,
         "message": answer.message,
         "usage": answer.usage,
@@ -250,8 +303,13 @@ def answer_json(answer: Answer) -> Json:
 
 
 def curated_json(entry: Entry, blamed: Blamed | None = None) -> Json:
-    found = {"hash": entry.key.id, "at": entry.at, "replaces": entry.replaces or None, "text": entry.text}
-    return {**found, "origin": blamed_json(blamed)} if blamed else found
+    found = {
+        "id": entry.key.id,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
+        "text": entry.text,
+    }
+    return {**found, "blame": blamed_json(blamed)} if blamed else found
 
 
 def block_json(block: FrozenBlock) -> Json:
@@ -259,11 +317,31 @@ def block_json(block: FrozenBlock) -> Json:
 
 
 def contest_json(one: Contest) -> Json:
-    return {"path": one.path, "was": one.replaced, "entries": [entry.text for entry in one.entries]}
+    return {
+        "path": one.path,
+        "replaces": one.replaced,
+        "entries": [entry_json(entry) for entry in one.entries],
+    }
+
+
+_OF_A_SESSION = (
+    "title", "status", "started", "ended", "source", "platform", "model", "agent", "machine", "parent",
+)  # fmt: skip
+_BESIDE = ("type", "session", "counts", "generated")
 
 
 def session_json(state: SessionState) -> Json:
-    return {"path": state.path, **{key: value for key, value in state.concept.meta.items() if key != "type"}}
+    known = {name: state.get(name) or None for name in _OF_A_SESSION}
+    more = {
+        name: value for name, value in state.concept.meta.items() if name not in (*_OF_A_SESSION, *_BESIDE)
+    }
+    return {
+        "session": state.id,
+        **known,
+        "counts": state.concept.meta.get("counts") or {},
+        "path": state.path,
+        "more": more,
+    }
 
 
 def plan_json(one: Plan) -> Json:
@@ -273,9 +351,12 @@ def plan_json(one: Plan) -> Json:
         "path": one.path,
         "title": one.title,
         "archived": one.is_archived,
-        "done": done,
-        "total": total,
-        "steps": [step.listed() for step in one.steps],
+        "done_count": done,
+        "step_count": total,
+        "steps": [
+            {"text": step.text, "done": step.done, "result": step.result or None, "at": step.at or None}
+            for step in one.steps
+        ],
     }
 
 
@@ -292,24 +373,25 @@ def found_json(found: Found, *, explain: bool = False) -> Json:
 
 def _hit_json(hit: Hit, explain: bool) -> Json:
     return {
+        "space": hit.key.space,
+        "id": hit.key.id,
         "path": hit.path,
-        "session": hit.session,
+        "session": hit.session or None,
         "type": hit.type,
         "rank": hit.rank,
         "text": hit.text,
-        "at": hit.at,
+        "at": hit.at or None,
         "score": hit.score,
         "snippet": hit.snippet,
-        "agent": hit.agent,
-        "machine": hit.machine,
+        "agent": hit.agent or None,
+        "machine": hit.machine or None,
         "tags": list(hit.tags),
-        "commit": hit.commit,
-        "key": {"space": hit.key.space, "id": hit.key.id},
+        "commit": hit.commit or None,
         "also": hit.also,
-        **({"source": hit.source} if hit.source else {}),
-        **({"since": hit.since} if hit.since else {}),
-        **({"unconfirmed": hit.unconfirmed} if hit.unconfirmed else {}),
-        **({"removed": hit.removed} if hit.removed else {}),
+        "source": hit.source or None,
+        "holds_now": hit.since or None,
+        "unconfirmed": hit.unconfirmed or None,
+        "removed_by": hit.removed or None,
         **({"parts": hit.parts} if explain else {}),
     }
 
@@ -338,13 +420,18 @@ def reading_json(reading: Reading) -> Json:
 def about_json(about: About) -> Json:
     from dataclasses import asdict
 
-    return {**asdict(about), "when": about.started}
+    return _without_empty_texts(asdict(about))
 
 
 def _lines_json(lines: Iterable[Line]) -> list[Json]:
     from dataclasses import asdict
 
-    return [asdict(line) for line in lines]
+    found = (asdict(line) for line in lines)
+    return [_without_empty_texts({"holds_now": line.pop("since"), **line}) for line in found]
+
+
+def _without_empty_texts(found: Json) -> Json:
+    return {key: None if value == "" and key != "text" else value for key, value in found.items()}
 
 
 # --- other machines --------------------------------------------------------------------------------------
@@ -362,19 +449,49 @@ def remote_json(one: Remote) -> Json:
     }
 
 
+def standing_json(one: RemoteStanding) -> Json:
+    return {
+        **remote_json(one.remote),
+        "ahead": one.ahead,
+        "behind": one.behind,
+        "last_success": one.last_success or None,
+        "last_error": one.last_error or None,
+        "last_error_at": one.last_error_at or None,
+        "failures": one.failures,
+        "next_try": one.next_try or None,
+    }
+
+
+def erased_json(done: Erased) -> Json:
+    """What an erase did, or would do; never what was erased."""
+    return {
+        "what": done.what,
+        "dry_run": done.dry_run,
+        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
+        "rewritten": done.rewritten,
+        "snapshots": list(done.snapshots),
+        "held": list(done.quarantine),
+        "beside": list(done.beside),
+        "receipts": list(done.receipts),
+        "left_over": list(done.left),
+        "remotes": list(done.remotes),
+        "commit": done.commit or None,
+    }
+
+
 def synced_json(done: Synced) -> Json:
     return {
         "remote": done.remote,
-        "tip": done.tip,
+        "commit": done.tip,
         "received": done.received,
         "sent": done.sent,
         "checked_entries": done.checked,
         "held": list(done.held),
         "snapshots": list(done.snapshots),
         "dry_run": done.dry_run,
-        "waiting": done.waiting or None,
-        "taken": done.taken or None,
-        "archived": [text for store in done.archived for text in store.texts],
+        "review": {"told": done.waiting or None},
+        "takes_away": done.taken or None,
+        "archived_texts": [text for store in done.archived for text in store.texts],
         "changes": changes_json(without_retractions(done.came)),
     }
 

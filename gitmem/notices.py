@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "call-not-recorded", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable", "entry-held",
-    "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
+    "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
+    "entry-held", "erased-came", "event-redacted", "events-recovered", "file-not-committed", "flood",
+    "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
     "kept-part", "kept-rewritten", "kept-wording", "model-answer", "plan-steps-open", "recall-not-noted",
@@ -46,15 +47,19 @@ class Notice:
 
 _WORDS: dict[Kind, str] = {
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
+    "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong.",
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
     "endpoint-unusable": "{detail} The {subject} works without a model.",
     "entry-held": "An entry in {subject} is held back as {detail}.",
+    "erased-came": "{subject} holds a text that was erased for good: it is blanked there.",
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
-    "head-elsewhere": "HEAD is at {subject} and not on main: searched as of that commit.",
+    "head-elsewhere": (
+        "HEAD is {subject} and not on main: a search answers for what is checked out, all else for main."
+    ),
     "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",
@@ -78,7 +83,7 @@ _WORDS: dict[Kind, str] = {
     "rule-ignored": "A rule in {subject} is ignored: {detail}",
     "rules-not-accepted": "{subject} has rules that nobody accepted on this machine.",
     "secret-came": "{subject} seems to hold a secret ({detail}).",
-    "secret-found": "{subject}, made elsewhere, seems to hold a secret ({detail}).",
+    "secret-found": "{subject}, which came from a remote, seems to hold a secret ({detail}).",
     "secret-redacted": "A secret that was written into {subject} is redacted: {detail}",
     "setting-ignored": "`{subject}` in {detail} is ignored: a bundle may come from somebody else.",
     "skill-file-held": "{subject} is kept out of the versioned memory as {detail}.",
@@ -90,17 +95,21 @@ _WORDS: dict[Kind, str] = {
     "snapshot-not-made": "No snapshot after the call of {subject}: {detail}",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
+    "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed.",
     "taken-kept": "{subject} takes {detail} away; they stay until a person looks.",
     "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
     "work-tree-behind": "{detail}",
 }
 
 _REMEDIES: dict[Kind, str] = {
+    "clock-behind": "If it is the clock, set it: what is written now has its date.",
+    "head-elsewhere": "`git checkout main` brings both together.",
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
     "hook-foreign": "See `gitmem doctor`.",
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
     "setting-ignored": "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
     "skill-file-withheld": "See `gitmem scan`.",
+    "flood": "See `gitmem review`; `gitmem undo` takes the sync back.",
     "taken-kept": "See `gitmem review`.",
     "snapshot-moved": "If that was meant, run `gitmem snapshot delete {subject}` and `gitmem sync`.",
 }

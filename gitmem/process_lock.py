@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import weakref
 
+from gitmem.permissions import create as create_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -44,7 +46,7 @@ class ProcessLock:
     @classmethod
     def take(cls, path: str, *, create: bool) -> ProcessLock | None:
         """The lock, or None where somebody else has it or has just removed it."""
-        descriptor = os.open(path, _OPEN | (os.O_CREAT if create else 0), 0o644)
+        descriptor = create_file(path, _OPEN | os.O_CREAT) if create else os.open(path, _OPEN)
         try:
             if _locked(descriptor) and os.fstat(descriptor).st_nlink:
                 return cls(path, descriptor)

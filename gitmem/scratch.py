@@ -11,6 +11,7 @@ import os
 import weakref
 from typing import ClassVar
 
+from gitmem.permissions import make_directory
 from gitmem.process_lock import ProcessLock
 
 _LOCK = "lock"
@@ -40,17 +41,24 @@ class Scratch:
         return not self._lock.lost and os.path.exists(os.path.join(self.directory, _LOCK))
 
 
+def scratch_directory(inside: str, prefix: str) -> str:
+    """A new directory for something that takes more than a file."""
+    path = os.path.join(inside, f"{prefix}{os.urandom(6).hex()}")
+    make_directory(path)
+    return path
+
+
 def _taken(top: str) -> tuple[str, ProcessLock]:
     """A new directory and its lock."""
     for _ in range(_TRIES):
         directory = os.path.join(top, f"{os.getpid()}-{os.urandom(4).hex()}")
         try:
-            os.mkdir(directory)
+            make_directory(directory)
         except FileNotFoundError:
             for missing in (os.path.dirname(top), top):  # not what is above: a removed bundle stays removed
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(missing)
-            os.mkdir(directory)
+                    make_directory(missing)
+            make_directory(directory)
         # Before we hold its lock, somebody else may take the directory for a dead one's.
         with contextlib.suppress(FileNotFoundError):
             lock = ProcessLock.take(os.path.join(directory, _LOCK), create=True)

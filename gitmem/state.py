@@ -103,6 +103,21 @@ LAST_GC = Name(
     "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
 )
 
+ERASING = Name(
+    "erasing/",
+    "directory",
+    "an erase that is decided and not finished: the history, refs and files that take the place of the old ones",
+    "git.replacement",
+    deletable=False,
+)
+ERASED_COMMITS = Name(
+    "erased-commits",
+    "text",
+    "a line for each commit that an erase rewrote: `<old> <new>`",
+    "memory.erase.beside",
+    deletable=False,
+)
+
 # Capture
 
 JOURNAL = Name(
@@ -268,6 +283,12 @@ _HOST_NOTICES_DAMAGED = Name(
     "memory.capture.abandoned",
 )
 
+# Clients of `gitmem mcp`
+
+MCP_CLIENTS = Name(
+    "mcp-clients", "json", "the commit at which each MCP client was last here", "hosts.mcp.connection"
+)
+
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
 """Every name that gitmem writes or reads below the state directory."""
 
@@ -352,36 +373,26 @@ class LocalState:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def write(
-        self, name: Name, data: bytes, key: str = "", *, durable: bool = False, mode: int = 0o644
-    ) -> None:
+    def write(self, name: Name, data: bytes, key: str = "", *, durable: bool = False) -> None:
         """Replace a file at once; with `durable` it survives a power cut."""
         from gitmem.files import replace_file
 
         path = self.path(name, key)
         try:
-            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+            replace_file(path, data, scratch=self.scratch, durable=durable)
         except FileNotFoundError:
             self._make_room(path)
-            replace_file(path, data, scratch=self.scratch, durable=durable, mode=mode)
+            replace_file(path, data, scratch=self.scratch, durable=durable)
 
     def write_text(self, name: Name, text: str, key: str = "", *, durable: bool = False) -> None:
         self.write(name, text.encode(), key, durable=durable)
 
     def write_json(
-        self,
-        name: Name,
-        value: Mapping[str, Any],
-        key: str = "",
-        *,
-        durable: bool = False,
-        mode: int = 0o644,
+        self, name: Name, value: Mapping[str, Any], key: str = "", *, durable: bool = False
     ) -> None:
         import json
 
-        self.write(
-            name, json.dumps(value, indent=1, sort_keys=True).encode(), key, durable=durable, mode=mode
-        )
+        self.write(name, json.dumps(value, indent=1, sort_keys=True).encode(), key, durable=durable)
 
     def append_line(self, name: Name, line: str, *, durable: bool = False) -> None:
         """Add a line to a file; with `durable` it survives a power cut."""
@@ -402,8 +413,10 @@ class LocalState:
             pass
 
     def _make_room(self, path: str) -> None:
+        from gitmem.permissions import make_directories, make_directory
+
         try:
-            os.mkdir(self.directory)  # not what is above it: a bundle that was removed stays removed
+            make_directory(self.directory)  # not what is above it: a bundle that was removed stays removed
         except FileExistsError:
             pass
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_directories(os.path.dirname(path))

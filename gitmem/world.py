@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gitmem.errors import GitMemError
+from gitmem.errors import GitMemError, UsageError
 
 Clock = Callable[[], datetime]
 """Gives the present moment as an aware datetime."""
@@ -22,6 +22,24 @@ _SETTINGS_SIZE = 1 << 16
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+class SystemZone(tzinfo):
+    """The time zone of this system with its summer and winter, where `datetime.astimezone` knows today's offset only."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment is not None else None
+
+    def dst(self, moment: datetime | None) -> timedelta | None:  # noqa: ARG002 (the standard library's)
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        return moment.replace(tzinfo=None).astimezone().tzname() if moment is not None else None
+
+    def fromutc(self, moment: datetime) -> datetime:
+        exact = moment.replace(tzinfo=UTC).astimezone()
+        here = exact.replace(tzinfo=self)
+        return here if here.utcoffset() == exact.utcoffset() else here.replace(fold=1)
 
 
 class World(NamedTuple):
@@ -63,12 +81,22 @@ class World(NamedTuple):
             given = self.home + given[1:]
         if not self.cwd and not os.path.isabs(given):
             raise GitMemError("The current directory is gone: change to one that exists.")
+        try:
+            os.fsencode(given)
+        except UnicodeEncodeError:
+            raise UsageError(f"{given[:80]!a} cannot be the name of a file.") from None
+        if "\0" in given:
+            raise UsageError(f"{given[:80]!a} cannot be the name of a file.")
         return os.path.normpath(os.path.join(self.cwd, given))
+
+    def here(self) -> datetime:
+        """The present moment in the time zone that people here live in."""
+        return self.clock().astimezone(self.zone or SystemZone())
 
     def local(self, seconds: float) -> datetime:
         """A moment (seconds since the epoch) in the time zone that dates are shown in."""
         try:
-            return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone)
+            return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone or SystemZone())
         except (OverflowError, ValueError, OSError):  # a date that no calendar has
             return datetime.fromtimestamp(0, UTC)
 

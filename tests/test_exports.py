@@ -34,6 +34,8 @@ def test_the_public_names() -> None:
         "IndexTrouble",
         "InvalidContent",
         "Memory",
+        "MemoryManager",
+        "MemoryProvider",
         "MissingObject",
         "NewerFormat",
         "Prefetch",

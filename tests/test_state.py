@@ -155,7 +155,8 @@ def test_a_bundle_that_was_removed_stays_removed(tmp_path: Path) -> None:
 def test_a_private_file_is_private(local: LocalState) -> None:
     """The mode is that of the new file, also where there was one."""
     local.write_json(state.HOST_STATE, {})
-    local.write_json(state.HOST_STATE, {"memory": {}}, mode=0o600)
+    os.chmod(local.path(state.HOST_STATE), 0o644)
+    local.write_json(state.HOST_STATE, {"memory": {}})
     assert 0o600 == os.stat(local.path(state.HOST_STATE)).st_mode & 0o777
 
 

@@ -128,7 +128,7 @@ def remove(old: str, target: str = "memory") -> Step:
 
 
 def decide(text: str, reason: str = "") -> Step:
-    return call("gitmem_remember", kind="decision", text=text, reason=reason)
+    return call("gitmem_remember", kind="decision", text=text, why=reason)
 
 
 def skill(name: str, about: str, body: str) -> Step:

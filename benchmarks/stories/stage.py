@@ -161,9 +161,9 @@ class Stage:
         looking = [call("gitmem_search", query=text) for text in (act.question, *self._story.planted)]
         looking += [call("gitmem_recall", query=text) for text in (act.question, self._story.planted[0])]
         looking += [
-            call("gitmem_history", action="log", limit=20),
-            call("gitmem_history", action="blame"),
-            call("gitmem_history", action="diff", since=self._moments["begin"], limit=20),
+            call("gitmem_history", limit=20),
+            call("gitmem_history", id="memories/MEMORY.md"),
+            call("gitmem_diff", a=self._moments["begin"], limit=20),
             call("skills_list"),
         ]
         if before := self._moments.get("before"):

@@ -28,7 +28,7 @@ def _written(harm: Harm) -> Step:
     if harm.door == "decision":
         return decide(harm.writes)
     if harm.door == "fact":
-        return call("gitmem_remember", kind="memory", text=harm.writes)
+        return call("gitmem_remember", kind="fact", text=harm.writes)
     if harm.door == "skill":
         return skill("house-rules", "How things are done here", f"1. {harm.writes}")
     if harm.door == "replace":

@@ -14,6 +14,7 @@ from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_json
 from gitmem.cli.output import green
 from gitmem.errors import GitMemError, UsageError
+from gitmem.permissions import make_directories
 
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.home import Home
@@ -45,7 +46,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     if os.path.exists(target) and (not os.path.isdir(target) or not is_unfinished(target, git_dir)):
         raise GitMemError(f"{target} is there already and is not empty: choose another place.")
     if home:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        make_directories(os.path.dirname(target))
     done = make_clone(
         app.world,
         url,
@@ -61,7 +62,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     for warning in done.warnings:
         app.warn(warning)
     steps = _install(app, home) if home else []
-    app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
+    app.out.json({"bundle": done.root, "commit": tip, "held": held, "steps": steps})
     app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
     for step in steps:
         app.out.line(green("✓ "), step)
@@ -70,11 +71,13 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
 
 def _directory_of(url: str) -> str:
     """The directory that a clone without one goes to, as git names it: the last part of the address."""
+    from gitmem.git.transport import shown_url
+
     place = url.split("?", maxsplit=1)[0].split("#", maxsplit=1)[0].rstrip("/").removesuffix("/.git")
     name = re.split(r"[/:\\]", place)[-1].removesuffix(".git").removesuffix(".bundle")
     if name.strip(". ") == "" or "@" in name:
         raise UsageError(
-            f"No directory can be derived from {url!r}.", hint="Name the directory for the bundle."
+            f"No directory can be derived from {shown_url(url)!r}.", hint="Name the directory for the bundle."
         )
     return name
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.cli.output import Output, complain
-from gitmem.errors import UnsafePath
+from gitmem.errors import BundleUnusable, GitMemError, UnsafePath
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.memory.lifetime import Purpose
     from gitmem.memory.memory import Memory
+
+_ABOUT_HEAD = "head-elsewhere"
 
 
 class App:
@@ -27,6 +29,8 @@ class App:
         self.chosen = ""
         """The bundle that -C names."""
         self.out = Output(world.env)
+        self.ages = sys.stdout.isatty()
+        """Whether dates are told as ages: for people at a terminal who did not ask for exact ones."""
         self._told: set[str] = set()
 
     # The bundle
@@ -54,7 +58,9 @@ class App:
     def _open(self, purpose: Purpose) -> Memory:
         from gitmem.memory.opening import open_bundle
 
-        return open_bundle(self.world, self.repository.root, purpose)
+        bundle = open_bundle(self.world, self.repository.root, purpose)
+        self.out.warning = " ".join(str(notice) for notice in bundle.notices if notice.kind == _ABOUT_HEAD)
+        return bundle
 
     def _prepared(self, purpose: Purpose) -> Memory:
         bundle, person = self.bundle, self.world.person
@@ -99,8 +105,8 @@ class App:
 
     # The end
 
-    def close(self) -> None:
-        """Flush the output and report, once, what the bundle had to warn about."""
+    def close(self, failure: GitMemError | None = None) -> None:
+        """Flush the output and report, once, what the bundle had to warn about; `failure` is said after this."""
         try:
             self.out.close()
             sys.stdout.flush()
@@ -110,8 +116,10 @@ class App:
                 for notice in bundle.close() if bundle is not None else ():
                     complain(str(notice), env=self.world.env)
             finally:
-                for warning in bundle.warnings if bundle is not None else ():
-                    self.warn(warning)
+                for notice in bundle.notices if bundle is not None else ():
+                    # Where HEAD stopped the command, the error says it.
+                    if notice.kind != _ABOUT_HEAD or not isinstance(failure, BundleUnusable):
+                        self.warn(str(notice))
 
     def warn(self, warning: str) -> None:
         if warning not in self._told:
@@ -121,8 +129,11 @@ class App:
     # Dates
 
     def date(self, seconds: float) -> str:
-        """A moment for people: local time, to the minute."""
-        return f"{self.world.local(seconds):%Y-%m-%d %H:%M}"
+        """A moment for people: an age on a terminal, else local time to the minute."""
+        from gitmem.dates import age
+
+        local = self.world.local(seconds)
+        return age(local, now=self.world.here()) if self.ages else f"{local:%Y-%m-%d %H:%M}"
 
     def moment(self, at: str) -> str:
         """A timestamp of a file as `date` gives it; as it is where it is none."""

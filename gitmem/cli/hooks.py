@@ -46,24 +46,32 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     if name not in git_hooks.NAMES:
         names = ", ".join((*git_hooks.NAMES, "pre-receive"))
         raise UsageError(f"There is no hook {name!r}: it is one of {names}.")
+    if name.startswith("post-"):
+        _afterwards(app, name)
+        return
     bundle = _bundle(app)
     if name == "pre-commit":
         _refuse(app, git_hooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
     elif name == "pre-push":
-        _refuse(app, git_hooks.pre_push(bundle, sys.stdin), "push")
-    elif name == "commit-msg":
+        _refuse(app, git_hooks.pre_push(bundle, sys.stdin, *args[:1]), "push")
+    else:
         if not args:
             raise UsageError("commit-msg needs the file that holds the message.")
         _commit_msg(app, bundle, os.path.join(app.world.cwd, args[0]))
-    else:
-        try:
-            if name == "post-merge":
-                git_hooks.merged(bundle, bundle.repository.refs.read("ORIG_HEAD"))
-            elif name == "post-commit":
-                git_hooks.merged(bundle, git_hooks.before_a_merge(bundle))
-            git_hooks.afterwards(bundle)
-        except GitMemError as error:  # what git did is done: only tell
-            app.warn(str(error))
+
+
+def _afterwards(app: App, name: str) -> None:
+    from gitmem.memory.upkeep import git_hooks
+
+    try:
+        bundle = _bundle(app)
+        if name == "post-merge":
+            git_hooks.merged(bundle, bundle.repository.refs.read("ORIG_HEAD"))
+        elif name == "post-commit":
+            git_hooks.merged(bundle, git_hooks.before_a_merge(bundle))
+        git_hooks.afterwards(bundle)
+    except GitMemError as error:  # what git did is done: only tell
+        app.warn(str(error))
 
 
 def _refuse_push(app: App) -> None:

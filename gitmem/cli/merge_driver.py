@@ -9,6 +9,8 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import pass_app
 from gitmem.errors import GitMemError
+from gitmem.files import write_new
+from gitmem.permissions import make_directories
 
 
 @click.command("merge-driver")
@@ -47,6 +49,5 @@ def _read(name: str) -> bytes | None:
 
 
 def _write(name: str, data: bytes) -> None:
-    os.makedirs(os.path.dirname(name), exist_ok=True)
-    with open(name, "wb") as file:
-        file.write(data)
+    make_directories(os.path.dirname(name))
+    write_new(name, data)

@@ -35,6 +35,55 @@ def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
     return json_option(pass_app(command))
 
 
+def with_changes(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--events` and `--stat`, for a command that shows changes; they are parameters of these names."""
+    events = click.option(
+        "--events", is_flag=True, help="Also the record: what was said and done in sessions."
+    )
+    stat = click.option("--stat", is_flag=True, help="Only how much changed in each file.")
+    return events(stat(command))
+
+
+def _choose_dates(ctx: click.Context, _: click.Parameter, chosen: str | None) -> None:
+    app = ctx.find_object(App)
+    if chosen and app is not None:
+        app.ages = chosen == "age"
+
+
+def with_dates(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--date`: exact dates or ages; on a terminal ages, elsewhere dates."""
+    option = click.option(
+        "--date",
+        type=click.Choice(["age", "iso"]),
+        expose_value=False,
+        callback=_choose_dates,
+        help="Show ages (on a terminal) or exact dates.",
+    )
+    return option(command)
+
+
+def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """A condition that may be given several times, for any of the values; an empty one would be none."""
+
+    def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in given:
+            raise click.BadParameter("it is empty.", ctx, option)
+        return given
+
+    return click.option(*names, multiple=True, callback=checked, **settings)
+
+
+def once(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """A condition of which only one value makes sense: a second is a mistake, and is not the one that wins."""
+
+    def checked(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str:
+        if len(given) > 1 or "" in given:
+            raise click.BadParameter("give one value, once.", ctx, option)
+        return given[0] if given else ""
+
+    return click.option(*names, multiple=True, callback=checked, **settings)
+
+
 def need_a_person() -> None:
     """Refuse where no person is at a terminal: whether a text is fine is not an agent's to say."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

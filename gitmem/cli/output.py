@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,8 @@ _HARMLESS = (
     f"(?<={_PICTURE})[\ufe0e\ufe0f]|(?:(?<={_PICTURE})|(?<=\ufe0f))\u200d(?={_PICTURE})"
     "|(?<=[\u0620-\u06ff])\u200c(?=[\u0620-\u06ff])"
 )
+# Letters of scripts that are written without spaces: a line may end behind each.
+_WIDE = "\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uff60"
 _PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -110,14 +113,28 @@ class Output:
         self._held: list[str] = []
         self._held_rows = 0
         self._paged = False
+        self.has_json = False
+        """Whether the one document is out."""
+        self._margin = ""
         self.is_json = False
         """Whether the command was asked for JSON: then nothing else comes out."""
+        self.warning = ""
+        """What whoever reads the answer has to know; in a JSON document it stands as `warning`."""
         self.colour = wants_colour(env, sys.stdout)
 
     def line(self, *pieces: Piece, between: str = "") -> None:
         """One line; a line end inside a piece is shown, not obeyed."""
         if not self.is_json:
-            self._write(between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+            self._write(self._margin + between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+
+    @contextmanager
+    def indented(self, margin: str) -> Iterator[None]:
+        """What is printed meanwhile stands behind a margin."""
+        before, self._margin = self._margin, self._margin + margin
+        try:
+            yield
+        finally:
+            self._margin = before
 
     def text(self, *pieces: Piece) -> None:
         """Text of several lines, as it stands; ended with a line end where it has none."""
@@ -126,9 +143,31 @@ class Output:
         whole = "".join(self._rendered(piece, "\t\n") for piece in pieces)
         self._write(whole if whole.endswith("\n") or not whole else whole + "\n")
 
+    @property
+    def columns(self) -> int:
+        """How wide the reader's screen is; 0 where there is none, and a line may be as long as it is."""
+        if not sys.stdout.isatty():
+            return 0
+        named = self._env.get("COLUMNS", "")
+        return (
+            int(named)
+            if named.isdecimal() and named != "0"
+            else os.get_terminal_size(sys.stdout.fileno()).columns
+        )
+
+    def block(self, *pieces: Piece, indent: str = "    ") -> None:
+        """A text whose later lines stand under its first: at its own line ends, and where a screen's line is full."""
+        if not self.is_json:
+            columns = self.columns
+            for line in _folded(pieces, indent, max(columns - width(self._margin), 20) if columns else 0):
+                self._write(self._margin + "".join(self._rendered(piece, "\t") for piece in line) + "\n")
+
     def json(self, value: object) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            self.has_json = True
+            if self.warning and isinstance(value, dict):
+                value = {**value, "warning": self.warning}
             self._write(to_json(value) + "\n")
 
     def bytes(self, data: bytes) -> None:
@@ -166,7 +205,7 @@ class Output:
         if isinstance(piece, str):
             return safe(piece, keep=keep)
         text = safe(piece.text, keep=keep)
-        if not self.colour or not text:
+        if not self.colour or not text or not piece.style:
             return text
         start = f"\x1b[{_CODES[piece.style]}m"
         # Line by line: a pager forgets a colour at the end of a line.
@@ -203,6 +242,56 @@ class Output:
                 command, stdin=subprocess.PIPE, env=env, encoding="utf-8", errors="backslashreplace"
             )
         self._write(held)
+
+
+def _folded(pieces: Sequence[Piece], indent: str, columns: int) -> list[list[Piece]]:
+    """Lines of at most so many columns (0: any), all but the first behind the indent; words stay whole."""
+    lines: list[list[Piece]] = [[]]
+    used, is_fresh = 0, False
+    for word in _words(pieces, rf"\n|[^\S\n]+|[{_WIDE}]|[^\s{_WIDE}]+" if columns else r"\n|[^\n]+"):
+        text = "".join(part.text for part in word)
+        is_gap = text.isspace()
+        taken = width(safe(text)) if columns else 0
+        if text == "\n" or (columns and not is_gap and not is_fresh and used + taken > columns):
+            while lines[-1] and isinstance(last := lines[-1][-1], Styled) and last.text.isspace() and columns:
+                lines[-1].pop()
+            lines.append([indent])
+            used, is_fresh = width(indent), text != "\n"
+            if text == "\n":
+                continue
+        if not (is_gap and is_fresh):
+            lines[-1] += word
+            used += taken
+            is_fresh = False
+    return [_joined(line) for line in lines]
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """The same with neighbours of one style as one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        styled = piece if isinstance(piece, Styled) else Styled(piece, "")
+        if joined and isinstance(last := joined[-1], Styled) and last.style == styled.style:
+            joined[-1] = Styled(last.text + styled.text, styled.style)
+        else:
+            joined.append(styled)
+    return joined
+
+
+def _words(pieces: Sequence[Piece], pattern: str) -> list[list[Styled]]:
+    """The text in parts that stay whole: a word with its styles, a gap, a line end; a wide character by itself."""
+    words: list[list[Styled]] = []
+    joins = False
+    for piece in pieces:
+        text, style = (piece, "") if isinstance(piece, str) else piece
+        for part in re.findall(pattern, text):
+            plain = not part.isspace() and (len(part) > 1 or part < "\u1100")
+            if joins and plain:
+                words[-1].append(Styled(part, style))
+            else:
+                words.append([Styled(part, style)])
+            joins = plain
+    return words
 
 
 def _echo(text: str, *, colour: bool) -> None:
@@ -248,6 +337,20 @@ def width(text: str) -> int:
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text
     )
+
+
+def cut(text: str, columns: int) -> str:
+    """The text on one line of at most so many columns, with an ellipsis where it is longer."""
+    line = safe(" ".join(text.split()))
+    if width(line) <= columns:
+        return line
+    kept, used = 0, 1
+    for char in line:
+        used += width(char)
+        if used > columns:
+            break
+        kept += 1
+    return line[:kept].rstrip() + "…"
 
 
 def padded(text: str, columns: int) -> str:

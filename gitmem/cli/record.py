@@ -12,7 +12,7 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import json_option, with_json
+from gitmem.cli.options import json_option, with_changes, with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
 from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
@@ -244,13 +244,14 @@ def list_(app: App) -> None:
 
 @session.command("show")
 @click.argument("session_id")
+@with_changes
 @with_json
-def show(app: App, session_id: str) -> None:
-    """Show a session: what is known of it, its commits, and what it changed, entry by entry."""
+def show(app: App, session_id: str, events: bool, stat: bool) -> None:
+    """Show a session: what is known of it, and what it learned; with --events all that was said and done."""
     from gitmem.cli import show_changes as told
 
     bundle = app.bundle
-    state = bundle.sessions.get(session_id)
+    state = bundle.sessions.get(bundle.sessions.meant(session_id))
     commits = list(bundle.log(session=state.id))
     changes = bundle.diff(session=state.id).changes if commits else ()
     if app.out.is_json:
@@ -271,7 +272,7 @@ def show(app: App, session_id: str) -> None:
     for entry in commits:
         app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
     app.out.line()
-    told.tell(app.out, changes)
+    told.tell(app.out, changes, events=events, stat=stat)
 
 
 def _plain(value: object) -> str:

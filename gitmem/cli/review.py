@@ -15,7 +15,8 @@ from gitmem.okf.plain import shortened
 if TYPE_CHECKING:
     from gitmem.memory.review import Item
 
-_CHOICES = "[a]ccept, [d]rop, [e]dit, [n]ext, [q]uit"
+_CHOICES = "[a]ccept, [d]rop, [e]dit, [s]how all of it, [n]ext, [q]uit"
+_FEW_LINES = 12
 
 
 @click.group(invoke_without_command=True)
@@ -25,7 +26,10 @@ _CHOICES = "[a]ccept, [d]rop, [e]dit, [n]ext, [q]uit"
 @pass_app
 @click.pass_context
 def review(ctx: click.Context, app: App, only_list: bool, everything: bool) -> None:
-    """Decide on what waits for a person: held, hidden and contested entries, one after the other.
+    """Decide on what waits for a person, one after the other.
+
+    Held texts, entries that the scanner hides or that a remote took away, entries that two machines worded
+    differently, hand edits that cannot be committed, and a store over its limit.
 
     To decide takes a person at a terminal; `--list`, `--json` and `show` work everywhere. What you accept is recorded
     as looked at by you.
@@ -68,7 +72,10 @@ def show(app: App, item: str) -> None:
 @click.option("--reason", default="", help="Why it is fine.")
 @with_json
 def accept(app: App, item: str, reason: str) -> None:
-    """Let an item in: it is recorded as looked at by you. Of a contest the newer wording stays."""
+    """Let an item in: it is recorded as looked at by you.
+
+    Of a contest the newer wording stays; of a store over its limit the oldest entries go to the archive.
+    """
     need_a_person()
     from gitmem.memory import review as queue
 
@@ -81,11 +88,15 @@ def accept(app: App, item: str, reason: str) -> None:
 @click.option("--reason", default="", help="Why it goes.")
 @with_json
 def drop(app: App, item: str, reason: str) -> None:
-    """Drop an item for good: it leaves the memory where it is there, and is not asked about again."""
+    """Drop an item for good: it leaves the memory where it is there, and is not asked about again.
+
+    Of a contest the older wording stays; a hand edit goes back to what the newest commit has.
+    """
     need_a_person()
     from gitmem.memory import review as queue
 
     found = queue.find(app.writing_bundle, item)
+    _sure(found)
     _done(app, found, "dropped", queue.drop(app.bundle, found, by=_person(app), reason=reason))
 
 
@@ -113,27 +124,39 @@ def _ask(app: App, items: list[Item]) -> None:
     bundle, by = app.writing_bundle, _person(app)
     for number, item in enumerate(items, start=1):
         app.out.line(dim(f"{number} of {len(items)}"))
-        _tell(app, item)
-        chosen = click.prompt(_CHOICES, type=click.Choice(list("adenq")), show_choices=False)
+        _tell(app, item, lines=_FEW_LINES)
+        while (
+            chosen := click.prompt(_CHOICES, type=click.Choice(list("adesnq")), show_choices=False)
+        ) == "s":
+            _tell(app, item)
         try:
             if chosen == "a":
                 _done(app, item, "accepted", queue.accept(bundle, item, by=by))
             elif chosen == "d":
+                _sure(item)
                 _done(app, item, "dropped", queue.drop(bundle, item, by=by))
             elif chosen == "e":
                 _done(app, item, "edited", queue.edit(bundle, item, _edited(item), by=by))
             elif chosen == "q":
                 return
         except GitMemError as error:  # the others can still be decided
-            app.out.line(red("! "), str(error))
+            app.out.line(red("! "), f"{error} {error.hint}".rstrip())
         app.out.line()
 
 
+def _sure(item: Item) -> None:
+    """Ask once more where what a person wrote would be nowhere afterwards."""
+    if item.kind == "broken" and not click.confirm(
+        f"{safe(item.path)} goes back to what the newest commit has, and what was written there is lost. Drop it?"
+    ):
+        raise UsageError("Nothing was dropped.")
+
+
 def _edited(item: Item) -> str:
-    text = click.edit(item.text)
+    text = click.edit(item.text, extension=".md")
     if text is None or not text.strip():
         raise UsageError("Nothing was changed.")
-    return text.strip()
+    return text if item.kind == "broken" else text.strip()
 
 
 def _person(app: App) -> str:
@@ -144,10 +167,12 @@ def _person(app: App) -> str:
 
 
 def _line(item: Item) -> tuple[Any, ...]:
-    return yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(item.text, 60)
+    told = item.why if item.kind in ("broken", "full") else item.text
+    return yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(told, 60)
 
 
-def _tell(app: App, item: Item) -> None:
+def _tell(app: App, item: Item, *, lines: int = 0) -> None:
+    """An item, its text cut to so many lines where that is asked for."""
     app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(item.at[:16].replace("T", " ")))
     if item.why:
         app.out.line(red("  ! "), safe(item.why))
@@ -155,11 +180,14 @@ def _tell(app: App, item: Item) -> None:
         if value:
             app.out.line(dim(f"  {name}: "), value)
     app.out.line()
-    app.out.line(safe(item.text, keep="\n"))
+    text = item.text.split("\n")
+    app.out.text("\n".join(text[:lines] if lines else text))
+    if lines and len(text) > lines:
+        app.out.line(dim(f"… and {len(text) - lines:,} more lines"))
 
 
 def _done(app: App, item: Item, what: str, commit: str) -> None:
-    app.out.json({"id": item.id, "kind": item.kind, "done": what, "commit": commit or None})
+    app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
 
 

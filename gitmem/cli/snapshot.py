@@ -5,21 +5,13 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.default_group import DefaultGroup
+from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.json_shapes import changes_json, snapshot_json
 
 
-class SnapshotGroup(click.Group):
-    """`gitmem snapshot NAME` makes one; `list`, `show` and `delete` are commands."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--help" not in args[:1] and "-h" not in args[:1] and (not args or args[0] not in self.commands):
-            args = ["create", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SnapshotGroup)
+@click.group(cls=DefaultGroup)
 def snapshot() -> None:
     """Name the present state of the memory.
 
@@ -58,8 +50,9 @@ def list_(app: App, everything: bool) -> None:
 
 @snapshot.command("show")
 @click.argument("name")
+@with_changes
 @with_json
-def show(app: App, name: str) -> None:
+def show(app: App, name: str, events: bool, stat: bool) -> None:
     """Show a snapshot, and what changed since."""
     from gitmem.cli import show_changes as told
 
@@ -67,13 +60,13 @@ def show(app: App, name: str) -> None:
     one = bundle.snapshots.get(name)
     since = bundle.diff(one.commit)
     if app.out.is_json:
-        app.out.json({**snapshot_json(one), "since": changes_json(since)})
+        app.out.json({**snapshot_json(one), "changes": changes_json(since)})
         return
     app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
     app.out.line("  ", one.note)
     app.out.line()
     app.out.line("Since then:" if since else "Nothing changed since.")
-    told.tell(app.out, since)
+    told.tell(app.out, since, events=events, stat=stat)
 
 
 @snapshot.command("delete")

@@ -8,10 +8,11 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, count, dim, green, red, size, table, yellow
+from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import Json, commit_json
+from gitmem.json_shapes import Json, commit_json, learned_json, standing_json
 from gitmem.notices import Notice
+from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
@@ -19,48 +20,34 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.option("-v", "--verbose", is_flag=True, help="Also what is stored, and how.")
 @click.option(
     "--config", "show_config", is_flag=True, help="Every setting, its value and where it comes from."
 )
 @with_json
-def status(app: App, show_config: bool) -> None:
-    """Show what the bundle holds, how full the curated store is, and what waits to be committed.
+def status(app: App, verbose: bool, show_config: bool) -> None:
+    """Show the session, how full the curated store is, how the remotes stand, and what waits for you.
+
+    In a bundle, `gitmem` alone does the same.
 
     \b
     gitmem status
+    gitmem status -v
     gitmem status --config
-    gitmem status --json
     """
     if show_config:
-        _show_config(app)
+        from gitmem.cli.config import show_settings
+
+        show_settings(app)
         return
+    tell_status(app, verbose=verbose)
+
+
+def tell_status(app: App, *, verbose: bool = False) -> None:
+    """How the bundle stands, for people or as JSON."""
     found = _gather(app)
     app.out.json(found)
-    _tell(app, found)
-
-
-# --- settings --------------------------------------------------------------------------------------------
-
-
-def _show_config(app: App) -> None:
-    from gitmem.config import settings
-    from gitmem.errors import BundleNotFound
-
-    try:
-        config = app.config_of(app.repository)
-    except BundleNotFound:  # settings hold without a bundle too
-        config = app.config_of(None)
-    rows = [
-        {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
-        for row in settings()
-    ]
-    app.out.json({"settings": rows})
-    app.out.paged()
-    width = max(len(row.key) for row in settings())
-    for row in rows:
-        value = row["value"]
-        shown = str(value).lower() if isinstance(value, bool) else str(value) or '""'
-        app.out.line(bold(str(row["key"]).ljust(width)), "  ", shown, dim(f"  ({row['origin']})"))
+    _tell(app, found, verbose=verbose)
 
 
 # --- status ----------------------------------------------------------------------------------------------
@@ -70,6 +57,7 @@ def _gather(app: App) -> Json:
     """All that `status` tells, as the JSON document has it."""
     from gitmem.git.housekeeping import Weight, last_time
     from gitmem.memory.bundle import format_of
+    from gitmem.memory.sync.remote_state import how_remotes_stand
     from gitmem.okf import layout
 
     bundle = app.bundle
@@ -97,11 +85,13 @@ def _gather(app: App) -> Json:
         "subject": tip.commit.subject,
         "at": tip.at,
         "format": version,
-        "files": len(paths),
-        "concepts": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
+        "file_count": len(paths),
+        "concept_count": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
         "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
         "curated": _usage(bundle),
+        "last_session": _session(bundle),
         "events_waiting": _waiting(bundle),
+        "remotes": [standing_json(one) for one in how_remotes_stand(bundle)],
         "review": _review(bundle),
         "last_gc": None if cleaned is None else _iso(cleaned),
         "hand_edits": edits,
@@ -109,14 +99,37 @@ def _gather(app: App) -> Json:
     }
 
 
+def _session(bundle: Memory) -> Json | None:
+    """The session that committed last, which may be open, and what it learned."""
+    from gitmem.memory.history.last_session import last_session
+    from gitmem.okf.learned import learned
+
+    found = last_session(bundle)
+    if found is None:
+        return None
+    state = found.state
+    return {
+        "session": state.id,
+        "title": None if state.get("title") == f"Session {state.id}" else state.get("title") or None,
+        "open": found.is_open,
+        "started": state.get("started") or None,
+        "ended": state.get("ended") or None,
+        "agent": state.get("agent") or None,
+        "machine": state.get("machine") or None,
+        "learned": learned_json(learned(found.changes)),
+    }
+
+
 def _review(bundle: Memory) -> dict[str, object]:
     """What waits for a person: how many of each kind, and a sentence."""
     from gitmem.memory.review import in_words, unconfirmed, waiting
 
-    # Hand edits have a list of their own.
-    items = [item for item in (*waiting(bundle), *unconfirmed(bundle)) if item.kind != "broken"]
+    items = [*waiting(bundle), *unconfirmed(bundle)]
     kinds = [item.kind for item in items]
-    return {**{kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}, "told": in_words(items)}
+    return {
+        "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        "told": in_words(items) or None,
+    }
 
 
 def _iso(seconds: float) -> str:
@@ -141,8 +154,8 @@ def _usage(bundle: Memory) -> list[Json]:
                 {
                     "target": target,
                     "path": path,
-                    "entries": len(file.entries),
-                    "characters": file.usage,
+                    "entry_count": len(file.entries),
+                    "usage": file.usage,
                     "limit": limit,
                 }
             )
@@ -164,13 +177,17 @@ def _waiting(bundle: Memory) -> int:
 
 
 def _edits_json(bundle: Memory) -> list[Json]:
+    from gitmem.memory.hand_edits import problems_of
+
     tree = bundle.tree()
     found: dict[str, Json] = {}
-    for edit in bundle.hand_edits():
-        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
+    edits = bundle.hand_edits()
+    problems = problems_of(bundle, edits) if edits else {}
+    for edit in edits:
+        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": None})
         row["change"] = _kind_of_edit(edit, edit.path in tree)
         row["staged"] = row["staged"] or edit.staged
-        row["problem"] = edit.problem or row["problem"]
+        row["problem"] = problems.get(edit.path) or None
     return list(found.values())
 
 
@@ -180,47 +197,86 @@ def _kind_of_edit(edit: HandEdit, known: bool) -> str:
     return "removed" if edit.data is None and not edit.problem else "changed"
 
 
-def _tell(app: App, found: Json) -> None:
-    out, store = app.out, found["store"]
+def _tell(app: App, found: Json, *, verbose: bool) -> None:
+    out = app.out
     out.line(bold(found["bundle"]))
-    rows = [
-        ("git directory", found["git_dir"]),
-        ("newest commit", f"{found['commit'][:8]}  {found['subject']}  ({app.moment(found['at'])})"),
-        ("holds", f"{count(found['concepts'], 'concept')}, {count(found['files'], 'file')}"),
-        (
-            "object store",
-            f"{size(store['bytes'])} ({count(store['packs'], 'pack')}, {store['loose']:,} loose)",
-        ),
-        ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
-        ("format", str(found["format"])),
-    ]
-    for row in found["curated"]:
-        share = round(100 * row["characters"] / row["limit"])
-        rows.append(
-            (
-                row["path"].rpartition("/")[2],
-                f"{count(row['entries'], 'entry', 'entries')}, "
-                f"{row['characters']:,} of {row['limit']:,} characters ({share} %)",
-            )
-        )
+    rows = [*_session_rows(app, found["last_session"]), *_store_rows(found["curated"])]
     if found["events_waiting"]:
         rows.append(("journal", f"{count(found['events_waiting'], 'event')} not committed yet"))
+    rows += _remote_rows(app, found["remotes"])
+    rows += _stored_rows(app, found) if verbose else []
     for name, text in table(rows):
         out.line("  ", dim(name), "  ", text)
     if told := found["review"]["told"]:
         out.line()
         out.line(yellow(told))
-    if edits := found["hand_edits"]:
-        out.line()
-        out.line("Edited by hand; the next write or `gitmem commit` commits them:")
-        for row in edits:
-            style = {"added": green, "removed": red}.get(row["change"], yellow)
-            note = f"  ({row['problem']})" if row["problem"] else ""
-            note = note or ("  (staged)" if row["staged"] else "")
-            out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
+    good = [row for row in found["hand_edits"] if not row["problem"]]
+    bad = [row for row in found["hand_edits"] if row["problem"]]
+    how = "the next write" if bad else "the next write or `gitmem commit`"
+    _tell_edits(out, f"Edited by hand; {how} commits them:", good)
+    _tell_edits(out, "Edited by hand, and not committed until they are repaired or removed:", bad)
     for problem in found["problems"]:
         out.line()
         out.line(red("! "), problem)
+
+
+def _tell_edits(out: Output, heading: str, rows: list[Json]) -> None:
+    if not rows:
+        return
+    out.line()
+    out.line(heading)
+    for row in rows:
+        style = {"added": green, "removed": red}.get(row["change"], yellow)
+        note = f"  ({row['problem']})" if row["problem"] else "  (staged)" if row["staged"] else ""
+        out.line("  ", style(f"{row['change']:<8}"), row["path"], dim(note))
+
+
+def _session_rows(app: App, session: Json | None) -> list[tuple[str, str]]:
+    if session is None:
+        return []
+    name = session["session"] + (f' "{shortened(session["title"], 60)}"' if session["title"] else "")
+    if session["open"]:
+        since = f", open since {app.moment(session['started'])}" if session["started"] else ", open"
+        rows = [("session", name + since)]
+    else:
+        ended = f", ended {app.moment(session['ended'])}" if session["ended"] else ""
+        rows = [("last session", name + ended)]
+    return [*rows, ("learned", ", ".join(session["learned"]["in_short"]) or "nothing")]
+
+
+def _store_rows(curated: list[Json]) -> list[tuple[str, str]]:
+    return [
+        (
+            row["path"].rpartition("/")[2],
+            f"{count(row['entry_count'], 'entry', 'entries')}, {row['usage']:,} of {row['limit']:,} characters"
+            f" ({round(100 * row['usage'] / row['limit'])} %)",
+        )
+        for row in curated
+    ]
+
+
+def _remote_rows(app: App, remotes: list[Json]) -> list[tuple[str, str]]:
+    rows = []
+    for row in remotes:
+        last = f"last sync {app.moment(row['last_success'])}" if row["last_success"] else "never synced"
+        told = f"{row['ahead']:,} to send, {row['behind']:,} to take in; {last}"
+        if row["failures"]:
+            told += f"; the last try failed: {row['last_error']}"
+        rows.append((f"sync {row['name']}", told))
+    return rows
+
+
+def _stored_rows(app: App, found: Json) -> list[tuple[str, str]]:
+    store = found["store"]
+    packs = f"{count(store['packs'], 'pack')}, {store['loose']:,} loose"
+    return [
+        ("git directory", found["git_dir"]),
+        ("newest commit", f"{found['commit'][:8]}  {found['subject']}  ({app.moment(found['at'])})"),
+        ("holds", f"{count(found['concept_count'], 'concept')}, {count(found['file_count'], 'file')}"),
+        ("object store", f"{size(store['bytes'])} ({packs})"),
+        ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
+        ("format", str(found["format"])),
+    ]
 
 
 # --- commit ----------------------------------------------------------------------------------------------

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
+from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import remote_json, synced_json, without_retractions
+from gitmem.json_shapes import standing_json, synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
 
 
-class SyncGroup(click.Group):
-    """`gitmem sync [REMOTE]` syncs; `gitmem sync status` looks."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] not in (["status"], ["--help"], ["-h"]):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SyncGroup)
+@click.group(cls=DefaultGroup)
 def sync() -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
 
@@ -48,24 +40,31 @@ def sync() -> None:
 @click.option(
     "--allow-unrelated", is_flag=True, help="Join a memory that has no commit in common with this one."
 )
+@click.option(
+    "--accept-erasure", is_flag=True, help="Erase here too, for good, what was erased on another machine."
+)
 @click.option("--due", is_flag=True, help="Sync with every remote that is due, one after the other.")
 @click.option("--background", is_flag=True, help="Start it for every remote that is due, and do not wait.")
 @click.option("--to", "to_file", metavar="FILE", help="Write this memory into a git bundle file instead.")
 @click.option("--from", "from_file", metavar="FILE", help="Take in a git bundle file instead.")
 @click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
+@with_changes
 @with_json
 def run(
     app: App,
     name: str,
     dry_run: bool,
     allow_unrelated: bool,
+    accept_erasure: bool,
     due: bool,
     background: bool,
     to_file: str | None,
     from_file: str | None,
     transport: str | None,
     timeout: float,
+    events: bool,
+    stat: bool,
 ) -> None:
     """Bring this memory and a remote together."""
     if to_file and from_file:
@@ -74,18 +73,18 @@ def run(
         from gitmem.memory.sync.schedule import start_due
 
         started, _ = start_due(app.bundle)
-        app.out.json({"started": started})
+        app.out.json({"started_remotes": started})
         app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
         return
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commits": commits})
+        app.out.json({"file": to_file, "commit_count": commits})
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:
-        _sync_all_due(app, transport=transport or "", timeout=timeout)
+        _sync_all_due(app, transport=transport or "", timeout=timeout, events=events, stat=stat)
         return
     with shown_stages() as progress:
         done = app.bundle.sync(
@@ -97,12 +96,13 @@ def run(
             timeout=timeout,
             progress=progress,
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
+            accept_erasure=accept_erasure,
         )
-    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done)
+    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)
 
 
-def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
+def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
     """One remote that fails stops no other; its error is the command's."""
     from gitmem.memory.sync.schedule import all_due
 
@@ -116,7 +116,7 @@ def _sync_all_due(app: App, *, transport: str, timeout: float) -> None:
         held += done.held
         told.append(synced_json(done))
         if not app.out.is_json:
-            _tell(app, done)
+            _tell(app, done, events=events, stat=stat)
     app.out.json({"synced": told})
     if not told and failure is None:
         app.out.line("No remote is due.")
@@ -133,11 +133,10 @@ def _agree(remote: str, losses: Sequence[Loss]) -> bool:
     return click.confirm("Let that go? Else it stays, and `gitmem review` asks again", default=False)
 
 
-def _tell(app: App, done: Synced) -> None:
+def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
     from gitmem.cli import show_changes as told
 
-    if came := without_retractions(done.came):
-        told.tell(app.out, came)
+    told.tell(app.out, done.came, events=events, stat=stat)
     commits = count(done.received, "commit")
     if done.dry_run:
         app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
@@ -156,29 +155,9 @@ def _tell(app: App, done: Synced) -> None:
 @with_json
 def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
-    from gitmem.git.ancestry import only_in
-    from gitmem.git.remotes import Remotes
-    from gitmem.git.transport import remote_ref
-    from gitmem.memory.sync.engine import Sync
+    from gitmem.memory.sync.remote_state import how_remotes_stand
 
-    bundle = app.bundle
-    syncing = Sync(bundle)
-    found = []
-    for one in Remotes(bundle.repository).all():
-        seen = bundle.repository.refs.read(remote_ref(one.name))
-        state = syncing.state(one.name)
-        found.append(
-            {
-                **remote_json(one),
-                "ahead": len(only_in(bundle.repository, bundle.tip, seen)),
-                "behind": len(only_in(bundle.repository, seen, bundle.tip)) if seen else 0,
-                "last_success": state.get("last_success"),
-                "last_error": state.get("last_error"),
-                "last_error_at": state.get("last_error_at"),
-                "failures": state.get("failures", 0),
-                "next_try": state.get("next_try") if state.get("failures") else None,
-            }
-        )
+    found = [standing_json(one) for one in how_remotes_stand(app.bundle)]
     app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")

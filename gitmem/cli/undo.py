@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import once, several, with_changes, with_json
 from gitmem.cli.output import count, dim, yellow
 from gitmem.errors import TakesMuch, UsageError
-from gitmem.json_shapes import restored_json, reverted_json, without_retractions
+from gitmem.json_shapes import restored_json, reverted_json
 
 if TYPE_CHECKING:
     from gitmem.memory.history.reach import Group
@@ -26,6 +26,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would cha
 @click.option("--keep-sessions", is_flag=True, help="Leave the record of conversations as it is.")
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
+@with_changes
 @with_json
 def restore(
     app: App,
@@ -34,6 +35,8 @@ def restore(
     keep_sessions: bool,
     reason: str,
     dry_run: bool,
+    events: bool,
+    stat: bool,
 ) -> None:
     """Put the memory back to X, as a new commit on top: nothing is lost, and `undo` takes it back.
 
@@ -54,7 +57,7 @@ def restore(
     if app.out.is_json:
         app.out.json(restored_json(done, dry_run=dry_run))
         return
-    told.tell(app.out, done.changes)
+    told.tell(app.out, done.changes, events=events, stat=stat)
     if done.withheld:
         app.out.line(yellow(f"{count(done.withheld, 'retracted entry', 'retracted entries')} stay out."))
     _tell_end(app, bool(done.changes), done.commit, dry_run)
@@ -62,13 +65,15 @@ def restore(
 
 @click.command()
 @click.argument("revisions", nargs=-1, metavar="[COMMIT]...")
-@click.option("--session", help="What a session did.")
-@click.option("--agent", help="What an agent did.")
-@click.option("--machine", help="What was done on a machine.")
-@click.option("--source", help="What came from a source.")
-@click.option("--since", metavar="DATE", help="From that day or moment on.")
-@click.option("--until", metavar="DATE", help="Up to that day or moment.")
-@click.option("--text", help="Commits that added an entry with this text.")
+@several("--session", help="What a session did.")
+@several("--agent", help="What an agent did.")
+@several("--machine", help="What was done on a machine.")
+@several("--source", help="What came from a source.")
+@several("--text", help="Commits that added an entry with this text.")
+@several("--path", help="Only what was done at or below a path.")
+@once("--since", metavar="DATE", help="From that day or moment on.")
+@once("--until", metavar="DATE", help="Up to that day or moment.")
+@click.option("--keep-record", is_flag=True, help="Only what was learned; the conversations stay on record.")
 @click.option("--derived", is_flag=True, help="Also what quotes these entries, or shares their names.")
 @click.option(
     "--reached",
@@ -79,45 +84,62 @@ def restore(
 )
 @click.option("--reason", default="", help="Why; kept in the commit.")
 @_dry_run
+@with_changes
 @with_json
 def revert(
     app: App,
     /,
     revisions: tuple[str, ...],
+    path: tuple[str, ...],
     derived: bool,
     reached: Literal["turn", "all"] | None,
+    keep_record: bool,
     reason: str,
     dry_run: bool,
-    **by: str | None,
+    events: bool,
+    stat: bool,
+    **by: Any,
 ) -> None:
     """Take back what some commits did, and keep everything that was learned since.
 
     Entries they added go, entries they removed come back, entries they changed go back unless someone
     changed them later. What goes is retracted: no merge and no restore brings it back.
 
+    Several conditions narrow each other; --session, --agent, --machine, --source, --text and --path may be given
+    several times, for any of the values. One that chooses nothing is an error.
+
     What was written by sessions that had these entries before them is listed: what is derived from them, what was
     written in the same turn, and what is merely later.
 
     \b
     gitmem revert 3f2a9c1e --dry-run
-    gitmem revert --session night-7
+    gitmem revert --session night-7 --session night-8 --path memories
+    gitmem revert --session night-7 --keep-record
     gitmem revert --source https://example.org/page --derived
     """
-    chosen = {name: value or "" for name, value in by.items()}
-    if not revisions and not any(chosen.values()):
+    if not (revisions or path or any(by.values())):
         raise UsageError(
-            "Say what to take back: a commit, --session, --agent, --machine, --source, --since or --text."
+            "Say what to take back: a commit, --session, --agent, --machine, --source, --path, --since or --text."
         )
-    extent: dict[str, Any] = {**chosen, "derived": derived, "reached": reached or False}
-    done = app.bundle.revert(*revisions, **extent, reason=reason, dry_run=dry_run)
-    tell_reverted(app, done, dry_run=dry_run)
+    done = app.bundle.revert(
+        *revisions,
+        **by,
+        path=[app.path(one) for one in path],
+        derived=derived,
+        reached=reached or False,
+        keep_record=keep_record,
+        reason=reason,
+        dry_run=dry_run,
+    )
+    tell_reverted(app, done, dry_run=dry_run, events=events, stat=stat)
 
 
 @click.command()
 @_dry_run
 @click.option("--yes", is_flag=True, help="Also where that takes more than half of the memory.")
+@with_changes
 @with_json
-def undo(app: App, dry_run: bool, yes: bool) -> None:
+def undo(app: App, dry_run: bool, yes: bool, events: bool, stat: bool) -> None:
     """Take back the last restore, revert or merge; `gitmem redo` brings it again."""
     try:
         done = app.bundle.undo(dry_run=dry_run, much=yes)
@@ -128,29 +150,32 @@ def undo(app: App, dry_run: bool, yes: bool) -> None:
         if not click.confirm("Take it back all the same?"):
             raise click.Abort from None
         done = app.bundle.undo(much=True)
-    tell_reverted(app, done, dry_run=dry_run, by="redo")
+    tell_reverted(app, done, dry_run=dry_run, by="redo", events=events, stat=stat)
 
 
 @click.command()
 @_dry_run
+@with_changes
 @with_json
-def redo(app: App, dry_run: bool) -> None:
+def redo(app: App, dry_run: bool, events: bool, stat: bool) -> None:
     """Take back the last undo: what it took back comes again, and what was learned since stays.
 
     Several undos are redone one by one, the last one first. After a new restore or revert there is nothing to redo.
     """
     done = app.bundle.redo(dry_run=dry_run)
-    tell_reverted(app, done, dry_run=dry_run)
+    tell_reverted(app, done, dry_run=dry_run, events=events, stat=stat)
 
 
-def tell_reverted(app: App, done: Reverted, *, dry_run: bool, by: str = "undo") -> None:
+def tell_reverted(
+    app: App, done: Reverted, *, dry_run: bool, by: str = "undo", events: bool = False, stat: bool = False
+) -> None:
     """What a revert did, for people or as JSON; `by` is the command that takes it back."""
     from gitmem.cli import show_changes as told
 
     if app.out.is_json:
         app.out.json(reverted_json(done, dry_run=dry_run))
         return
-    told.tell(app.out, without_retractions(done.changes))
+    told.tell(app.out, done.changes, events=events, stat=stat)
     for sentence in map(str, done.kept):
         app.out.line(yellow("kept "), sentence)
     _tell_reached(app, done)

@@ -41,8 +41,8 @@ def verify(app: App, history: bool) -> None:
         {
             "ok": not findings,
             "checks": list(CHECKS),
-            "commits": verification.commits,
-            "files": verification.files,
+            "commit_count": verification.commits,
+            "file_count": verification.files,
             "findings": [asdict(finding) for finding in findings],
         }
     )
@@ -108,7 +108,7 @@ def gc(app: App, auto: bool) -> None:
     """Compress the object store, so that the bundle stays small and fast.
 
     Gitmem does this by itself now and then. The git program does it when it is installed; without it
-    the result is several times larger.
+    the result is several times larger. Automatic snapshots are thinned too.
 
     \b
     gitmem gc
@@ -125,6 +125,7 @@ def gc(app: App, auto: bool) -> None:
             with contextlib.suppress(OSError):
                 nice(10)
     try:
+        app.bundle.snapshots.thin()
         cleaned = housekeeping.clean(repository)
     except BundleBusy:
         if auto:

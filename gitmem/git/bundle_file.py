@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitmem.errors import InvalidContent
-from gitmem.files import replace_file
+from gitmem.files import about, replace_file
 from gitmem.git.ancestry import only_in
 from gitmem.git.objects import DIRECTORY, Oid, parse_tree
 from gitmem.git.packs import pack_bytes
@@ -22,7 +22,8 @@ def write_bundle_file(repository: Repository, path: str, refs: Mapping[str, Oid]
     head = _MAGIC + b"".join(f"{oid} {ref}\n".encode() for ref, oid in sorted(refs.items())) + b"\n"
     commits, objects = _reachable(repository, refs.values())
     data = head + pack_bytes((repository.store.read(oid), oid) for oid in objects)
-    replace_file(path, data, scratch=os.path.dirname(os.path.abspath(path)), durable=True)
+    with about(path):
+        replace_file(path, data, scratch=os.path.dirname(os.path.abspath(path)), durable=True)
     return commits
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.errors import RemoteError
+from gitmem.files import write_new
 from gitmem.git import git_command
 from gitmem.git.deadline import in_time
 from gitmem.git.objects import Oid
@@ -28,6 +29,7 @@ from gitmem.git.transport import (
     too_much,
     without_credentials,
 )
+from gitmem.permissions import make_directories
 
 _ZERO = b"0" * 40
 _LOOKS = 5
@@ -92,9 +94,8 @@ class DulwichTransport(Transport):
         for ref, oid in found.items():
             name = INCOMING + ("main" if ref == BRANCH else ref.removeprefix("refs/tags/"))
             target = os.path.join(room.git_dir, *name.split("/"))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="ascii") as file:
-                file.write(oid + "\n")
+            make_directories(os.path.dirname(target))
+            write_new(target, f"{oid}\n".encode())
 
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
         from dulwich.pack import PackFileDisappeared

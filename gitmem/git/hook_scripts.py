@@ -10,6 +10,7 @@ from typing import Literal
 
 from gitmem import resources
 from gitmem.files import write_new
+from gitmem.permissions import file_mode, make_directories
 
 State = Literal["ours", "missing", "foreign", "broken"]
 
@@ -61,7 +62,7 @@ def _read(git_dir: str, name: str) -> bytes | None:
 
 def _write(git_dir: str, name: str, script: str) -> None:
     directory = os.path.join(git_dir, "hooks")
-    os.makedirs(directory, exist_ok=True)
+    make_directories(directory)
     path = os.path.join(directory, name)
-    write_new(path, script.encode(), mode=0o755, durable=True)
-    os.chmod(path, 0o755)  # noqa: S103 (git runs a hook only when it is executable)
+    write_new(path, script.encode(), mode=0o700, durable=True)
+    os.chmod(path, file_mode(path, 0o700))  # git runs a hook only when it is executable

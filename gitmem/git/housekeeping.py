@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.git.repository import Repository
+from gitmem.permissions import file_mode, make_directories
 from gitmem.state import FETCH, GC_LOCK, LAST_GC
 
 _LOOSE_LIMIT = 5000
@@ -80,8 +81,9 @@ def clean(repository: Repository) -> Cleaned:
 
     from filelock import FileLock, Timeout
 
-    os.makedirs(repository.state.directory, exist_ok=True)
-    lock = FileLock(repository.state.path(GC_LOCK))
+    make_directories(repository.state.directory)
+    path = repository.state.path(GC_LOCK)
+    lock = FileLock(path, mode=file_mode(path))
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -130,6 +130,10 @@ class IndexFile:
         written = {path: self._worktree.stat_if_holds(path, entry) for path, entry in changes.items()}
         return self.spliced(changes, target, written, moment)
 
+    def made(self, tree: Tree, moment: int) -> GitIndex:
+        """An index of a whole tree, whatever the one that is there says."""
+        return self._whole(tree, {}, moment)
+
     def still_held(
         self,
         entries: Mapping[str, TreeEntry | None],

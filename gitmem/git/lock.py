@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy
 from gitmem.files import overwrite_file
+from gitmem.permissions import file_mode
 from gitmem.state import LOCK, LOCK_OWNER
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class BundleLock:
         from filelock import FileLock, Timeout
 
         if self._lock is None or self._process != os.getpid():  # a forked child takes its own
-            self._lock = FileLock(self._state.path(LOCK))
+            path = self._state.path(LOCK)
+            self._lock = FileLock(path, mode=file_mode(path))
             self._process = os.getpid()
         outermost = not self._lock.is_locked
         try:

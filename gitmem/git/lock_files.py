@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from gitmem.errors import BundleBusy
 from gitmem.files import WRITE, DiskGroup, close_later, hold_replaced, move, remove_file, write_all
+from gitmem.permissions import create
 
 _ANCIENT = 10 * 60 * 1_000_000_000
 """Nanoseconds: git holds the lock on a ref for some of a second."""
@@ -179,7 +180,7 @@ def _new_file(path: str) -> int:
     """A file made anew: one that a dead writer left may be another name of a file in use."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        return os.open(path, flags, 0o644)
+        return create(path, flags)
     except FileExistsError:
         os.unlink(path)
-        return os.open(path, flags, 0o644)
+        return create(path, flags)

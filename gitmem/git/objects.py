@@ -104,7 +104,8 @@ class Person:
         sign = "-" if self.offset < 0 else "+"
         hours, minutes = divmod(abs(self.offset), 60)
         name, email = _identity(self.name) or "unknown", _identity(self.email)
-        return f"{name} <{email}> {self.time} {sign}{hours:02d}{minutes:02d}".encode()
+        moment = int(clamped(self.time))  # a clock before 1970 makes a date that git refuses
+        return f"{name} <{email}> {moment} {sign}{hours:02d}{minutes:02d}".encode()
 
     @classmethod
     def parse(cls, line: bytes) -> Person:

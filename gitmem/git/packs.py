@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gitmem.files import DiskGroup, durable_directory, ensure_directory, remove_file
+from gitmem.files import DiskGroup, durable_directory, remove_file
 from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
+from gitmem.permissions import make_directories
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
@@ -96,8 +97,8 @@ class StagedPack:
         """Write both files aside; they may be published when `disk` was flushed."""
         if self._is_empty:
             return
-        disk.write(self._stem + ".pack", self._data, mode=0o444)
-        disk.write(self._stem + ".idx", self._index, mode=0o444)
+        disk.write(self._stem + ".pack", self._data, mode=0o400)
+        disk.write(self._stem + ".idx", self._index, mode=0o400)
 
     def place(self) -> None:
         """Write and publish in one go, for objects that wait for nothing else."""
@@ -113,7 +114,7 @@ class StagedPack:
         """Give both files their names; they survive a power cut when this returns."""
         if self._is_empty:
             return
-        ensure_directory(self._directory)
+        make_directories(self._directory)
         for suffix in (".pack", ".idx"):
             os.replace(self._stem + suffix, os.path.join(self._directory, self.name + suffix))
         durable_directory(self._directory)

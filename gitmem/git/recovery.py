@@ -20,6 +20,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Tree
 from gitmem.git.worktree_status import HandEdit
+from gitmem.state import ERASING
 
 _FAR = 10_000
 _LOCK_WAIT = 5.0
@@ -31,6 +32,8 @@ _SECTOR = 512
 
 def is_due(repository: Repository) -> bool:
     """Whether a dead writer, or a power cut, has left something to repair."""
+    if _is_exchange_decided(repository):
+        return True
     pending = repository.pending
     note = pending.last()
     if note is None:
@@ -48,6 +51,11 @@ def recover(repository: Repository) -> list[str]:
 
     The caller holds the bundle lock, so whoever wrote the note is dead or done.
     """
+    if _is_exchange_decided(repository):
+        from gitmem.git.replacement import finish
+
+        repository.refs.break_stale()
+        finish(repository)
     stale: set[str] = set()
     note = repository.pending.last()
     if note is not None and (not repository.pending.is_trusted or _unfinished(repository)):
@@ -62,6 +70,10 @@ def recover(repository: Repository) -> list[str]:
     remove_file(_aside(repository))
     repository.state.sweep()
     return sorted(stale)
+
+
+def _is_exchange_decided(repository: Repository) -> bool:
+    return os.path.isdir(repository.state.path(ERASING))
 
 
 def _aside(repository: Repository) -> str:

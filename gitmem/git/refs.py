@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
 from gitmem.files import append_to, durable_directory, read_file, remove_file
 from gitmem.git.objects import Oid, Person
+from gitmem.permissions import make_directories
 from gitmem.state import PENDING_REF, LocalState
 
 if TYPE_CHECKING:
@@ -21,11 +22,26 @@ if TYPE_CHECKING:
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
 SNAPSHOTS = "refs/tags/snapshot/"
+AUTOMATIC = "refs/gitmem/auto/"
+"""Automatic snapshots: no tags, since nobody gave them a name, and there are many."""
+_AUTO = "auto/"
 
 _OID = re.compile(rb"[0-9a-f]{40}")
 _ZERO = "0" * 40
 _LOCK_WAIT = 2.0
 _BESIDE = ("index", "HEAD", "packed-refs", "config")
+
+
+def snapshot_refs(name: str) -> tuple[str, ...]:
+    """The refs that a snapshot of that name may be: an automatic one of an older gitmem is a tag."""
+    name = name.removeprefix("snapshot/")
+    tag = SNAPSHOTS + name
+    return (AUTOMATIC + name.removeprefix(_AUTO), tag) if name.startswith(_AUTO) else (tag,)
+
+
+def snapshot_name(ref: str) -> str:
+    """The name of the snapshot that a ref is."""
+    return _AUTO + ref.removeprefix(AUTOMATIC) if ref.startswith(AUTOMATIC) else ref.removeprefix(SNAPSHOTS)
 
 
 class Refs:
@@ -45,6 +61,8 @@ class Refs:
 
     def read(self, name: str, *, hops: int = 5) -> Oid | None:
         """The object a ref names, or None where there is no such ref."""
+        if not _can_be_named(name):
+            return None
         try:
             with open(self.path(name), "rb") as file:
                 value = file.read(4096).strip()
@@ -87,10 +105,10 @@ class Refs:
         check_ref_name(name)
         if expected is None:
             self._refuse_in_the_way(name)
-        with self._locked(name) as lock:
+        with self.locked(name) as lock:
             if self.read(name) != expected:
                 return False
-            self._publish(lock, new.encode() + b"\n")
+            self.publish(lock, new.encode() + b"\n")
         return True
 
     def set_new(self, refs: Mapping[str, Oid]) -> list[str]:
@@ -104,14 +122,14 @@ class Refs:
                 raise InvalidContent(f"{name} cannot be made beside another ref: choose another name.")
         made = {name: oid for name, oid in refs.items() if name not in present}
         if made:
-            with self._locked("packed-refs") as lock:
+            with self.locked("packed-refs") as lock:
                 lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | made).items()}
-                self._publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
+                self.publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
         return list(made)
 
     def delete(self, name: str, *, expected: Oid) -> bool:
         """Delete a ref if it still is what the caller saw. The caller holds the bundle lock."""
-        with self._locked(name):
+        with self.locked(name):
             if self.read(name) != expected:
                 return False
             if self._in_packed(name):
@@ -119,13 +137,26 @@ class Refs:
             remove_file(self.path(name))
         return True
 
+    def drop(self, refs: Mapping[str, Oid]) -> None:
+        """Delete refs that only gitmem moves, however many, in one step. The caller holds the bundle lock."""
+        packed = self._packed()
+        if not packed.keys().isdisjoint(refs):
+            with self.locked("packed-refs") as lock:
+                kept = {name: oid for name, oid in self._packed().items() if refs.get(name) != oid}
+                self.publish(
+                    lock, _PACKED_HEAD + b"".join(f"{kept[name]} {name}\n".encode() for name in sorted(kept))
+                )
+        for name, oid in refs.items():
+            if self.read(name) == oid:
+                remove_file(self.path(name))
+
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""
-        with self._locked(name) as lock:
-            self._publish(lock, data)
+        with self.locked(name) as lock:
+            self.publish(lock, data)
 
     @contextlib.contextmanager
-    def _locked(self, name: str) -> Iterator[PreparedLock]:
+    def locked(self, name: str) -> Iterator[PreparedLock]:
         """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it.
 
         There is one note, and so the bundle lock is held as long as it counts.
@@ -134,7 +165,7 @@ class Refs:
         from gitmem.git.pending import Pending, PendingFile
 
         path, state = self.path(name), LocalState(self._git_dir)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_directories(os.path.dirname(path))
         aside = f"{threading.get_ident()}-ref{len(self._noted)}"
         scratch = state.scratch  # made, and with it the directory of the lock
         with self._hold():
@@ -146,7 +177,8 @@ class Refs:
             self._noted[f"{name}.lock"] = lock.inode
             try:
                 note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
-                lock.break_ancient()
+                if name != "index":  # whose lock an editor may hold for long
+                    lock.break_ancient()
                 lock.take(time.monotonic() + _LOCK_WAIT)
                 yield lock
             finally:
@@ -179,7 +211,8 @@ class Refs:
             found += sorted(f"{inside}/{file[:-5]}" for file in files if file.endswith(".lock"))
         return found
 
-    def _publish(self, lock: PreparedLock, data: bytes) -> None:
+    def publish(self, lock: PreparedLock, data: bytes) -> None:
+        """Put data in the place of the file that is locked, which gives the lock back; it is on disk then."""
         from gitmem.files import DiskGroup
 
         with DiskGroup() as disk:
@@ -212,7 +245,7 @@ class Refs:
         try:
             append_to(path, line)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directories(os.path.dirname(path))
             append_to(path, line)
 
     def moves(self, name: str) -> Iterator[tuple[Oid, Oid, str]]:
@@ -243,7 +276,7 @@ class Refs:
         return refs
 
     def _drop_packed(self, name: str) -> None:
-        with self._locked("packed-refs") as lock:
+        with self.locked("packed-refs") as lock:
             kept: list[bytes] = []
             dropping = False
             for line in self._packed_bytes().splitlines(keepends=True):
@@ -252,7 +285,7 @@ class Refs:
                 dropping = line.rstrip(b"\n").endswith(b" " + name.encode())
                 if not dropping:
                     kept.append(line)
-            self._publish(lock, b"".join(kept))
+            self.publish(lock, b"".join(kept))
 
 
 _PACKED_HEAD = b"# pack-refs with: sorted \n"
@@ -264,12 +297,21 @@ def _above(ref: str) -> list[str]:
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
+_LONGEST = 200
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|\.$|\.lock(/|$)|(^|/)\.")
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a file system and git can have something of that name: no NUL, no half of a character, not too long."""
+    try:
+        return len(name.encode()) <= _LONGEST and "\0" not in name
+    except UnicodeEncodeError:
+        return False
 
 
 def check_ref_name(name: str) -> None:
     """Refuse a name that git would not take as a ref."""
-    if not name or _BAD_REF.search(name) or name == "@" or len(name.encode("utf-8", "replace")) > 200:
+    if not name or _BAD_REF.search(name) or name == "@" or not _can_be_named(name):
         raise InvalidContent(
             f"{name.rpartition('snapshot/')[2]!r} cannot be a name in git: "
             "use letters, digits, '-', '_' and '.'."

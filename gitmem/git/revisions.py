@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from gitmem import dates
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
-from gitmem.git.refs import SNAPSHOTS
+from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, snapshot_name, snapshot_refs
 from gitmem.git.repository import Repository
 from gitmem.git.walk import first_parents
 from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
-_AGO = re.compile(r"(\d+) (minute|hour|day|week|month|year)s? ago")
-_LONG_AGO = 365 * 1000
-_UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
-_FORMATS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
+_LONGEST = 1000
 
 
 def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     """The commit that a name stands for. `now` carries the time zone in which dates are meant."""
     name = name.strip()
+    if len(name) > _LONGEST:
+        raise UnknownRevision(f"Nothing here is called {name[:40]!r}…: it is too long for a name.")
     tip = repository.tip()
     if tip is None:
         raise UnknownRevision("This bundle has no commits yet.", hint="Run `gitmem init`.")
@@ -36,8 +36,15 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
         found = _stepped(repository, start, match[2]) if start else None
         if start and found is None:
             raise UnknownRevision(f"{name!r} goes back further than the history does.")
-    if found is None and (moment := parse_date(name, now=now)):
-        found = at_date(repository, moment)
+    is_id = found is not None and _HEX.fullmatch(name) and _by_name(repository, name, tip) is None
+    when = dates.span(name, now=now) if found is None or is_id else None
+    if found is not None and when is not None:
+        raise UnknownRevision(
+            f"{name!r} is a date, and begins the id of a commit too.",
+            hint=f"Give more of it: {found[:12]}, or write the date in another way.",
+        )
+    if when is not None:
+        found = at_date(repository, when.end)
     if found is None:
         raise _unknown(repository, name)
     return found
@@ -74,47 +81,20 @@ def at_date(repository: Repository, moment: datetime) -> Oid:
     raise UnknownRevision(f"The history begins on {begins:%Y-%m-%d %H:%M}, after the date you gave.")
 
 
-def parse_date(text: str, *, now: datetime) -> datetime | None:
-    """A moment in words or ISO 8601; a day alone means its end, words like `yesterday` too."""
-    text = text.strip().lower()
-    if text == "now":
-        return now
-    if text in ("today", "yesterday"):
-        return _end_of_day(now - timedelta(days=text == "yesterday"))
-    if match := _AGO.fullmatch(text):
-        return now - timedelta(days=min(int(match[1]) * _UNITS[match[2]], _LONG_AGO))
-    original = text.upper()
-    for pattern in _FORMATS:
-        try:
-            return datetime.strptime(original, pattern).replace(tzinfo=now.tzinfo)
-        except ValueError:
-            continue
-    try:
-        return _end_of_day(datetime.strptime(original, "%Y-%m-%d").replace(tzinfo=now.tzinfo))
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(original)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
-
-
-def _end_of_day(moment: datetime) -> datetime:
-    return moment.replace(hour=23, minute=59, second=59, microsecond=0)
-
-
 def _plain(repository: Repository, name: str, tip: Oid) -> Oid | None:
+    found = _by_name(repository, name, tip)
+    return _by_prefix(repository, name) if found is None and _HEX.fullmatch(name) else found
+
+
+def _by_name(repository: Repository, name: str, tip: Oid) -> Oid | None:
     if name in ("HEAD", "main", "@"):
         return tip
-    for full in (name, SNAPSHOTS + name, f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
+    for full in (name, *snapshot_refs(name), f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
         if not full.startswith("refs/") or ".." in full:
             continue
         oid = repository.refs.read(full)
         if oid is not None:
             return repository.store.peel(oid)[0]
-    if _HEX.fullmatch(name):
-        return _by_prefix(repository, name)
     return None
 
 
@@ -149,10 +129,11 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
-    snapshots = [ref.removeprefix(SNAPSHOTS) for ref in repository.refs.under(SNAPSHOTS)]
+    refs = repository.refs.under(SNAPSHOTS) | repository.refs.under(AUTOMATIC)
+    snapshots = [snapshot_name(ref) for ref in refs]
     return UnknownRevision(
         f"Nothing here is called {name!r}: give a commit, a snapshot, a date or `session:<id>`.",
-        hint=did_you_mean(name.removeprefix("snapshot/"), snapshots),
+        hint=did_you_mean(name.removeprefix("snapshot/"), snapshots, f"Dates: {dates.UNDERSTOOD}."),
     )
 
 

@@ -12,6 +12,7 @@ from gitmem.files import TEMPORARY, disk_error, durable_directory, read_file, re
 from gitmem.git import safe_directory
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
+from gitmem.permissions import keep_private, make_directories, make_directory, share
 from gitmem.state import LocalState
 from gitmem.world import World
 
@@ -63,7 +64,7 @@ def rejoin(root: str) -> bool:
 
 def _link(root: str, git_dir: str) -> None:
     link = f"gitdir: {os.path.relpath(git_dir, root)}\n"
-    write_new(os.path.join(root, ".git"), link.encode(), mode=0o644, durable=True)
+    write_new(os.path.join(root, ".git"), link.encode(), durable=True)
     durable_directory(root)
 
 
@@ -77,8 +78,10 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             raise BundleUnusable(f"{root} is a bare repository.", hint=how)
         raise BundleNotFound(f"There is no bundle in {root}.", hint="Make one with `gitmem init`.")
     safe_directory.check(root, git_dir, world)
-    if os.path.exists(os.path.join(git_dir, "commondir")):
-        raise BundleUnusable(f"{root} is a linked work tree of another repository: use the main one.")
+    if (common := read_file(os.path.join(git_dir, "commondir"))) is not None:
+        main = _main_work_tree(os.path.join(git_dir, common.decode("utf-8", "replace").strip()))
+        how = f"Work there: `cd {shlex.quote(main)}`, then the same command."
+        raise BundleUnusable(f"{root} is a linked work tree; gitmem works in the main one, {main}.", hint=how)
     if not os.path.isfile(os.path.join(git_dir, "HEAD")):
         raise BundleUnusable(f"{git_dir} is not a git repository (it has no HEAD); restore it from a backup.")
     if _FOREIGN_FORMAT.search(read_file(os.path.join(git_dir, "config")) or b""):
@@ -91,12 +94,23 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
         path = os.path.join(git_dir, name)
         if not os.path.isdir(path):
             with contextlib.suppress(OSError):
-                os.makedirs(path, exist_ok=True)
+                make_directories(path)
     return repository
 
 
-CONFIG = """[core]
+def _main_work_tree(git_dir: str) -> str:
+    """The work tree that a git directory is for; the git directory itself where nothing beside it says which."""
+    git_dir = os.path.realpath(git_dir)
+    root = git_dir.removesuffix(".git").rstrip(
+        os.sep
+    )  # `root/.git`, or `root.git` as `--separate-git-dir` has it here
+    found = git_dir_of(root) if root != git_dir and os.path.isdir(root) else None
+    return root if found is not None and os.path.realpath(found) == git_dir else git_dir
+
+
+_CONFIG = """[core]
 	repositoryformatversion = 0
+	sharedRepository = SHARED
 	filemode = false
 	bare = false
 	logallrefupdates = true
@@ -114,7 +128,14 @@ CONFIG = """[core]
 	skipHash = false
 [gc]
 	auto = 0
+	reflogExpire = never
 """
+
+
+def configuration(*, shared: bool) -> str:
+    """A new repository's git configuration; by it git too makes files that only their owner reads, or the group."""
+    return _CONFIG.replace("SHARED", "0660" if shared else "0600")
+
 
 # Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way. Here they
 # outrank whatever a `.gitattributes` that came from elsewhere might say.
@@ -132,7 +153,7 @@ def write_attributes(repository: Repository) -> None:
     path = os.path.join(repository.git_dir, "info", "attributes")
     before = (read_file(path) or b"").decode("utf-8", "surrogateescape")
     between = "" if not before or before.endswith("\n") else "\n"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_directories(os.path.dirname(path))
     data = (before + between + ATTRIBUTES).encode("utf-8", "surrogateescape")
     replace_file(path, data, scratch=repository.scratch, durable=True)
 
@@ -140,29 +161,43 @@ def write_attributes(repository: Repository) -> None:
 _EXCLUDE = f"{TEMPORARY}*\n"
 
 
-def make_repository(root: str, *, separate_git_dir: str | None = None) -> Repository:
-    """An empty repository with its work tree at `root`, ready for the first commit."""
+def make_repository(root: str, *, separate_git_dir: str | None = None, shared: bool = False) -> Repository:
+    """An empty repository with its work tree at `root`, ready for the first commit.
+
+    It is its owner's alone, or with `shared` that of the group which its directory has too.
+    """
     root = os.path.abspath(root)
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
     try:
-        os.makedirs(root, exist_ok=True)
+        _make_top(root, shared=shared)
+        _make_top(git_dir, shared=shared, is_ours=True)
         for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info", "hooks"):
-            os.makedirs(os.path.join(git_dir, *name.split("/")), exist_ok=True)
-        os.makedirs(LocalState(git_dir).directory, exist_ok=True)
+            make_directories(os.path.join(git_dir, *name.split("/")))
+        make_directories(LocalState(git_dir).directory)
         for name, content in (
-            ("config", CONFIG),
+            ("config", configuration(shared=shared)),
             ("info/exclude", _EXCLUDE),
             ("info/attributes", ATTRIBUTES),
             ("HEAD", f"ref: {BRANCH}\n"),
         ):
             path = os.path.join(git_dir, *name.split("/"))
-            write_new(path, content.encode(), mode=0o644, durable=True)
+            write_new(path, content.encode(), durable=True)
             durable_directory(os.path.dirname(path))
         if separate_git_dir:
             _link(root, git_dir)
     except OSError as error:
         raise disk_error(error) from error
     return Repository(root, git_dir)
+
+
+def _make_top(path: str, *, shared: bool, is_ours: bool = False) -> None:
+    """A directory for the work tree or git; one that was there, and is not ours, stays as open as it was."""
+    if not os.path.isdir(path):
+        make_directories(os.path.dirname(path))
+        make_directory(path)
+    elif not (is_ours or shared) and os.listdir(path):
+        return
+    (share if shared else keep_private)(path)
 
 
 def remove_repository(repository: Repository) -> None:

@@ -12,12 +12,13 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import mkdtemp
 
 from gitmem.files import read_file, write_new
 from gitmem.git import git_command
 from gitmem.git.repository import Repository
-from gitmem.git.setup import ATTRIBUTES, CONFIG
+from gitmem.git.setup import ATTRIBUTES, configuration
+from gitmem.permissions import is_group_directory, make_directory
+from gitmem.scratch import scratch_directory
 
 # The data of a repository; `config`, `config.worktree`, `hooks`, `info` and everything unknown stay behind.
 _DATA = (
@@ -60,17 +61,20 @@ def stand_in(repository: Repository, *, index: str = "") -> Iterator[StandIn]:
     Raises OSError where the system has no symbolic links.
     """
     git_dir = repository.git_dir
-    path = mkdtemp(prefix="git-", dir=repository.scratch)
+    path = scratch_directory(repository.scratch, "git-")
     try:
         shared = [name for name in os.listdir(git_dir) if name.startswith("sharedindex.")]
         for name in (*_DATA, *shared):
             target = index if index and name == "index" else os.path.join(git_dir, name)
             if name in _MAY_COME or os.path.lexists(target):
                 os.symlink(os.path.abspath(target), os.path.join(path, name))
-        write_new(os.path.join(path, "HEAD"), read_file(os.path.join(git_dir, "HEAD")) or b"", mode=0o600)
-        write_new(os.path.join(path, "config"), CONFIG.encode() + _expiry(git_dir), mode=0o600)
-        os.mkdir(os.path.join(path, "info"))
-        write_new(os.path.join(path, "info", "attributes"), ATTRIBUTES.encode(), mode=0o600)
+        write_new(os.path.join(path, "HEAD"), read_file(os.path.join(git_dir, "HEAD")) or b"")
+        write_new(
+            os.path.join(path, "config"),
+            configuration(shared=is_group_directory(git_dir)).encode() + _expiry(git_dir),
+        )
+        make_directory(os.path.join(path, "info"))
+        write_new(os.path.join(path, "info", "attributes"), ATTRIBUTES.encode())
         yield StandIn(path, repository)
         # What git removed (it has taken a merge back) it removed here only.
         for name in _DATA:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
-from gitmem.files import DiskGroup, disk_error, durable_directory, ensure_directory
+from gitmem.files import DiskGroup, disk_error, durable_directory
 from gitmem.git.lock_files import PreparedLock
 from gitmem.git.message import Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
@@ -23,6 +23,7 @@ from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Edit, Tree, check_size, is_same
 from gitmem.git.worktree import FilesAside
 from gitmem.git.worktree_status import HandEdit, Look
+from gitmem.permissions import make_directories
 
 _TRIES = 50
 _LOCK_WAIT = 2.0
@@ -194,7 +195,7 @@ class _Steps:
         self._look = look
         aside = os.path.join(repository.scratch, f"{os.getpid()}-{threading.get_ident()}")
         branch = repository.refs.path(BRANCH)
-        ensure_directory(os.path.dirname(branch))
+        make_directories(os.path.dirname(branch))
         self._index_lock = PreparedLock(repository.index_file.path, aside + "-index")
         try:
             self._ref_lock = PreparedLock(branch, aside + "-ref")

@@ -15,13 +15,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RemoteError
 from gitmem.files import append_to, write_new
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
+from gitmem.permissions import adopt, make_directories
+from gitmem.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,8 @@ _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_SCP_LOGIN = re.compile(r"^[^/@:\s]+:[^/@\s]+@(?=[^/:\s]+:)")
+"""A password before the host where there is no scheme: ssh would show it to everybody, and not use it."""
 _QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 
@@ -48,6 +51,8 @@ class Fetched:
 
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
+    there: Fetched | None = None
+    """The same as the remote still has it, where an erase here rewrote it."""
 
     @classmethod
     def of(cls, refs: Mapping[str, Oid]) -> Fetched:
@@ -112,6 +117,12 @@ def too_much(url: str, limit: int) -> RemoteError:
 def check_url(url: str) -> None:
     """Refuse addresses that would run a program or could be taken for an option."""
     scheme = _WITH_SCHEME.match(url)
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        raise RemoteError(
+            f"{shown_url(url)!a} is not UTF-8, and not the address of a git repository."
+        ) from None
     if not url.strip() or url.startswith("-") or "\n" in url or "\0" in url:
         raise RemoteError(f"{shown_url(url)!r} is not the address of a git repository.")
     if "::" in url.partition("/")[0]:
@@ -122,7 +133,8 @@ def check_url(url: str) -> None:
     kind = scheme[1].lower() if scheme else ""
     if kind in ("http", "https") and re.search(r"[?#]", url):
         raise RemoteError(f"{shown_url(url)} has a query in it.", hint=_LOGINS)
-    if kind == "ssh" and urllib.parse.urlsplit(url).password is not None:
+    with_password = kind == "ssh" and urllib.parse.urlsplit(url).password is not None
+    if with_password or _SCP_LOGIN.match(url):
         raise RemoteError(
             f"{shown_url(url)} has a password in it, which ssh does not take.", hint="Use a key."
         )
@@ -164,7 +176,7 @@ def _is_inside(path: str, lender: Repository) -> bool:
 
 def shown_url(url: str) -> str:
     """An address without the credentials in it."""
-    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", url))
+    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", _SCP_LOGIN.sub("***@", url)))
 
 
 def without_credentials(text: str, url: str) -> str:
@@ -182,7 +194,7 @@ class ThrowAway:
         self.git_dir = path
         self._lender = lender
         for name in ("objects/info", "objects/pack", "refs/heads", "refs/incoming", "refs/have"):
-            os.makedirs(os.path.join(path, *name.split("/")))
+            make_directories(os.path.join(path, *name.split("/")))
         _write(os.path.join(path, "HEAD"), "ref: refs/heads/none\n")
         _write(
             os.path.join(path, "config"),
@@ -214,7 +226,7 @@ class ThrowAway:
         if with_password:
             kept = os.path.join(self.git_dir, "login")
             quoted = ":".join(urllib.parse.quote(part, safe="") for part in (user, password))
-            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode(), mode=0o600)
+            write_new(kept, f"{parts.scheme}://{quoted}@{host}\n".encode())
             store = _config_value(f"store --file={shlex.quote(kept)}")
             config.append(f"\thelper =\n\thelper = {store}\n")  # an empty one takes back those before it
         append_to(os.path.join(self.git_dir, "config"), "".join(config).encode())
@@ -237,7 +249,7 @@ class ThrowAway:
 @contextmanager
 def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
     """A throw-away repository among the lender's scratch files, gone at the end whatever happens."""
-    path = mkdtemp(prefix="fetch-", dir=lender.scratch)
+    path = scratch_directory(lender.scratch, "fetch-")
     try:
         yield ThrowAway(path, lender, haves)
     finally:
@@ -247,7 +259,7 @@ def throw_away(lender: Repository, haves: Sequence[Oid]) -> Iterator[ThrowAway]:
 def take_over(room: ThrowAway, repository: Repository) -> None:
     """Move the fetched objects into our store; the checks are the caller's, and come before."""
     target = repository.store.pack_directory
-    os.makedirs(target, exist_ok=True)
+    make_directories(target)
     source = os.path.join(room.objects, "pack")
     names = sorted(os.listdir(source), key=lambda name: name.endswith(".idx"))  # the index last
     for name in names:
@@ -255,7 +267,7 @@ def take_over(room: ThrowAway, repository: Repository) -> None:
             _durable_move(os.path.join(source, name), os.path.join(target, name))
     for directory in os.listdir(room.objects):
         if len(directory) == 2:
-            os.makedirs(os.path.join(repository.store.directory, directory), exist_ok=True)
+            make_directories(os.path.join(repository.store.directory, directory))
             for name in os.listdir(os.path.join(room.objects, directory)):
                 _durable_move(
                     os.path.join(room.objects, directory, name),
@@ -275,10 +287,11 @@ def _durable_move(source: str, target: str) -> None:
     finally:
         os.close(descriptor)
     os.replace(source, target)
+    adopt(target)  # git made it
 
 
 def _write(path: str, text: str) -> None:
-    write_new(path, text.encode(), mode=0o600)
+    write_new(path, text.encode())
 
 
 def _config_value(text: str) -> str:

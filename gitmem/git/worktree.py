@@ -24,6 +24,7 @@ from gitmem.git.objects import Oid, TreeEntry, blob_id, file_id
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.okf.paths import leads_outside
+from gitmem.permissions import make_directory
 from gitmem.state import LocalState
 
 _MOST_ASIDE = 64
@@ -219,7 +220,7 @@ class WorkTree:
         for part in path.split("/")[:-1]:
             current = os.path.join(current, part)
             try:
-                os.mkdir(current)
+                make_directory(current, like=self._git_dir)
             except FileExistsError:
                 if not os.path.isdir(current) or os.path.islink(current):
                     raise BundleUnusable(

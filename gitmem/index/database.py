@@ -12,6 +12,7 @@ from urllib.parse import quote
 from gitmem.errors import IndexTrouble, Trouble
 from gitmem.files import remove_file
 from gitmem.index import schema
+from gitmem.permissions import create
 
 PRIVATE = ""
 """The name of a database that SQLite keeps in memory or a temporary file, and that ends with its connection."""
@@ -69,6 +70,8 @@ class Database:
     @classmethod
     def create(cls, path: str) -> Database:
         """A new, empty database, not safe until `settle`. Buys "full rebuild / bare loop": nothing waits for a disk."""
+        if path != PRIVATE:
+            _make_file(path)
         with translated():
             connection = _connect(path)
             connection.execute("PRAGMA journal_mode = OFF")
@@ -134,12 +137,18 @@ class Database:
 
     def rows(self, query: str, values: Any = ()) -> list[tuple[Any, ...]]:
         with translated():
-            return self.sql.execute(query, values).fetchall()
+            return self._asked(query, values).fetchall()
 
     def row(self, query: str, values: Any = ()) -> tuple[Any, ...] | None:
         with translated():
-            found: tuple[Any, ...] | None = self.sql.execute(query, values).fetchone()
+            found: tuple[Any, ...] | None = self._asked(query, values).fetchone()
             return found
+
+    def _asked(self, query: str, values: Any) -> sqlite3.Cursor:
+        try:
+            return self.sql.execute(query, values)
+        except UnicodeEncodeError:  # half of a character, which no document has
+            return self.sql.execute(query, [_whole(value) for value in values])
 
     def get(self, key: str) -> str:
         """A value of the table `meta`; empty where there is none."""
@@ -155,6 +164,14 @@ class Database:
             self.sql.close()
 
 
+def _make_file(path: str) -> None:
+    """An empty file for SQLite to fill, which gives its own beside it the same mode."""
+    try:
+        os.close(create(path, os.O_WRONLY | os.O_CREAT))
+    except OSError as error:
+        raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
+
+
 def _connect(path: str, *options: str) -> sqlite3.Connection:
     name = f"file:{quote(path)}?{'&'.join(options)}" if options else path
     connection = sqlite3.connect(
@@ -163,6 +180,10 @@ def _connect(path: str, *options: str) -> sqlite3.Connection:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def _whole(value: object) -> object:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _identity(path: str) -> tuple[int, int]:

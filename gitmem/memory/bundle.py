@@ -7,7 +7,7 @@ decisions about content that a commit needs and that are made above this module,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleUnusable, InvalidContent, NewerFormat, UsageError
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.notices import Notice
@@ -23,7 +24,9 @@ from gitmem.state import JOURNAL
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from gitmem.dates import Span
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.provenance import Origin
@@ -86,6 +89,19 @@ class Bundle(ABC):
 
     # Reading
 
+    def checked_out(self) -> Oid:
+        """The commit that a person has checked out in the place of `main`, which is reported; empty where it is the same."""
+        refs = self.repository.refs
+        head = refs.head()
+        commit = refs.read(head) if head.startswith("refs/") else head
+        if head == BRANCH or not commit or commit == self.repository.tip():
+            return ""
+        branch = head.removeprefix("refs/heads/")
+        self.report(
+            Notice("head-elsewhere", f"at {commit[:8]}" if branch == commit else f"on branch {branch}")
+        )
+        return commit
+
     @property
     def tip(self) -> Oid:
         tip = self.repository.tip()
@@ -97,18 +113,26 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
-        return revisions.resolve(self.repository, name, now=self.world.clock().astimezone())
+        if name.strip().startswith("session:"):
+            from gitmem.memory.ids import session_meant
+
+            session = name.strip().removeprefix("session:")
+            tip = self.repository.tip()
+            name = f"session:{session_meant(self.repository.tree(tip), session) if tip else session}"
+        return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
-        """The moment that a date or words like `2 days ago` name; a day alone is its end, or its start."""
-        from gitmem.git.revisions import parse_date
+        """The moment that a date names: the end of a day, a week or a month, or its start."""
+        found = self.span(text)
+        return found.start if start else found.end
 
-        found = parse_date(text, now=self.world.clock().astimezone())
+    def span(self, text: str) -> Span:
+        """The stretch of time that a date names, as people say it."""
+        from gitmem import dates
+
+        found = dates.span(text, now=self.world.here())
         if found is None:
-            raise UsageError(f"{text!r} is not a date: write 2026-06-30, yesterday or `2 days ago`.")
-        # A bare day is recognized by the time it reads as.
-        if start and (found.hour, found.minute, found.second) == (23, 59, 59) and ":" not in text:
-            return found.replace(hour=0, minute=0, second=0)
+            raise UsageError(f"{text!r} is not a date.", hint=f"Write one of: {dates.UNDERSTOOD}.")
         return found
 
     def tree(self, revision: str = "HEAD") -> Tree:
@@ -123,6 +147,28 @@ class Bundle(ABC):
 
         data = self.read(path, revision)
         return None if data is None else Concept.parse(data, path)
+
+    def session_title(self, session: str) -> str:
+        """What a session is about: the host's title, else the first thing the user said; empty where neither is known.
+
+        For people. It is read from the tree as it is, so that what was taken back is in no title.
+        """
+        from gitmem.okf import layout
+        from gitmem.okf.concept import Concept
+        from gitmem.okf.session_title import first_words, given_title
+
+        tree = self.tree()
+        months = [name for name, entry in tree.names("sessions").items() if entry.is_directory]
+        path = layout.session_path(tree, months, session)
+        if path is None:
+            return ""
+        try:
+            title = given_title(Concept.parse(tree.read(path) or b"", path), session)
+        except InvalidContent:  # a broken one is `verify`'s business
+            title = ""
+        home = path.removesuffix(".md")
+        firsts = (name for name in tree.names(home) if name.endswith("-0001.md"))
+        return title or first_words(tree.read(f"{home}/{name}") or b"" for name in firsts)
 
     def list_concepts(self, directory: str = "") -> list[str]:
         """Paths of the concepts below a directory, without generated pages."""
@@ -194,8 +240,8 @@ class Bundle(ABC):
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
-                edits.finished(),
-                Message(message.kind, message.what, trailers, message.body),
+                self.admit_files(edits.finished()),
+                self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 leaves=leaves,
@@ -256,6 +302,14 @@ class Bundle(ABC):
     @abstractmethod
     def admit_origin(self, origin: Origin) -> Origin:
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
+
+    @abstractmethod
+    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
+        """The files of a commit as they may be made: what was erased for good does not come back."""
+
+    @abstractmethod
+    def admit_message(self, message: Message) -> Message:
+        """What a commit says, as it may be committed: without secrets, and without what was erased."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

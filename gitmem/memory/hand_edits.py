@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleUnusable, InvalidContent
@@ -13,16 +14,48 @@ from gitmem.git.transaction import Draft, HandEditsInTheWay, Published, publish
 from gitmem.git.tree import Tree
 from gitmem.git.worktree_status import HandEdit
 from gitmem.memory.edits import Edits
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
+from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
 from gitmem.memory.provenance import Origin
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths, validate
+from gitmem.okf.admission import collisions
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
 from gitmem.okf.files import SectionsFile, open_file
+from gitmem.okf.timestamps import of_seconds
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+
+_DRIFT = timedelta(days=1)
+"""So far a clock may be behind that of another machine."""
+
+
+def problems_of(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
+    """Why some hand edits will not be committed as they are, by their path. Nothing is held, reported or changed."""
+    edits = list(edits)
+    found = _colliding(bundle, edits)
+    for edit in edits:
+        try:
+            data = _possible(edit)
+        except InvalidContent as error:
+            found[edit.path] = str(error)
+            continue
+        if data is None or edit.path in found:
+            continue
+        if not isinstance(open_file(edit.path, data), SectionsFile):
+            found[edit.path] = _why_refused(bundle, edit.path, data)
+    return {path: problem.removeprefix(f"{path} ").rstrip(".") for path, problem in found.items() if problem}
+
+
+def _why_refused(bundle: Bundle, path: str, data: bytes) -> str:
+    try:
+        _check_okf(path, data)
+    except InvalidContent as error:
+        return str(error)
+    if layout.is_generated(path):
+        return ""
+    return Admission(bundle).file_refusal(path, data, bundle.read(path) or b"")
 
 
 def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Published]:
@@ -31,6 +64,7 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
     A file that cannot be part of a bundle stops it when `strict`, before anything is committed; else it
     is left where it is, with a warning.
     """
+    _compare_clock(bundle)
     published: list[Published] = []
     in_the_way = ""
     with bundle.writing("edit"):
@@ -42,6 +76,15 @@ def take_in_all(bundle: Bundle, *, strict: bool, reason: str = "") -> list[Publi
             else:
                 return published
     raise BundleUnusable(f"{in_the_way} was edited by hand and blocks a commit: repair or remove it first.")
+
+
+def _compare_clock(bundle: Bundle) -> None:
+    """Say that the clock is behind the newest commit. The commit that follows has the clock's date: it is said once."""
+    tip = bundle.repository.tip()
+    newest = of_seconds(bundle.repository.store.commit(tip).committer.time) if tip else None
+    now = bundle.world.clock()
+    if newest is not None and newest - now > _DRIFT:
+        bundle.report(Notice("clock-behind", f"{now:%Y-%m-%d}", f"{newest:%Y-%m-%d}"))
 
 
 def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: str = "") -> list[Published]:
@@ -67,6 +110,29 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
             if made is None:
                 _put_back(bundle, group)
     return published
+
+
+def put_back(bundle: Bundle, path: str) -> None:
+    """Make a file what the newest commit has, whatever a person made of it."""
+    with bundle.writing("edit"):
+        if any(edit.staged for edit in bundle.hand_edits() if edit.path == path):
+            raise InvalidContent(f"{path} is staged: run `git restore --staged` on it first.")
+        worktree = bundle.repository.worktree
+        worktree.refuse_links([path])
+        worktree.bring(path, bundle.tree().entry(path))
+
+
+def commit_text(bundle: Bundle, path: str, data: bytes, *, reason: str = "") -> str:
+    """Write a file as a person would, and commit it through the gate; gives the commit. A broken one is not written."""
+    if problem := problems_of(bundle, [HandEdit(path, data)]).get(path):
+        raise InvalidContent(f"{path} {problem}")
+    with bundle.writing("edit"):
+        worktree = bundle.repository.worktree
+        worktree.refuse_links([path])
+        worktree.write(path, data, FILE, 0)
+        found = [edit for edit in bundle.hand_edits() if edit.path == path]
+        published = take_in(bundle, found, strict=True, reason=reason)
+    return published[-1].commit.oid if published else ""
 
 
 def _put_back(bundle: Bundle, edits: Mapping[str, HandEdit]) -> None:
@@ -95,8 +161,8 @@ def _commit(
         for path, edit in edits.items():
             wanted.write(path, edit.stored)
         return Draft(
-            wanted.finished(),
-            Message("edit", what, bundle.admit_origin(origin).trailers()),
+            bundle.admit_files(wanted.finished()),
+            bundle.admit_message(Message("edit", what, bundle.admit_origin(origin).trailers())),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},
@@ -109,8 +175,11 @@ def _commit(
 def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdit], dict[str, str]]:
     """The edits that can be committed, in the form they are stored in, and why the others cannot, by their path."""
     usable: list[HandEdit] = []
-    problems: dict[str, str] = {}
+    edits = list(edits)
+    problems = _colliding(bundle, edits)
     for edit in edits:
+        if edit.path in problems:
+            continue
         try:
             stored = _stored(bundle, edit)
         except InvalidContent as error:
@@ -125,21 +194,46 @@ def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdi
     return usable, problems
 
 
-def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
-    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
+def _colliding(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
+    """New files that another machine could not tell from one that is there: it would refuse the whole memory."""
+    tree = bundle.tree()
+    added = {edit.path for edit in edits if edit.data is not None and edit.path not in tree}
+    if not added:
+        return {}
+    removed = {edit.path for edit in edits if edit.data is None and not edit.problem}
+    names = [path for path in bundle.file_paths() if path not in removed]
+    return {
+        second: f"{second} is the same as {first} on a disk that ignores case: rename one."
+        for first, second in collisions([*names, *sorted(added)])
+        if second in added
+    }
+
+
+def _possible(edit: HandEdit) -> bytes | None:
+    """What the person wrote, where a bundle may hold such a file at all; None where they removed it."""
     if edit.problem:
         raise InvalidContent(f"{edit.path} {edit.problem}.")
-    if edit.data is None:
+    if edit.data is not None:
+        paths.check_path(edit.path)
+    return edit.data
+
+
+def _check_okf(path: str, data: bytes) -> None:
+    for violation in validate.check_file(path, data):
+        raise InvalidContent(f"{path} is not a valid OKF file: {violation.reason}")
+
+
+def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
+    """The bytes to store: as the person wrote them, but for the list of § entries and what is held back."""
+    data = _possible(edit)
+    if data is None:
         return None
-    paths.check_path(edit.path)
-    data = edit.data
     file = open_file(edit.path, data)
     if isinstance(file, SectionsFile):
         data = _curated(bundle, edit.path, file.file)
     elif not layout.is_generated(edit.path):
         _refuse(bundle, edit.path, data)
-    for violation in validate.check_file(edit.path, data):
-        raise InvalidContent(f"{edit.path} is not a valid OKF file: {violation.reason}")
+    _check_okf(edit.path, data)
     return data
 
 
@@ -170,6 +264,6 @@ def _refuse(bundle: Bundle, path: str, data: bytes) -> None:
     answer = admission.file(path, data, bundle.read(path) or b"")
     if isinstance(answer, Held):
         raise InvalidContent(
-            f"{path} is held back by the scanner: {answer.result.explain()}. If it is fine, "
+            f"{path} {HELD_BACK}: {answer.result.explain()}. If it is fine, "
             f"`gitmem quarantine release {answer.id}` lets it in."
         )

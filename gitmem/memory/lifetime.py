@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, Self
 
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
+    from gitmem.git.message import Message
     from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
+    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.open_buffers import Flush
@@ -34,7 +36,10 @@ class OpenBundle(Bundle):
 
     def prepare(self, purpose: Purpose) -> None:
         """Make the bundle ready for a purpose."""
-        if purpose in ("as is", "look"):
+        if purpose == "as is":
+            return
+        self.checked_out()  # whatever is asked next, whoever looks at other files than `main` has should know
+        if purpose == "look":
             return
         self.finish_pending()
         if self._opened_at is None:
@@ -57,12 +62,12 @@ class OpenBundle(Bundle):
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first
             steps.callback(self.repository.store.close)
-            steps.callback(lambda: found.extend(self._bring_host_along()))
+            steps.callback(lambda: found.extend(self.bring_host_along()))
             for close in tuple(self._closing):
                 steps.callback(close)
         return found
 
-    def _bring_host_along(self) -> list[Notice]:
+    def bring_host_along(self) -> list[Notice]:
         """An agent that keeps files of its own must see what changed; its next session does."""
         if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
             return []
@@ -99,9 +104,20 @@ class OpenBundle(Bundle):
     # What a commit asks of the gate
 
     def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import TRAILER, Admission
+        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
 
-        return origin.redacted(lambda text: Admission(self).note(text, TRAILER))
+        return origin.redacted(lambda text: Admission(self).note(text, TRAILER), redacted_words, redacted_id)
+
+    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
+        from gitmem.memory.gate.erasures import Erasures
+
+        return self.part(Erasures).files(files)
+
+    def admit_message(self, message: Message) -> Message:
+        from gitmem.memory.gate.admission import redacted_words
+        from gitmem.memory.gate.erasures import Erasures
+
+        return self.part(Erasures).message(message.redacted(redacted_words))
 
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
         if not origin.session:

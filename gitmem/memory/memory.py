@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
+    from gitmem.memory.erase.eraser import Erased
     from gitmem.memory.find.context import Context
     from gitmem.memory.find.index import Indexing
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
@@ -132,7 +134,7 @@ class Memory(OpenBundle):
         derived_from: Iterable[str] = (),
         by_person: bool = False,
     ) -> Answer:
-        """Put another text in the place of the one curated entry that contains `old`."""
+        """Put another text in the place of the one curated entry that contains `old`, or has that id."""
         if target is None or machine is None:
             target, machine = self.curated.find(old, target=target, machine=machine)
         origin = self._origin(reason, source, session, derived_from)
@@ -151,7 +153,7 @@ class Memory(OpenBundle):
         session: str = "",
         derived_from: Iterable[str] = (),
     ) -> Answer:
-        """Remove the one curated entry that contains the text; it stays in the history.
+        """Remove the one curated entry that contains the text, or has that id; it stays in the history.
 
         Where none or several contain it, a StoreRefusal says which may be meant (`near`).
         """
@@ -246,7 +248,18 @@ class Memory(OpenBundle):
         from gitmem.memory.find.search import Search, Wanted
 
         wanted = Wanted(
-            type, session, agent, tag, since, until, path, scope, removed, as_of, events=events, reader=reader
+            type,
+            self.sessions.meant(session),
+            agent,
+            tag,
+            since,
+            until,
+            path,
+            scope,
+            removed,
+            as_of,
+            events=events,
+            reader=reader,
         )
         return self.part(Search)(query, wanted, limit=limit)
 
@@ -290,7 +303,9 @@ class Memory(OpenBundle):
     def read_session(
         self, session: str, *, around: str = "", window: int = 5, events: bool = False
     ) -> Reading:
-        """How a session began and ended; or what is around one of its entries, by the entry's id.
+        """How a session began and ended; or what is around an entry, by its id, which says the session too.
+
+        Ids may be shortened as they are shown: to a beginning that only one has.
 
         `events` is for people, and shows all that was recorded.
         """
@@ -340,7 +355,9 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(kind, session, agent, machine, path, *self._between(since, until))
+        wanted = LogFilter(
+            kind, self.sessions.meant(session), agent, machine, path, *self._between(since, until)
+        )
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
@@ -361,7 +378,7 @@ class Memory(OpenBundle):
         if session:
             if a or b:
                 raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(session, path)
+            return history.of_session(self.sessions.meant(session), path)
         if a:
             return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
         if b:
@@ -375,10 +392,17 @@ class Memory(OpenBundle):
         return blame_of(self, path, revision=as_of, removed=removed)
 
     def trace(self, text: str) -> Traced:
-        """Where a text came from, and the sessions that it reached while it was there."""
+        """Where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
         from gitmem.memory.history.trace import trace
+        from gitmem.memory.ids import text_meant
 
-        return trace(self, text)
+        return trace(self, text_meant(self.index.current(), text))
+
+    def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
+        """What was learned, changed, decided, done and taken back in a stretch of time, and what waits for a person."""
+        from gitmem.memory.history.digest import digest
+
+        return digest(self, self.moment(since, start=True), self.moment(until))
 
     def read_log(self) -> str:
         """The text of log.md, as an agent may read it."""
@@ -392,21 +416,25 @@ class Memory(OpenBundle):
     def revert(
         self,
         *commits: str,
-        session: str = "",
-        agent: str = "",
-        machine: str = "",
-        source: str = "",
+        session: str | Iterable[str] = (),
+        agent: str | Iterable[str] = (),
+        machine: str | Iterable[str] = (),
+        source: str | Iterable[str] = (),
         since: str = "",
         until: str = "",
-        text: str = "",
+        text: str | Iterable[str] = (),
+        path: str | Iterable[str] = (),
         derived: bool = False,
         reached: bool | Literal["turn", "all"] = False,
+        keep_record: bool = False,
         reason: str = "",
         dry_run: bool = False,
     ) -> Reverted:
         """Take back what some commits did, and keep everything that was learned since.
 
-        They are named, or chosen by what they have in common. The answer's `reached` is what was written by sessions
+        They are named, or chosen by what they have in common: all conditions hold, of one with several values any of
+        them, and one that chooses nothing is an error. `path` takes back only what is below it, `keep_record` only what
+        was learned: the record of the conversations stays. The answer's `reached` is what was written by sessions
         that had their entries before them. `derived` also takes what quotes those or shares their names and numbers,
         `reached="turn"` also what was written in the same turn, and `reached=True` all of it. What goes is retracted:
         no merge and no restore brings it back.
@@ -422,14 +450,31 @@ class Memory(OpenBundle):
         reach: Reaching = (
             reached if isinstance(reached, str) else "all" if reached else "derived" if derived else ""
         )
-        wanted = Selection(named, session, agent, machine, source, text, *span, reach)
+        wanted = Selection(
+            named,
+            session=tuple(map(self.sessions.meant, _values(session))),
+            agent=_values(agent),
+            machine=_values(machine),
+            source=_values(source),
+            text=_values(text),
+            path=tuple(one.rstrip("/") for one in _values(path)),
+            since=span[0],
+            until=span[1],
+            reach=reach,
+            keep_record=keep_record,
+        )
         if wanted.is_empty:
             raise UsageError(
-                "Say what to take back: a commit, or a session, agent, machine, source, time or text."
+                "Say what to take back: a commit, or a session, agent, machine, source, path, time or text."
             )
         found = select(self, wanted)
-        origin = self.origin(reason=reason)
-        done = self.part(Undo).revert(found.commits, origin=origin, dry_run=dry_run, picks=found.picks)
+        done = self.part(Undo).revert(
+            found.commits,
+            origin=self.origin(reason=reason),
+            dry_run=dry_run,
+            picks=found.picks,
+            within=wanted.takes if wanted.is_partial else None,
+        )
         return replace(done, reached=found.reached)
 
     def restore(
@@ -476,6 +521,37 @@ class Memory(OpenBundle):
         origin = self.origin(session=self.session_named(session), model=model)
         return self.snapshots.create(name, note, origin=origin, plan=plan)
 
+    def erase(
+        self,
+        *,
+        text: str = "",
+        secret: str = "",
+        entry: str = "",
+        path: str = "",
+        session: str = "",
+        reason: str = "",
+        by: str = "",
+        dry_run: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Erased:
+        """Erase something for good, from every commit, snapshot and file here: a text, an entry, a path or a session.
+
+        `secret` is `COMMIT:PATH`, and means the secrets in that file. A receipt stays in `config/erased.md`, which keeps
+        it from coming back; it cannot be undone.
+        """
+        from gitmem.errors import UsageError
+        from gitmem.memory.erase.eraser import Eraser
+        from gitmem.memory.erase.selection import Asked
+
+        given = {"text": text, "secret": secret, "entry": entry, "path": path, "session": session}
+        asked = [Asked(what, name) for what, name in given.items() if name]  # type: ignore[arg-type]
+        if len(asked) != 1:
+            raise UsageError("Say what to erase: one text, secret, entry, path or session.")
+        self.flush_buffers()
+        self._ready_for_change(dry_run)
+        who = by or self.world.person or self.config.agent_id
+        return Eraser(self, progress).run(asked[0], by=who, reason=reason, dry_run=dry_run)
+
     # Other machines
 
     def sync(
@@ -490,17 +566,26 @@ class Memory(OpenBundle):
         wait: float = 30.0,
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
+        accept_erasure: bool = False,
     ) -> Synced:
         """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
-        store, or what a person verified here, may go; without it that stays.
+        store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
+        was erased on another machine and the remote's receipts name.
         """
         from gitmem.memory.sync.engine import Sync
 
         self._ready_for_change(dry_run)
-        syncing = Sync(self, timeout=timeout, prefer=transport, progress=progress, agree=agree)
+        syncing = Sync(
+            self,
+            timeout=timeout,
+            prefer=transport,
+            progress=progress,
+            agree=agree,
+            accept_erasure=accept_erasure,
+        )
         if from_file:
             done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
         else:
@@ -525,4 +610,13 @@ class Memory(OpenBundle):
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
+        if derived_from:
+            from gitmem.memory.find.entry_names import entry_names
+
+            derived_from = entry_names(self, derived_from)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
+
+
+def _values(given: str | Iterable[str]) -> tuple[str, ...]:
+    """What a condition may be: one value, several, or (empty) anything."""
+    return tuple(filter(None, (given,) if isinstance(given, str) else given))

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from gitmem.errors import GitMemError, UnknownRevision, UsageError
+from gitmem.errors import GitMemError, InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import Message
+from gitmem.memory import hand_edits
+from gitmem.memory.curated.archive import archive_store
 from gitmem.memory.curated.contests import contested, resolve
-from gitmem.memory.curated.store import TARGETS, CuratedStore
+from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate import audit, release
 from gitmem.memory.gate.admission import UNCONFIRMED, Admission
 from gitmem.memory.gate.foreign import Foreign
@@ -24,7 +26,7 @@ from gitmem.memory.gate.hearing import came_from, is_unconfirmed
 from gitmem.memory.gate.quarantine import Quarantine
 from gitmem.memory.gate.taken import Taken
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.safety.heard import RELEASED
 
 if TYPE_CHECKING:
@@ -168,19 +170,28 @@ def _contested(bundle: Bundle) -> Iterator[Item]:
 
 def _broken(bundle: Bundle) -> Iterator[Item]:
     with contextlib.suppress(GitMemError):  # a busy bundle can still be looked at
-        for edit in bundle.hand_edits():
-            if edit.problem:
-                yield Item(entry_hash(edit.path)[:12], "broken", edit.path, edit.path, edit.problem)
+        edits = bundle.hand_edits()
+        if not edits:
+            return
+        from gitmem.memory.hand_edits import problems_of
+
+        texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
+        for path, problem in problems_of(bundle, edits).items():
+            yield Item(entry_hash(path)[:12], "broken", path, texts[path], problem)
 
 
 def _full(bundle: Bundle) -> Iterator[Item]:
     store = bundle.part(CuratedStore)
     for target in TARGETS:
-        used = sum(len(entry.text) + 3 for entry in store.entries(target)) - 3
+        used = sum(len(entry.text) + len(DELIMITER) for entry in store.entries(target)) - len(DELIMITER)
         limit = store.limit(target)
         if used > limit:
+            path = store.path(target)
+            text = DELIMITER.join(
+                entry.text for entry in CuratedFile.salvage(bundle.read(path), path).entries
+            )
             why = f"it holds {used:,} of {limit:,} characters: the prompt has only a part of it"
-            yield Item(entry_hash(target)[:12], "full", store.path(target), f"the {target} store", why)
+            yield Item(entry_hash(target)[:12], "full", path, text, why)
 
 
 # --- what a person decides -------------------------------------------------------------------------------
@@ -200,9 +211,15 @@ def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
         return release.unhide(bundle, audit.find_flagged(bundle, item.id), by=by, reason=reason)
     if item.kind == "contested":
         return _settle(bundle, item, item.text, by=by, reason=reason)
-    if item.kind == "unconfirmed":
-        return _change(bundle, item, _confirmed(by), f"confirm {item.text}", by=by, reason=reason)
-    raise _by_hand(item)
+    if item.kind == "full":
+        done = archive_store(bundle, _target(bundle, item))
+        return done.commit if done else ""
+    if item.kind == "broken":
+        raise InvalidContent(
+            f"{item.path} {item.why.rstrip('.')}: it cannot be committed as it is.",
+            hint="Edit it, or drop it to get back what the newest commit has.",
+        )
+    return _change(bundle, item, _confirmed(by), f"confirm {item.text}", by=by, reason=reason)
 
 
 def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
@@ -217,8 +234,15 @@ def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
         Taken(bundle).settle(entry_hash(item.text))
         return _change(bundle, item, None, f"remove {item.text}", by=by, reason=reason)
     if item.kind == "contested":
-        raise UsageError("One of the two wordings has to stay: accept the newer, or edit it.")
-    raise _by_hand(item)
+        contest = next(one for one in contested(bundle) if one.replaced.startswith(item.id))
+        return _settle(bundle, item, contest.entries[-2].text, by=by, reason=reason)
+    if item.kind == "broken":
+        hand_edits.put_back(bundle, item.path)
+        return ""
+    raise UsageError(
+        "A store that is too full cannot be dropped.",
+        hint="Accept moves its oldest entries to the archive; edit lets you shorten it.",
+    )
 
 
 def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") -> str:
@@ -230,14 +254,24 @@ def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") ->
     if item.kind in ("hidden", "taken", "unconfirmed"):
         Taken(bundle).settle(entry_hash(item.text))
         commit = _change(bundle, item, None, f"remove {item.text}", by=by, reason=reason)
-        target = next(one for one in TARGETS if item.path in bundle.part(CuratedStore).paths(one))
+        target = _target(bundle, item)
         machine = item.path != bundle.part(CuratedStore).path(target)
         origin = bundle.origin(source=f"{RELEASED}{by}", reason=reason)
         answer = bundle.part(CuratedStore).add(
             text, target=target, machine=machine, origin=origin, by_person=True
         )
         return answer.commit or commit
-    raise _by_hand(item)
+    if item.kind == "full":
+        return hand_edits.commit_text(bundle, item.path, _stored_as(bundle, item.path, text))
+    return hand_edits.commit_text(bundle, item.path, text.encode())
+
+
+def _stored_as(bundle: Bundle, path: str, text: str) -> bytes:
+    """A § file with these entries; those that were there keep what is known of them."""
+    file = CuratedFile.salvage(bundle.read(path), path)
+    known = {entry.text: entry for entry in file.entries}
+    texts = [one.strip() for one in text.split(DELIMITER) if one.strip()]
+    return file.with_entries(known.get(one) or Entry(section_key(one), one) for one in texts).render()
 
 
 def _is_foreign(bundle: Bundle, item: Item) -> bool:
@@ -282,7 +316,6 @@ def _change(
     return published.commit.oid if published else ""
 
 
-def _by_hand(item: Item) -> UsageError:
-    if item.kind == "broken":
-        return UsageError(f"{item.path}: {item.why}. Correct the file, or put it back with `gitmem restore`.")
-    return UsageError(f"{item.path}: {item.why}. Remove or shorten entries with `gitmem memory`.")
+def _target(bundle: Bundle, item: Item) -> Target:
+    """The store that a path belongs to."""
+    return next(one for one in TARGETS if item.path in bundle.part(CuratedStore).paths(one))

@@ -1,21 +1,26 @@
-"""Snapshots: names for states of the memory. A named one travels; an automatic one stays on its machine."""
+"""Snapshots: names for states of the memory. A named one is a tag and travels; an automatic one stays on its machine.
+
+Automatic ones are refs of their own, and thinned as backups are: see `thinning.py`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
-from gitmem.git.refs import SNAPSHOTS, check_ref_name
+from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name, snapshot_refs
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.provenance import Origin
 from gitmem.memory.results import brief
+from gitmem.memory.thinning import thinned
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.state import LAST_SNAPSHOT
@@ -25,11 +30,16 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 _AUTO = "auto/"
+_OLD_TAGS = SNAPSHOTS + _AUTO
+"""Where an older gitmem had automatic snapshots."""
+_TIME = "%Y-%m-%dT%H-%M-%S"
+_TIME_LENGTH = len("2026-06-30T14-00-00")
+_DAY = len("auto/2026-06-30")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A tag with the commit it names."""
+    """A name with the commit it stands for."""
 
     name: str
     commit: Oid
@@ -60,30 +70,39 @@ class Snapshots:
 
     def all(self, *, automatic: bool = True) -> list[Snapshot]:
         """Snapshots, the oldest first."""
+        refs = self._repository.refs.under(SNAPSHOTS) | (
+            self._repository.refs.under(AUTOMATIC) if automatic else {}
+        )
         found = []
-        for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
-            commit, tag = self._repository.store.peel(oid)
-            snapshot = Snapshot(ref.removeprefix(SNAPSHOTS), commit, tag)
-            if automatic or not snapshot.is_automatic:
-                found.append(snapshot)
+        for ref, oid in refs.items():
+            if automatic or not ref.startswith(_OLD_TAGS):
+                commit, tag = self._repository.store.peel(oid)
+                found.append(Snapshot(snapshot_name(ref), commit, tag))
         return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.name))
 
     def get(self, name: str) -> Snapshot:
         name = name.removeprefix("snapshot/")
-        oid = self._repository.refs.read(SNAPSHOTS + name)
-        if oid is None:
+        found = self._found(name)
+        if found is None:
             from gitmem.git.revisions import did_you_mean
 
             known = [snapshot.name for snapshot in self.all()]
             hint = did_you_mean(name, known, "List them with `gitmem snapshot list`.")
             raise UnknownRevision(f"There is no snapshot {name!r}.", hint=hint)
-        return Snapshot(name, *self._repository.store.peel(oid))
+        return Snapshot(name, *self._repository.store.peel(found[1]))
+
+    def _found(self, name: str) -> tuple[str, Oid] | None:
+        """The ref of a snapshot, and the object that it names."""
+        for ref in snapshot_refs(name):
+            if (oid := self._repository.refs.read(ref)) is not None:
+                return ref, oid
+        return None
 
     def create(
         self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
     ) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        origin = origin or self._bundle.origin()
+        origin = self._bundle.admit_origin(origin or self._bundle.origin())
         name, note, plan = (Admission(self._bundle).note(words) for words in (name, note, plan))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
@@ -93,7 +112,7 @@ class Snapshots:
                 raise InvalidContent(
                     "Names that begin with 'auto/' are for automatic snapshots: choose another."
                 )
-            if self._repository.refs.read(SNAPSHOTS + name) is not None:
+            if self._found(name) is not None:
                 raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
             at = self._bundle.now()
 
@@ -117,8 +136,9 @@ class Snapshots:
             return self._tag(name, commit, note or name)
 
     def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
-        """A tag on the present state with its circumstances; None where nothing changed since the last."""
+        """A name for the present state with its circumstances; None where nothing changed since the last."""
         self._bundle.part(OpenBuffers).flush()
+        origin = self._bundle.admit_origin(origin)
         with self._bundle.writing("snapshot"):
             tip = self._bundle.tip
             if self._is_tagged(tip):
@@ -131,30 +151,47 @@ class Snapshots:
                 "session": origin.session,
             }
             known = {key: value for key, value in state.items() if value}
+            last = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")[2]
             made = self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
-            with contextlib.suppress(OSError):  # it only saves a second tag on the same commit
+            with contextlib.suppress(OSError):  # it only saves a second name for the same commit
                 self._bundle.state.write_text(LAST_SNAPSHOT, f"{tip} {made.name}")
+            if last[:_DAY] != made.name[:_DAY]:  # there is nothing to thin before a day is over
+                self.thin()
             return made
 
-    def _is_tagged(self, commit: Oid) -> bool:
-        """Whether the newest snapshot is of this commit: by its own words, or by the note of the last one.
+    def thin(self) -> None:
+        """Drop automatic snapshots that are too close to one another for their age; the history they named stays."""
+        refs = self._repository.refs
+        with self._bundle.writing("snapshot"):
+            self._move_old_tags()
+            found = refs.under(AUTOMATIC)
+            moments = {ref: made for ref in found if (made := _made_at(snapshot_name(ref)))}
+            gone = thinned(moments.items(), self._bundle.world.clock())
+            refs.drop({ref: found[ref] for ref in gone})
 
-        There are as many tags as there were sessions: they are not gone through.
-        """
+    def _move_old_tags(self) -> None:
+        """Automatic snapshots that are tags become refs of their own."""
+        refs = self._repository.refs
+        old = refs.under(_OLD_TAGS)
+        if old:
+            refs.set_new({AUTOMATIC + ref.removeprefix(_OLD_TAGS): oid for ref, oid in old.items()})
+            refs.drop(old)
+
+    def _is_tagged(self, commit: Oid) -> bool:
+        """Whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
         names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
         noted, _, name = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")
         if noted == commit:
             names = (*names, name)
-        return any(self._repository.refs.read(SNAPSHOTS + name) is not None for name in names if name)
+        return any(self._found(name) is not None for name in names if name)
 
     def delete(self, name: str) -> Snapshot:
-        """Delete a snapshot's tag; the history it named stays."""
+        """Delete a snapshot's name; the history it named stays."""
         snapshot = self.get(name)
         with self._bundle.writing("snapshot"):
-            ref = SNAPSHOTS + snapshot.name
-            oid = self._repository.refs.read(ref)
-            if oid is not None:
-                self._repository.refs.delete(ref, expected=oid)
+            found = self._found(snapshot.name)
+            if found is not None:
+                self._repository.refs.delete(found[0], expected=found[1])
             path = layout.snapshot(snapshot.name)
 
             def work(edits: Edits) -> Message | None:
@@ -171,15 +208,23 @@ class Snapshots:
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         tag = render_tag(commit, f"snapshot/{name}", who, one_line(message, 2000) + "\n")
         self._repository.store.write([tag])
-        if not self._repository.refs.set(SNAPSHOTS + name, tag.oid, expected=None):
+        if not self._repository.refs.set(snapshot_refs(name)[0], tag.oid, expected=None):
             raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
         return self.get(name)
 
     def _fresh_name(self, prefix: str = "") -> str:
         """A timestamp that never collides, also for two within a moment."""
-        base = f"{self._bundle.world.clock():%Y-%m-%dT%H-%M-%S}"
+        base = self._bundle.world.clock().strftime(_TIME)
         name, number = base, 1
-        while self._repository.refs.read(SNAPSHOTS + prefix + name) is not None:
+        while self._found(prefix + name) is not None:
             number += 1
             name = f"{base}-{number}"
         return name
+
+
+def _made_at(name: str) -> datetime | None:
+    """When an automatic snapshot was made, by its name; None for a name that says no time."""
+    try:
+        return datetime.strptime(name.removeprefix(_AUTO)[:_TIME_LENGTH], _TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -61,18 +61,19 @@ def _compare_file(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
 def _compare_parts(path: str, old: EntryFile, new: EntryFile) -> list[Change]:
     before, after = old.differing(new), new.differing(old)
     removed = {key: entry for key, entry in before.items() if key not in after}
+    title = new.concept.title if isinstance(new, ConceptFile) else ""
     changes: list[Change] = []
     for key, entry in after.items():
         was = before.get(key)
         if was is not None:
             # The text of a § entry is its identity, so another Unicode form of it is not a change.
             if key.space != "§" and _content(was) != _content(entry):
-                changes.append(Change(path, "change", was, entry))
+                changes.append(Change(path, "change", was, entry, title=title))
             continue
         replaced = removed.pop(EntryKey("§", entry.replaces), None) if key.space == "§" else None
         op: Op = "add" if replaced is None else "change"
-        changes.append(Change(path, op, replaced, entry))
-    return [Change(path, "remove", entry, None) for entry in removed.values()] + changes
+        changes.append(Change(path, op, replaced, entry, title=title))
+    return [Change(path, "remove", entry, None, title=title) for entry in removed.values()] + changes
 
 
 def _content(entry: Entry) -> tuple[str, str]:

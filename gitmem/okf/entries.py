@@ -61,6 +61,8 @@ class Change:
     old: Entry | None
     new: Entry | None
     from_path: str = ""
+    title: str = field(default="", compare=False)
+    """What the concept is called of which this is a part."""
 
     def __repr__(self) -> str:
         texts = " -> ".join(repr(entry.text) for entry in (self.old, self.new) if entry is not None)

@@ -28,7 +28,9 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
             del net[change.path, new.key]
             if old is None:
                 if gone.old is not None and gone.old.text != new.text:
-                    net[change.path, new.key] = Change(change.path, "change", gone.old, new)
+                    net[change.path, new.key] = Change(
+                        change.path, "change", gone.old, new, title=change.title
+                    )
                 return
     if first is None and new is None:
         return
@@ -39,4 +41,4 @@ def _fold_one(net: dict[tuple[str, EntryKey], Change], change: Change) -> None:
     subject = new if new is not None else first
     assert subject is not None
     op: Op = "add" if first is None else "remove" if new is None else "change"
-    net[change.path, subject.key] = Change(change.path, op, first, new)
+    net[change.path, subject.key] = Change(change.path, op, first, new, title=change.title)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date as calendar_date
 from typing import Protocol
 
@@ -24,6 +24,8 @@ CONFIG_ERASED = "config/erased.md"
 
 UNDATED = "undated"
 
+_RECORD = ("sessions/", "hermes/", "snapshots/", "tools/", "retractions/")
+
 # The OKF types that gitmem writes.
 CURATED_MEMORY = "CuratedMemory"
 ARCHIVED_MEMORY = "ArchivedMemory"
@@ -40,6 +42,7 @@ AGENT_CONFIG = "AgentConfig"
 SCANNER_RULES = "ScannerRules"
 ERASURE_RECEIPTS = "ErasureReceipts"
 QUARANTINED = "Quarantined"
+NOTE = "Note"
 TYPES = (
     CURATED_MEMORY,
     ARCHIVED_MEMORY,
@@ -56,6 +59,7 @@ TYPES = (
     SCANNER_RULES,
     ERASURE_RECEIPTS,
     QUARANTINED,
+    NOTE,
 )
 
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -95,17 +99,27 @@ def session(session_id: str, started_at: str) -> str:
     return f"sessions/{_month(started_at)}/{safe_name(session_id)}.md"
 
 
-class SessionFiles(Protocol):
+class Holder(Protocol):
+    """What says whether it holds a path."""
+
+    def __contains__(self, path: str, /) -> bool: ...
+
+
+class SessionFiles(Holder, Protocol):
     """Enough of a tree to look for a session in it."""
 
     def directories(self, directory: str) -> list[str]: ...
-    def __contains__(self, path: str) -> bool: ...
 
 
 def find_session(files: SessionFiles, session_id: str) -> str | None:
     """The path of a session's concept, in whichever month it began."""
+    return session_path(files, files.directories("sessions"), session_id)
+
+
+def session_path(files: Holder, months: Iterable[str], session_id: str) -> str | None:
+    """The path of a session's concept in one of these months, the last one first."""
     name = safe_name(session_id)
-    for month in reversed(files.directories("sessions")):
+    for month in sorted(months, reverse=True):
         path = f"sessions/{month}/{name}.md"
         if path in files:
             return path
@@ -159,6 +173,11 @@ def is_generated(path: str) -> bool:
 def is_session(path: str) -> bool:
     """Whether the path belongs to the record of conversations."""
     return path.startswith("sessions/")
+
+
+def is_record(path: str) -> bool:
+    """Whether the path is of the record, and not of what is known: conversations, pages by day, bookkeeping."""
+    return path.startswith(_RECORD) or is_generated(path)
 
 
 def default_type(path: str) -> str:

@@ -19,12 +19,13 @@ Patterns see folded text: lower case, no marks on letters, no invisible characte
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module, resources
+from importlib import import_module
 from typing import Any
 
 from gitmem.safety.unicode import fold
@@ -71,10 +72,11 @@ def load_shipped(folder_name: str = "rules") -> tuple[tuple[Rule, ...], tuple[st
     """
     rules: list[Rule] = []
     problems: list[str] = []
-    folder = resources.files("gitmem.safety") / folder_name
-    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".toml"):
-            more, wrong = parse_rules(file.read_text(encoding="utf-8"), file.name, shipped=True)
+    folder = os.path.join(os.path.dirname(__file__), folder_name)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".toml"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                more, wrong = parse_rules(file.read(), name, shipped=True)
             rules.extend(more)
             problems.extend(wrong)
     return tuple(rules), tuple(problems)

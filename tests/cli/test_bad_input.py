@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gitmem.cli.main import COMMANDS
 from gitmem.git import transaction
 
 from tests.cli.conftest import NOTE, Cli
@@ -123,6 +124,53 @@ def test_another_branch(mem: Cli) -> None:
     mem.remember("a fact")
     assert _stops(mem, "commit").startswith("HEAD is on branch mine, and gitmem commits to main only")
     _reads(mem)
+
+
+_READERS = (
+    *(
+        ("log",),
+        ("show",),
+        ("show", "memories/MEMORY.md"),
+        ("status",),
+        ("diff", "HEAD~1"),
+        ("search", "tea"),
+    ),
+    *(
+        ("memory", "list"),
+        ("memory", "block"),
+        ("blame", "memories/MEMORY.md"),
+        ("trace", "tea"),
+        ("recall", "tea"),
+    ),
+    *(
+        ("links", "memories/MEMORY.md"),
+        ("backlinks", "memories/MEMORY.md"),
+        ("session", "list"),
+        ("plan", "list"),
+    ),
+    *(("snapshot", "list"), ("quarantine", "list"), ("review", "--list"), ("contested", "list"), ("scan",)),
+)
+
+
+@pytest.mark.parametrize("args", _READERS, ids=" ".join)
+@pytest.mark.parametrize("where", ["at", "on branch side"])
+def test_every_reader_says_that_head_is_elsewhere(mem: Cli, args: tuple[str, ...], where: str) -> None:
+    """One warning on standard error and in the JSON document; none where main is checked out."""
+    mem("memory", "add", "Ann likes tea")
+    assert "warning" not in mem(*args, "--json").json
+    mem.git("checkout", "-q", *(("HEAD~1",) if where == "at" else ("-b", "side", "HEAD~1")))
+    told = mem.run(*args)
+    assert f"gitmem: warning: HEAD is {where}" in told.err
+    assert "and not on main: a search answers for what is checked out, all else for main" in told.err
+    assert told.err.count("\n") == 1
+    assert mem.run(*args, "--json").json["warning"] in told.err
+
+
+def test_a_writer_says_once_that_head_is_elsewhere(mem: Cli) -> None:
+    """The error is enough."""
+    mem("memory", "add", "Ann likes tea")
+    mem.git("checkout", "-q", "HEAD~1")
+    assert "gitmem commits to main only" in _stops(mem, "memory", "add", "Ann likes rum")
 
 
 def _conflict(mem: Cli) -> None:
@@ -258,3 +306,45 @@ def test_a_damaged_ref(mem: Cli) -> None:
     mem.write(".git/refs/heads/main", "nonsense\n")
     assert mem.fails("log") == "The ref refs/heads/main is damaged. Run `gitmem verify`."
     assert mem("verify", "--json", code=3).json["ok"] is False
+
+
+@pytest.mark.parametrize("word", ["a\0b", "\ud800"])
+def test_no_command_takes_half_a_character_or_a_nul(mem: Cli, word: str) -> None:
+    """As an argument of every command: wrong usage, in one sentence."""
+    for name in COMMANDS:
+        assert "holds a NUL or half of a character." in mem.fails(name, word, code=2)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *(
+            ("show", "WORD"),
+            ("diff", "WORD"),
+            ("blame", "WORD"),
+            ("trace", "WORD"),
+            ("search", "WORD"),
+            ("recall", "WORD"),
+        ),
+        *(
+            ("log", "-S", "WORD"),
+            ("log", "--session", "WORD"),
+            ("log", "--path", "WORD"),
+            ("restore", "WORD"),
+        ),
+        *(
+            ("revert", "WORD"),
+            ("revert", "--text", "WORD"),
+            ("snapshot", "create", "WORD"),
+            ("snapshot", "show", "WORD"),
+        ),
+        *(("scan", "WORD"), ("sync", "WORD"), ("remote", "add", "WORD", "WORD"), ("clone", "WORD")),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("word", ["x\udcffy", "9" * 5000, "-"])
+def test_words_that_are_no_text_or_very_long(mem: Cli, args: tuple[str, ...], word: str) -> None:
+    """Bytes that are not UTF-8, and a name of 5,000 digits: never a bug, and the next command works."""
+    done = mem.run(*(arg.replace("WORD", word) for arg in args))
+    assert "bug" not in done.err
+    mem("memory", "add", "More.")

@@ -30,7 +30,7 @@ def test_log(told: Cli) -> None:
 <id> 2026-06-30 14:02 edit     memories/MEMORY.md: what I know  (ada on laptop)
 <id> 2026-06-30 14:01 init     a bundle for hermes  (hermes on laptop)
 """
-    assert expected == told.masked("log")
+    assert expected == told.masked("log", "--commits")
 
 
 def _subjects(gitmem: Cli, *args: str) -> list[str]:
@@ -101,7 +101,7 @@ Source:    hand edit
 
     edit: memories/MEMORY.md
 
-memories/MEMORY.md
+Facts  memories/MEMORY.md
   ~ Deploys happen on [-Tuesdays-] {+Thursdays now+}
 """
     assert expected == told.masked("show", "HEAD~1")
@@ -189,9 +189,8 @@ def test_diff_of_the_work_tree(told: Cli) -> None:
     path.write_text(path.read_text().replace("Thursdays now", "Fridays"))
     told.remember("A new fact\nof two lines")
     expected = """\
-memories/MEMORY.md
-  - Deploys happen on Thursdays now
-  + Deploys happen on Fridays
+Facts  memories/MEMORY.md
+  ~ Deploys happen on [-Thursdays now-] {+Fridays+}
   + A new fact
     of two lines
 """
@@ -205,15 +204,15 @@ def test_diff_between_revisions(told: Cli) -> None:
     assert whole == told("diff", "HEAD~3", "HEAD").out == told("diff", "HEAD~3..HEAD").out
     assert whole == told("diff", "HEAD~3..").out
     expected = """\
-memories/MEMORY.md
+Facts  memories/MEMORY.md
   + The staging server is at stage.example.org
   + Deploys happen on Thursdays now
 notes/a.md
-  + Note: A
+  + note: A
 """
     assert expected == whole
-    assert told("diff", "HEAD", "HEAD~1").out == "notes/a.md\n  - Note: A\n"
-    assert told("diff", "HEAD~3", "--path", "notes").out == "notes/a.md\n  + Note: A\n"
+    assert told("diff", "HEAD", "HEAD~1").out == "notes/a.md\n  - note: A\n"
+    assert told("diff", "HEAD~3", "--path", "notes").out == "notes/a.md\n  + note: A\n"
     assert told("diff", "HEAD", "HEAD").out == "No entries differ.\n"
 
 
@@ -222,12 +221,13 @@ def test_diff_of_a_concept(told: Cli) -> None:
     told.write("notes/a.md", "---\ntype: Note\ntitle: A new title\n---\none\n2\nthree\n")
     expected = """\
 notes/a.md
-  ~ title: A {+new title+}
-  ~ body: lines changed
-     one
-    -two
-    +2
-     three
+  ~ note: A new title
+    ~ title: A {+new title+}
+    ~ text: lines changed
+       one
+      -two
+      +2
+       three
 """
     assert expected == told("diff").out
 
@@ -239,7 +239,7 @@ def test_diff_stat(told: Cli) -> None:
     told("commit")
     assert expected == told("diff", "HEAD~3", "HEAD", "--stat", "--path", "memories").out
     assert told("diff", "HEAD~3", "--stat", "--path", "memories", "--json").json["files"] == [
-        {"path": "memories/MEMORY.md", "added": 1, "removed": 0, "changed": 1, "moved": 0}
+        {"path": "memories/MEMORY.md", "counts": {"added": 1, "removed": 0, "changed": 1, "moved": 0}}
     ]
 
 
@@ -248,7 +248,7 @@ def test_diff_as_json(told: Cli) -> None:
     found = told("diff", "HEAD~2", "HEAD~1", "--json").json
     assert {"from", "to", "session", "changes"} == set(found)
     (change,) = found["changes"]
-    assert {"path", "op", "from_path", "old", "new"} == set(change)
+    assert {"path", "op", "record", "from_path", "old", "new"} == set(change)
     assert {"space", "id", "kind", "text", "at", "replaces"} == set(change["new"])
     assert change["old"]["id"] == change["new"]["replaces"]
     assert "unified" in told("diff", "HEAD~1", "--unified", "--json").json
@@ -260,7 +260,8 @@ def test_diff_of_a_session(mem: Cli) -> None:
     mem.remember("by hand")
     mem("commit")
     mem("record", "observation", "The build is red", "--session", "s1")
-    out = mem("diff", "--session", "s1").out
+    assert mem("diff", "--session", "s1").out == "Nothing learned; 2 events in 1 session (--events)\n"
+    out = mem("diff", "--session", "s1", "--events").out
     assert "The build is green" in out
     assert "The build is red" in out
     assert "by hand" not in out
@@ -274,3 +275,19 @@ def test_diff_of_a_session(mem: Cli) -> None:
 def test_diff_refuses_what_makes_no_sense(mem: Cli, args: tuple[str, ...]) -> None:
     """Options that contradict each other are wrong usage."""
     mem.fails("diff", *args, code=2)
+
+
+@pytest.mark.parametrize("day", ["2026-06-30", "20260630", "2026-6-30", "2026-W27-2", "2026W272", "today"])
+def test_a_day_is_the_same_in_every_form(told: Cli, day: str) -> None:
+    """`--since` takes it from its beginning, `--until` and a revision up to its end."""
+    everything = told("log", "--json").json["commits"]
+    assert everything == told("log", "--json", "--until", day).json["commits"]
+    assert everything == told("log", "--json", "--since", day).json["commits"]
+    assert told("show", "--json", day).json["commit"] == everything[0]["commit"]
+    assert "Thursdays" in told("search", "thursdays", "--until", day, "--since", day).out
+
+
+def test_a_moment_is_not_its_day(told: Cli) -> None:
+    """One without colons neither."""
+    assert told("log", "--json", "--until", "20260630T000000").json["commits"] == []
+    assert told("log", "--json", "--since", "20260630T235959").json["commits"] == []

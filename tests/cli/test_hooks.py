@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -152,6 +152,33 @@ def test_pre_push_checks_what_would_leave(mem: Cli, tmp_path: Path) -> None:
     mem.git("push", "-q", "origin", "main")
 
 
+@pytest.mark.parametrize("branch", ["main", "side"])
+def test_a_secret_that_slipped_to_one_remote_leaves_to_no_other(
+    mem: Cli, tmp_path: Path, branch: str
+) -> None:
+    """Sent to one remote with `--no-verify`, it is still a secret of this machine: no push, no sync, no file takes it."""
+    for name in ("origin", "other"):
+        git(tmp_path, "init", "-q", "--bare", "-b", "main", f"{name}.git")
+        mem("remote", "add", name, f"../{name}.git", "--yes")
+    mem("sync", "origin")
+    mem.git("checkout", "-q", "-B", branch)
+    mem.write("notes/key.md", NOTE + "The key is AKIA" + "IOSFODNN7" + "QWERTYU.\n")
+    mem.git("add", ".")
+    mem.git("commit", "-q", "--no-verify", "-m", "a key")
+    mem.git("checkout", "-q", "main")
+    mem.git("merge", "-q", branch)
+    mem.git("push", "-q", "--no-verify", "origin", "main")
+    pushed = mem.git("push", "other", "main", check=False)
+    assert "gitmem: notes/key.md: " in pushed
+    assert "The push was stopped" in pushed
+    told = mem.fails("sync", "other")
+    assert "notes/key.md in commit" in told
+    assert "nothing was sent" in told
+    assert "nothing was sent" in mem.fails("sync", "--to", "../mem.bundle")
+    assert git(tmp_path / "other.git", "for-each-ref") == ""
+    assert not (tmp_path / "mem.bundle").exists()
+
+
 def test_pre_push_keeps_private_refs(mem: Cli, tmp_path: Path) -> None:
     """Quarantine is never pushed."""
     git(tmp_path, "init", "-q", "--bare", "remote.git")
@@ -160,6 +187,20 @@ def test_pre_push_keeps_private_refs(mem: Cli, tmp_path: Path) -> None:
     assert "which is never pushed" in found
     mem.git("push", "-q", "../remote.git", "main")
     mem.git("push", "-q", "../remote.git", ":main", check=False)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_a_linked_work_tree_says_where_the_main_one_is(gitmem: Cli, tmp_path: Path, separate: bool) -> None:
+    """`git worktree add` works and warns; a commit there is stopped, with the directory to work in."""
+    gitmem("init", "mem", *(("--separate-git-dir", "mem.git") if separate else ()))
+    git(tmp_path / "mem", "worktree", "add", "-q", "-b", "side", "../side")
+    (tmp_path / "side/n.md").write_text(NOTE)
+    git(tmp_path / "side", "add", "n.md")
+    told = git(tmp_path / "side", "commit", "-m", "x", check=False)
+    assert f"gitmem works in the main one, {tmp_path}/mem." in told
+    gitmem.cwd = tmp_path / "side"
+    said = gitmem.fails("status")
+    assert "`cd /tmp/mem`" in said
 
 
 def test_post_hooks_finish_what_a_crash_left(mem: Cli) -> None:
@@ -225,11 +266,12 @@ def test_doctor_replaces_hooks_of_an_older_gitmem(mem: Cli) -> None:
 
 def test_a_fact_that_plain_git_committed_has_its_commits_age(mem: Cli) -> None:
     """It is not the oldest of all for ever: it is dated at once, the next write notes it, and the prompt keeps it."""
-    mem.now = datetime.now(UTC) - timedelta(minutes=10)  # by plain git's clock
     for number in range(3):
         mem("memory", "add", f"An older fact, number {number}")
+    mem.now += timedelta(minutes=10)
     path = mem.cwd / "memories/MEMORY.md"
     path.write_text(path.read_text() + "\n§\nWritten with plain git\n")
+    mem.now += timedelta(minutes=1)
     mem.git("commit", "-qam", "by hand")
     listed = mem("memory", "list", "--json").json["memory"]["entries"]
     assert "Written with plain git" == listed[-1]["text"]

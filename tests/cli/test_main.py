@@ -24,7 +24,7 @@ def test_help_names_every_command(gitmem: Cli) -> None:
 
 
 def test_no_arguments_show_help(gitmem: Cli) -> None:
-    """`gitmem` alone shows the same as `--help`."""
+    """`gitmem` alone, outside a bundle, shows the same as `--help`."""
     assert gitmem("--help").out == gitmem().out
 
 

@@ -24,7 +24,7 @@ FACT = "The tram depot of Bonn has 41 tracks."
 def waiting(mem: Cli) -> Cli:
     """A bundle with one held and one unconfirmed entry."""
     env = {**os.environ, "HOME": str(mem.root.parent)}
-    world = World(env, str(mem.root.parent), str(mem.root))
+    world = World(env, str(mem.root.parent), str(mem.root), lambda: mem.now)
     with open_bundle(world, str(mem.root), "write") as memory, memory.session("s1") as session:
         session.hear("What is new there?")
         session.record_tool_call("web_extract", {"url": URL}, f"{POISON} {FACT}")
@@ -125,7 +125,7 @@ def test_dropping_an_unconfirmed_entry_takes_it_out(waiting: Cli) -> None:
 def test_status_says_what_waits(waiting: Cli) -> None:
     """One line, and counts in the JSON."""
     assert "1 held text waits for a person: run `gitmem review`." in waiting("status").out
-    found = waiting("status", "--json").json["review"]
+    found = waiting("status", "--json").json["review"]["counts"]
     assert (1, 1) == (found["held"], found["unconfirmed"])
 
 
@@ -141,3 +141,112 @@ def test_with_nothing_to_do_it_says_so(mem: Cli) -> None:
     """An empty queue needs nobody."""
     assert "Nothing waits." in mem("review").out
     assert "review" not in mem("status").out
+
+
+def one_item(mem: Cli) -> dict[str, str]:
+    (item,) = mem("review", "--json").json["waiting"]
+    assert isinstance(item, dict)
+    return item
+
+
+@pytest.fixture
+def broken(mem: Cli) -> Cli:
+    """A bundle with a note that a person made unreadable."""
+    mem.write("notes/a.md", "---\ntype: Note\n---\nas it was\n")
+    mem("commit")
+    mem.write("notes/a.md", "type: Note\nas it is\n")
+    return mem
+
+
+def test_a_broken_hand_edit_is_put_back(broken: Cli) -> None:
+    """Accepted it cannot be; dropped it goes back to what was committed, after a question."""
+    item = one_item(broken)
+    assert ("broken", "notes/a.md") == (item["kind"], item["path"])
+    code, shown = at_a_terminal(broken, "review", "accept", item["id"])
+    assert (1, True) == (code, "cannot be committed as it is" in shown), shown
+    code, shown = at_a_terminal(broken, "review", "drop", item["id"], keys="n\n")
+    assert (2, True) == (code, "Nothing was dropped" in shown), shown
+    code, shown = at_a_terminal(broken, "review", keys="d\ny\n")
+    assert (0, True) == (code, "dropped" in shown), shown
+    assert "as it was" in (broken.root / "notes/a.md").read_text()
+    assert "Nothing waits." in broken("review").out
+    assert "" == broken.git("status", "--porcelain")
+
+
+def test_a_broken_hand_edit_is_edited(broken: Cli) -> None:
+    """What is right is committed; what is still wrong is not even written."""
+    item = one_item(broken)
+    code, shown = at_a_terminal(broken, "review", "edit", item["id"], "still wrong")
+    assert (1, True) == (code, "not a valid OKF file" in shown), shown
+    assert "as it is" in (broken.root / "notes/a.md").read_text()
+    code, shown = at_a_terminal(broken, "review", "edit", item["id"], "--", "---\ntype: Note\n---\nright\n")
+    assert 0 == code, shown
+    assert "right" in broken("show", "notes/a.md").out
+    assert "" == broken.git("status", "--porcelain")
+
+
+def test_a_new_file_that_cannot_be_committed_is_dropped(mem: Cli) -> None:
+    """A link goes, and what it led to stays."""
+    there = mem.write("../outside.txt", "mine")
+    (mem.root / "link").symlink_to(there)
+    code, shown = at_a_terminal(mem, "review", "drop", one_item(mem)["id"], keys="y\n")
+    assert 0 == code, shown
+    assert (False, "mine") == ((mem.root / "link").is_symlink(), there.read_text())
+
+
+@pytest.fixture
+def full(mem: Cli) -> Cli:
+    """A store that a person made too full by hand."""
+    mem.remember(*(f"Fact number {number} is about the weather in town {number}" for number in range(60)))
+    mem("commit")
+    return mem
+
+
+def test_a_full_store_is_archived(full: Cli) -> None:
+    """Accepting moves the oldest entries; dropping a store is not possible."""
+    item = one_item(full)
+    assert ("full", "memories/MEMORY.md") == (item["kind"], item["path"])
+    code, shown = at_a_terminal(full, "review", "drop", item["id"])
+    assert (2, True) == (code, "cannot be dropped" in shown), shown
+    code, shown = at_a_terminal(full, "review", keys="s\na\n")
+    assert (0, True, True) == (code, "more lines" in shown, "town 59" in shown), shown
+    assert "Nothing waits." in full("review").out
+    assert "weather" in (full.root / "memories/archive/memory.md").read_text()
+
+
+def test_a_full_store_is_edited(full: Cli) -> None:
+    """The entries that a person leaves are those that stay, with what is known of them."""
+    item = one_item(full)
+    kept = item["text"].split("\n§\n")[:2]
+    words = "\n§\n".join([*kept, "Weather: see the report"])
+    code, shown = at_a_terminal(full, "review", "edit", item["id"], words)
+    assert 0 == code, shown
+    listed = full("memory", "list", "--json").json["memory"]["entries"]
+    assert [*kept, "Weather: see the report"] == [entry["text"] for entry in listed]
+    assert "Nothing waits." in full("review").out
+
+
+@pytest.mark.parametrize(("action", "stays"), [("accept", "Debian 13"), ("drop", "Debian 12.5")])
+def test_one_wording_of_a_contest_stays(mem: Cli, action: str, stays: str) -> None:
+    """Accepting keeps the newer, dropping the older."""
+    mem("memory", "add", "The server runs Debian 12")
+    mem.git("clone", "--quiet", "--bare", ".", str(mem.root.parent / "there.git"))
+    here = mem.root
+    mem("remote", "add", "origin", str(here.parent / "there.git"), "--yes")
+    mem.cwd = here.parent
+    mem("clone", str(here.parent / "there.git"), "second")
+    mem.cwd = here.parent / "second"
+    mem.env["GITMEM_MACHINE"] = "desk"
+    mem("memory", "replace", "Debian 12", "The server runs Debian 12.5")
+    mem("sync")
+    mem.cwd = here
+    del mem.env["GITMEM_MACHINE"]
+    mem("memory", "replace", "Debian 12", "The server runs Debian 13")
+    mem("sync")
+    item = one_item(mem)
+    assert "contested" == item["kind"]
+    code, shown = at_a_terminal(mem, "review", action, item["id"])
+    assert 0 == code, shown
+    assert [f"The server runs {stays}"] == [
+        entry["text"] for entry in mem("memory", "list", "--json").json["memory"]["entries"]
+    ]

@@ -119,7 +119,7 @@ def test_recall_by_question_newest_and_one(memory: Cli) -> None:
     """Which sessions, the newest ones, and one as it was."""
     found = memory("recall", "why", "postgresql", "--json").json["sessions"]
     assert ["s1"] == [one["session"] for one in found]
-    assert {"when", "source", "model", "recap", "windows"} <= set(found[0])
+    assert {"started", "source", "model", "recap", "windows"} <= set(found[0])
     assert "s1" in memory("recall", "postgresql").out
     assert "s1" in memory("recall").out
     reading = memory("recall", "--session", "s1", "--json").json

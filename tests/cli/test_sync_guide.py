@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -57,3 +58,13 @@ def test_every_command_of_the_guide(gitmem: Cli, tmp_path: Path) -> None:
             gitmem.cwd = tmp_path / words[-1]
     assert any("as one says" in text and "as the other says" in text for text in told)
     assert len(told) > 15
+
+
+@pytest.mark.parametrize("target", ["nowhere/mem.bundle", "afile/mem.bundle", "adir"])
+def test_a_file_that_cannot_be_written_is_named(mem: Cli, target: str) -> None:
+    """And not the scratch file beside it."""
+    (mem.root.parent / "afile").write_text("")
+    (mem.root.parent / "adir").mkdir()
+    told = mem.fails("sync", "--to", f"../{target}")
+    assert f"(/tmp/{target})" in told
+    assert sorted(os.listdir(mem.root.parent)) == ["adir", "afile", "home", "mem"]

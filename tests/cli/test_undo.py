@@ -20,9 +20,9 @@ def restored(mem: Cli) -> Cli:
 def test_undo_and_redo_say_what_they_did(restored: Cli) -> None:
     """Each with the command that takes it back; the memory is as it was."""
     assert restored.masked("undo") == (
-        "memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
+        "Facts  memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
     )
-    told = "memories/MEMORY.md\n  - Deploys happen on Sundays\n"
+    told = "Facts  memories/MEMORY.md\n  - Deploys happen on Sundays\n"
     assert restored.masked("redo", "--dry-run") == told + "Nothing was changed: this was a dry run.\n"
     assert "Sundays" in restored("memory", "list").out
     assert restored.masked("redo") == told + "<id>  `gitmem undo` takes this back.\n"
@@ -80,9 +80,102 @@ def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
     )
     assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
     assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
-    assert "To take it back: gitmem revert --session bad --derived" in gitmem("trace", "ADMIN-77").out
+    assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("trace", "ADMIN-77")
     done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
     assert [True] == [one["taken"] for one in done["reached"]["derived"]]
     assert [False] == [one["taken"] for one in done["reached"]["turn"]]
     left = gitmem("memory", "list").out
     assert ("Printer paper" in left, "ADMIN-77" in left) == (True, False)
+
+
+@pytest.fixture
+def taught(mem: Cli) -> Cli:
+    """Two sessions that taught something and said something, and a fact in between."""
+    for session, fact in (("night-7", "The gate code is 4711"), ("night-8", "The lift is out of order")):
+        mem("session", "start", session)
+        mem("record", "observation", f"looked at the door of {session}", "--session", session)
+        mem("memory", "add", fact, "--session", session)
+        mem("record", "decision", f"write {session} down", "--session", session)
+        mem("session", "end")
+    mem("memory", "add", "Deploys happen on Tuesdays")
+    return mem
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--session", "nosuch"], "There is no session 'nosuch' here."),
+        (["HEAD", "--session", "nosuch"], "There is no session 'nosuch' here."),
+        (["--session", "night-7", "--session", "nosuch"], "There is no session 'nosuch' here."),
+        (["--agent", "nosuch"], "There is no agent 'nosuch' here."),
+        (["--machine", "nosuch"], "There is no machine 'nosuch' here."),
+        (["--source", "https://no.example"], "No commit came from 'https://no.example'."),
+        (["--text", "nosuch"], "No commit added an entry with the text 'nosuch'."),
+        (["--path", "nosuch.md"], "No file 'nosuch.md' was ever in this bundle."),
+        (["--since", "2026-07-01"], "No commit meets all of these conditions."),
+        (["--session", "night-7", "--text", "lift"], "No commit meets all of these conditions."),
+        (["HEAD", "--session", "night-7"], "No commit meets all of these conditions."),
+        (
+            ["--session", "night-7", "--text", "4711", "--text", "lift"],
+            "No commit that meets the other conditions added an entry with the text 'lift'.",
+        ),
+    ],
+)
+def test_a_condition_that_chooses_nothing_is_an_error(taught: Cli, wrong: list[str], told: str) -> None:
+    """It is never ignored, whatever else is given, and nothing is taken back."""
+    before = taught.state()
+    assert told in taught.fails("revert", *wrong)
+    assert before == taught.state()
+
+
+def test_a_named_commit_that_does_not_fit_is_an_error(taught: Cli) -> None:
+    """Also where another one does."""
+    of_7 = taught("log", "--session", "night-7", "--kind", "memory", "--json").json["commits"][0]["commit"]
+    told = taught.fails("revert", of_7, "HEAD", "--session", "night-7")
+    assert "does not meet the other conditions" in told
+
+
+@pytest.mark.parametrize("given", [["--session", ""], ["--since", "today", "--since", "yesterday"]])
+def test_an_empty_or_second_value_is_wrong_usage(taught: Cli, given: list[str]) -> None:
+    """A variable of a script that is not set takes nothing back."""
+    assert "--s" in taught.fails("revert", "HEAD", *given, code=2)
+
+
+def test_repeated_conditions_are_a_union(taught: Cli) -> None:
+    """Both sessions are taken back, and nothing else."""
+    taught("revert", "--session", "night-7", "--session", "night-8")
+    listed = taught("memory", "list").out
+    assert (False, False, True) == tuple(word in listed for word in ("4711", "lift", "Tuesdays"))
+
+
+def test_revert_below_a_path(taught: Cli) -> None:
+    """What the session did elsewhere stays, and the undo brings back what went."""
+    taught("revert", "--session", "night-7", "--path", "memories")
+    assert "4711" not in taught("memory", "list").out
+    assert [1, 1] == [len(list(taught.root.glob(f"decisions/*{one}*.md"))) for one in ("night-7", "night-8")]
+    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
+    assert "4711" not in (taught.root / "log.md").read_text()
+    assert "`gitmem redo` takes this back." in taught("undo").out
+    assert "4711" in taught("memory", "list").out
+
+
+def test_revert_keeps_the_record(taught: Cli) -> None:
+    """What the session taught goes and does not come back; what was said stays, for whoever looks into it."""
+    record = {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*.md")}
+    taught("revert", "--session", "night-7", "--keep-record")
+    assert "4711" not in taught("memory", "list").out
+    assert [] == list(taught.root.glob("decisions/*night-7*.md"))
+    assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*.md")}
+    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
+    assert "Held back for a person" in taught("memory", "add", "The gate code is 4711", code=3).err
+    assert "Whole." in taught("verify").out
+
+
+def test_redo_leaves_the_undo_of_another_machine_alone(restored: Cli) -> None:
+    """What came from a remote says what it likes of itself; here nothing was undone."""
+    restored("undo")
+    restored.git("clone", "--quiet", "--bare", ".", str(restored.root.parent / "there.git"))
+    restored.cwd = restored.root.parent
+    restored("clone", str(restored.root / "there.git"), "second")
+    restored.cwd = restored.root / "second"
+    assert restored.fails("redo") == "There is no undo to take back."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ def test_verify_of_a_whole_bundle(mem: Cli) -> None:
     """Nothing found: exit 0 and a sentence."""
     assert mem("verify").out == "Whole. Looked at 1 commit and 6 files; nothing is wrong.\n"
     found = mem("verify", "--history", "--json").json
-    assert {"ok", "checks", "commits", "files", "findings"} == set(found)
+    assert {"ok", "checks", "commit_count", "file_count", "findings"} == set(found)
     assert (found["ok"], found["findings"]) == (True, [])
 
 
@@ -126,3 +127,15 @@ def test_completion_completes(tmp_path: Path) -> None:
 def test_completion_of_an_unknown_shell(gitmem: Cli) -> None:
     """A shell we have no script for is wrong usage."""
     gitmem.fails("completion", "tcsh", code=2)
+
+
+def test_gc_keeps_the_word_of_what_was_made_here(gitmem: Cli) -> None:
+    """Git's log of `main` says so; git would drop it after 90 days, and own commits would pass for pulled ones."""
+    gitmem.now = datetime(2020, 1, 1, tzinfo=UTC)
+    gitmem.init()
+    gitmem("memory", "add", "Ann likes tea")
+    before = gitmem.git("reflog", "main")
+    gitmem("gc")
+    gitmem.git("gc", "-q")
+    assert before == gitmem.git("reflog", "main")
+    assert {None} == {entry["pulled_from"] for entry in gitmem("log", "--json").json["commits"]}

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import gitmem
@@ -171,3 +172,36 @@ def test_the_date_of_any_person(tail: str) -> None:
 def test_any_number_of_seconds(seconds: float) -> None:
     """It is a moment; what no calendar has is the nearest that it has."""
     assert 1970 <= of_seconds(seconds).year <= 9999
+
+
+def test_a_clock_before_1970(tmp_path: Path) -> None:
+    """What is written then has the first date that git takes."""
+    now = datetime(1969, 12, 31, 12, tzinfo=UTC)
+    world = World(os.environ, str(tmp_path), str(tmp_path), lambda: now, "ada", "laptop", UTC)
+    memory, _ = create(world, str(tmp_path / "mem"), config=Config(machine="a"))
+    memory.curated.add("Learned too early")
+    memory.snapshots.create("early", origin=memory.origin())
+    run_git(memory.root, "fsck", "--strict", "--no-dangling")
+    assert "1970-01-01" in run_git(memory.root, "log", "-1", "--format=%cI %aI")
+    memory.close()
+
+
+def test_a_clock_that_was_set_back_is_said_once(tmp_path: Path) -> None:
+    """By the first write after it; a clock that is only a little behind is nothing."""
+    now = datetime(2026, 10, 28, tzinfo=UTC)
+    world = World(os.environ, str(tmp_path), str(tmp_path), lambda: now, "ada", "laptop", UTC)
+    create(world, str(tmp_path / "mem"), config=Config(machine="a"))[0].close()
+
+    def write(text: str) -> str:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            assert main(["-C", str(tmp_path / "mem"), "memory", "add", text], world) == 0
+        return said.getvalue()
+
+    now -= timedelta(hours=20)
+    assert write("one") == ""
+    now -= timedelta(days=100)
+    told = write("two")
+    assert "The clock says 2026-07-19, and the newest commit is of 2026-10-27: one of them is wrong." in told
+    assert write("three") == ""
+    run_git(tmp_path / "mem", "fsck", "--strict", "--no-dangling")

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.config import EndpointConfig
+from gitmem.git.bundle_file import write_bundle_file
 from gitmem.git.message import Message
+from gitmem.git.refs import BRANCH
 from gitmem.hosts.hermes.install import install
 from gitmem.memory.capture.journal import Journal
 from gitmem.memory.curated.contests import resolve
@@ -24,7 +26,7 @@ from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
-from gitmem.memory.sync.bundle_file import write_file
+from gitmem.memory.notes import write_note
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -57,7 +59,8 @@ __all__ = ["DOORS", "NO_NEW_TEXT"]
 
 NO_NEW_TEXT = {
     "gitmem.git.transaction:_commit": "The commit itself: what is in it comes from one of the others.",
-    "gitmem.memory.curated.archive:_archive": "It moves entries from one file to another.",
+    "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
+    "gitmem.memory.erase.eraser:Eraser._with_receipts": "It takes a text out of everything, and adds a receipt without it.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
     "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
@@ -162,13 +165,13 @@ def a_fact_at_the_end_of_a_session(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_memory(place: Place, sample: Sample) -> None:
-    _remember(place, kind="memory", text=sample.text)
+def gitmem_remember_fact(place: Place, sample: Sample) -> None:
+    _remember(place, kind="fact", text=sample.text)
 
 
 @door("facts", "ENTRY", STORE, entries=True)
-def gitmem_remember_user(place: Place, sample: Sample) -> None:
-    _remember(place, kind="user", text=sample.text)
+def gitmem_remember_preference(place: Place, sample: Sample) -> None:
+    _remember(place, kind="preference", text=sample.text)
 
 
 def _to_be_replaced(place: Place, sample: Sample) -> str:
@@ -263,8 +266,13 @@ def gitmem_remember_decision(place: Place, sample: Sample) -> None:
 
 
 @door("facts", "EVENT", EVENTS)
+def gitmem_remember_observation(place: Place, sample: Sample) -> None:
+    _remember(place, kind="observation", text=sample.text)
+
+
+@door("facts", "EVENT", EVENTS)
 def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
-    _remember(place, kind="decision", text=f"Use the {sample.topic}", reason=sample.text, source="here")
+    _remember(place, kind="decision", text=f"Use the {sample.topic}", why=sample.text, source="here")
 
 
 # --- short words about the memory ------------------------------------------------------------------------
@@ -273,6 +281,7 @@ TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
 SESSION = "gitmem.memory.capture.sessions:Sessions._write"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.plans:Plans.create", "gitmem.memory.plans:Plans.complete_step"
+PAGE = "gitmem.memory.notes:write_note"
 SNAPSHOT, TAG = "gitmem.memory.snapshots:Snapshots.create", "gitmem.memory.snapshots:Snapshots._tag"
 COMMIT = "gitmem.memory.bundle:Bundle.commit"
 
@@ -332,6 +341,21 @@ def the_title_of_a_plan(place: Place, sample: Sample) -> None:
 @door("notes", "NOTE", PLAN)
 def the_step_of_a_plan(place: Place, sample: Sample) -> None:
     place.memory.plans.create(f"Plan the {sample.topic}", [sample.text])
+
+
+@door("notes", "NOTE", PAGE)
+def the_title_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, sample.text, "as seen", origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def the_text_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, f"Page of the {sample.topic}", sample.text, origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def a_note_by_command(place: Place, sample: Sample) -> None:
+    place.command("note", f"Sheet of the {sample.topic}", sample.text)
 
 
 @door("notes", "NOTE", STEP)
@@ -545,7 +569,8 @@ def _merge(place: Place) -> None:
 
 def _file_of_git(place: Place) -> None:
     place.commit(place.peer)
-    write_file(place.peers_memory, str(place.root / "carried"))
+    peer = place.peers_memory  # its own `sync --to` would keep the secret back
+    write_bundle_file(peer.repository, str(place.root / "carried"), {BRANCH: peer.tip})
     place.sync(str(place.root / "carried"))
 
 

@@ -18,6 +18,11 @@ from gitmem import background
 from gitmem.config import EndpointConfig
 from gitmem.hosts.hermes.host_read import HostRead
 from gitmem.hosts.hermes.prompt import system_prompt
+from gitmem.hosts.loop.manager import MemoryManager
+from gitmem.hosts.mcp.catalogue import PROMPTS, RESOURCES
+from gitmem.hosts.mcp.connection import Connection
+from gitmem.hosts.mcp.reading import prompt, resource
+from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
 
@@ -233,39 +238,68 @@ def _slow_compaction(agent: Agent) -> str:
 
 def _log(agent: Agent) -> str:
     paths = ("", "memories", "decisions", "plans", "skills", "snapshots", "tools", "notes")
-    return "\n".join(agent.use("gitmem_history", action="log", path=path, limit=20) for path in paths)
+    return "\n".join(agent.use("gitmem_history", path=path, limit=20) for path in paths)
 
 
 def _diff(agent: Agent) -> str:
     first = agent.home.log()[0].commit.oid
     spans = [(first, "HEAD"), *((moment, "HEAD") for moment in agent.moments)]
     spans += [(first, moment) for moment in agent.moments]
-    return "\n".join(
-        agent.use("gitmem_history", action="diff", since=since, until=until, path=path, limit=20)
+    told = [
+        agent.use("gitmem_diff", a=since, b=until, path=path, limit=20)
         for since, until in spans
         for path in ("", "memories", "decisions", "plans", "skills", "sessions")
-    )
+    ]
+    told += [agent.use("gitmem_diff", session=about.session, limit=20) for about in _sessions(agent)]
+    return "\n".join(told)
 
 
 def _blame(agent: Agent) -> str:
     paths = [
         path for path in agent.memory.file_paths() if path.startswith(("memories/", "plans/", "hermes/"))
     ]
-    return "\n".join(agent.use("gitmem_history", action="blame", path=path) for path in paths)
+    return "\n".join(agent.use("gitmem_history", id=path) for path in paths)
+
+
+def _fetch(agent: Agent, level: str, *moments: str) -> str:
+    """Every file, every entry and every session, by name."""
+    memory = agent.memory
+    entries = [entry.key.id[:12] for target in TARGETS for entry in memory.curated.entries(target)]
+    sessions = [about.session for about in _sessions(agent)]
+    asked = [
+        "MEMORY",
+        "USER",
+        *memory.file_paths(),
+        *entries,
+        *sessions,
+        *(f"session:{one}" for one in sessions),
+    ]
+    return "\n".join(
+        agent.use("gitmem_fetch", id=one, level=level, as_of=moment)
+        for one in asked
+        for moment in (moments or ("",))
+    )
+
+
+def _sessions_recalled(agent: Agent) -> str:
+    told = [agent.use("gitmem_recall", limit=20)]
+    return "\n".join(told + [agent.use("gitmem_recall", session=one.session) for one in _sessions(agent)])
 
 
 def _remember(agent: Agent, kind: str) -> str:
-    told = agent.use("gitmem_remember", kind=kind, text=f"The {kind} of today is plain", reason="asked")
+    told = agent.use("gitmem_remember", kind=kind, text=f"The {kind} of today is plain", why="asked")
     agent.begin().settle()
     return told
 
 
-def _revert(agent: Agent) -> str:
-    """The newest change is taken back, and that too."""
+def _undo(agent: Agent) -> str:
+    """The newest change is taken back, and that too; the preview shows what goes."""
     told = []
     for _ in range(2):
-        newest = json.loads(agent.use("gitmem_history", action="log", limit=1))["commits"][0]["commit"]
-        told.append(agent.use("gitmem_revert", commit=newest, reason="the user asked"))
+        newest = json.loads(agent.use("gitmem_history", limit=1))["commits"][0]["commit"]
+        asked = {"commit": newest, "why": "the user asked"}
+        told.append(agent.use("gitmem_undo", **asked))
+        told.append(agent.use("gitmem_undo", **asked, confirm=json.loads(told[-1])["confirm"]))
     return "\n".join(told)
 
 
@@ -275,16 +309,73 @@ def _errors(agent: Agent) -> str:
     for name in (*agent.questions[:3], *agent.nearly):
         near = f"lamp-{name[:-1]}"
         asked += [
-            ("gitmem_history", {"action": "diff", "since": near}),
-            ("gitmem_history", {"action": "diff", "since": f"session:{near}"}),
-            ("gitmem_history", {"action": "blame", "path": f"decisions/{near}.md"}),
-            ("gitmem_history", {"action": near}),
+            ("gitmem_diff", {"a": near}),
+            ("gitmem_diff", {"a": f"session:{near}"}),
+            ("gitmem_diff", {"session": near}),
+            ("gitmem_fetch", {"id": near}),
+            ("gitmem_fetch", {"id": f"decisions/{near}.md"}),
+            ("gitmem_recall", {"session": near}),
+            ("gitmem_history", {"id": f"decisions/{near}.md"}),
+            ("gitmem_history", {near: "x"}),
             ("gitmem_search", {"query": near, "as_of": near}),
             ("gitmem_remember", {"kind": near, "text": "x"}),
             ("gitmem_snapshot", {"name": f"../{near}"}),
-            ("gitmem_revert", {"commit": near, "reason": "x"}),
+            ("gitmem_undo", {"commit": near, "why": "x"}),
+            ("gitmem_undo", {"session": near}),
         ]
     return "\n".join(agent.use(tool, **arguments) for tool, arguments in asked)
+
+
+# --- agents other than Hermes ----------------------------------------------------------------------------
+
+
+def _client(agent: Agent) -> Connection:
+    return Connection(agent.home.world, agent.home.home.bundle, "client", "1")
+
+
+def _mcp_tools(agent: Agent) -> str:
+    """Every tool that looks, as text."""
+    client, asked = _client(agent), (*agent.questions, *agent.nearly)
+    told = [client.call(tool, {"query": one})[0] for tool in ("search", "recall") for one in asked]
+    told += [client.call(tool, {})[0] for tool in ("history", "diff", "recall")]
+    told += [client.call("fetch", {"id": store, "level": "full"})[0] for store in ("MEMORY", "USER")]
+    told += [client.call("revise", {"id": one, "why": "x"})[0] for one in ("zzz", *agent.nearly)]
+    client.close()
+    return "\n".join(told)
+
+
+def _mcp_resources(agent: Agent) -> str:
+    client = _client(agent)
+    names = [one["uri"] for one in RESOURCES]
+    names += [f"gitmem://concept/{path}" for path in agent.memory.file_paths()]
+    names += [f"gitmem://session/{about.session}" for about in _sessions(agent)]
+    told = [resource(client, name) or "" for name in names]
+    client.close()
+    return "\n".join(told)
+
+
+def _mcp_prompts(agent: Agent) -> str:
+    client, claims = _client(agent), (HONEST, *agent.questions, *agent.nearly)
+    told = [prompt(client, one["name"], {"claim": claim}) or "" for one in PROMPTS for claim in claims[:4]]
+    client.close()
+    return "\n".join(told)
+
+
+def _loop_turns(agent: Agent) -> str:
+    """What a model gets for a turn: the whole request."""
+    with MemoryManager(agent.memory) as manager, manager.session("a loop") as session:
+        prompts = [session.turn(question) for question in (*agent.questions[:20], HONEST)]
+        told = [json.dumps([one.messages(), one.functions]) for one in prompts]
+        return "\n".join([*told, session.compress(agent.talk("a loop")), session.turn("again").system])
+
+
+def _loop_tools(agent: Agent) -> str:
+    """The memory tool where it says what is there, and session_search."""
+    with MemoryManager(agent.memory) as manager, manager.session("a loop with tools") as session:
+        wrong = {"action": "remove", "old_text": "nothing like this"}
+        told = [session.tool_call("memory", {**wrong, "target": one}) for one in TARGETS]
+        told += [session.tool_call("session_search", {"query": one}) for one in agent.questions]
+        return "\n".join([*told, session.tool_call("session_search")])
 
 
 # --- the table -------------------------------------------------------------------------------------------
@@ -318,15 +409,27 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
         agent.ask("gitmem_search", as_of=moment) for moment in agent.moments
     ),
     "gitmem_recall": lambda agent: agent.ask("gitmem_recall", limit=10),
-    "gitmem_history log": _log,
-    "gitmem_history diff": _diff,
+    "gitmem_search removed": lambda agent: agent.ask("gitmem_search", removed=True),
+    "gitmem_recall sessions": _sessions_recalled,
+    "gitmem_fetch abstract": lambda agent: _fetch(agent, "abstract"),
+    "gitmem_fetch overview": lambda agent: _fetch(agent, "overview", *agent.moments),
+    "gitmem_fetch full": lambda agent: _fetch(agent, "full"),
+    "gitmem_history": _log,
     "gitmem_history blame": _blame,
+    "gitmem_diff": _diff,
     "gitmem_snapshot": lambda agent: agent.use("gitmem_snapshot", name=f"named-{os.urandom(4).hex()}"),
     "gitmem_remember decision": lambda agent: _remember(agent, "decision"),
-    "gitmem_remember memory": lambda agent: _remember(agent, "memory"),
-    "gitmem_remember user": lambda agent: _remember(agent, "user"),
-    "gitmem_revert": _revert,
+    "gitmem_remember observation": lambda agent: _remember(agent, "observation"),
+    "gitmem_remember fact": lambda agent: _remember(agent, "fact"),
+    "gitmem_remember preference": lambda agent: _remember(agent, "preference"),
+    "gitmem_undo": _undo,
     "errors of tools": _errors,
+    # Other agents
+    "mcp tools": _mcp_tools,
+    "mcp resources": _mcp_resources,
+    "mcp prompts": _mcp_prompts,
+    "loop turns": _loop_turns,
+    "loop tools": _loop_tools,
 }
 """What an agent, a prompt or a model endpoint gets, by the name of the way."""
 

@@ -270,7 +270,7 @@ def test_a_model_that_hangs_stops_nothing(home: HermesHome, begin: Begin, model:
     assert PROFILE[0] in told
     turn(provider, [], "one more thing", "ok")
     answer = json.loads(
-        provider.handle_tool_call("gitmem_remember", {"kind": "memory", "text": "Tea is at four"})
+        provider.handle_tool_call("gitmem_remember", {"kind": "fact", "text": "Tea is at four"})
     )
     assert answer["success"]
     provider.shutdown()

@@ -75,10 +75,8 @@ def _day(place: Place) -> Driver:
     """Honest things of every kind, in a session that goes on."""
     day = place.agent.begin("day", session_title=f"The {HONEST} of the lamp")
     turn(day, [], f"the {HONEST} is the lamp", f"then the {HONEST} is lit")
-    day.handle_tool_call(
-        "gitmem_remember", {"kind": "memory", "text": f"The lamp is {HONEST}", "reason": HONEST}
-    )
-    day.handle_tool_call("gitmem_remember", {"kind": "memory", "text": f"The {HONEST} will be reworded"})
+    day.handle_tool_call("gitmem_remember", {"kind": "fact", "text": f"The lamp is {HONEST}", "why": HONEST})
+    day.handle_tool_call("gitmem_remember", {"kind": "fact", "text": f"The {HONEST} will be reworded"})
     day.handle_tool_call("gitmem_remember", {"kind": "decision", "text": f"Use the {HONEST} lamp"})
     put(place.home, f"{HONEST}/SKILL.md", f"---\nname: {HONEST}\ndescription: a lamp\n---\n\nLight it.\n")
     day.compare()
@@ -103,11 +101,11 @@ def _night(place: Place, told: Story) -> list[str]:
     night.on_pre_compress(
         [user(f"Remember that the lamp has {word('a fact')}."), *(user(str(n)) for n in range(8))]
     )
-    for kind in ("memory", "user", "decision"):
+    for kind in ("fact", "preference", "decision", "observation"):
         arguments = {
             "kind": kind,
             "text": f"The lamp keeps {word(f'remembered as {kind}')}",
-            "reason": f"the lamp {word(f'the reason of a {kind}')}",
+            "why": f"the lamp {word(f'the reason of a {kind}')}",
             "source": f"http://lamp.example/{word(f'the source of a {kind}')}",
             "tags": [word(f"the tag of a {kind}")],
         }
@@ -176,7 +174,13 @@ def test_no_exit_shows_what_was_taken_back(story: Story) -> None:
 
 def test_what_is_forgotten_is_not_believed(story: Story) -> None:
     """Only those who ask what was before find it."""
-    earlier = ("search as of", "search removed", "gitmem_search as of")
+    earlier = (
+        "search as of",
+        "search removed",
+        "gitmem_search as of",
+        "gitmem_search removed",
+        "gitmem_fetch overview",  # as of moments
+    )
     assert {} == leaks(story.shown, story.forgotten.values(), but=earlier)
 
 
@@ -184,11 +188,13 @@ SILENT = {
     "nudge": "A text of ours.",
     "system prompt": "Counts and days.",
     "search removed": "Nothing honest was removed.",
+    "gitmem_search removed": "Nothing honest was removed.",
     "gitmem_snapshot": "It repeats the name that it was given.",
     "gitmem_remember decision": "It says that it is kept.",
-    "gitmem_remember memory": "It repeats what it was given.",
-    "gitmem_remember user": "It repeats what it was given.",
-    "gitmem_revert": "It counts.",
+    "gitmem_remember observation": "It says that it is kept.",
+    "gitmem_remember fact": "It repeats what it was given.",
+    "gitmem_remember preference": "It repeats what it was given.",
+    "gitmem_undo": "It tells what goes.",
     "errors of tools": "They repeat what they were asked.",
 }
 """Exits that show nothing of the memory, each with what they show."""
@@ -248,8 +254,9 @@ def test_what_the_provider_returns_is_an_exit() -> None:
 EGRESS = {
     "gitmem.hosts.hermes.host_read:HostRead.missed": "system prompt after a sync",
     "gitmem.hosts.hermes.skill_files:SkillFiles._write": "host skills",
-    "gitmem.hosts.hermes.tools:Tools._egress": "gitmem_history diff",
-    "gitmem.hosts.hermes.tools:Tools.run": "errors of tools",
+    "gitmem.hosts.tools.calls:Call.egress": "gitmem_diff",
+    "gitmem.hosts.tools.calls:run": "errors of tools",
+    "gitmem.hosts.tools.looking:fetch": "gitmem_fetch full",
     "gitmem.memory.curated.host_files:_visible": "host files",
     "gitmem.memory.curated.prompt_block:_block": "prompt block",
     "gitmem.memory.curated.prompt_block:unconfirmed": "system prompt",
@@ -292,12 +299,27 @@ NO_EXIT = {
         ("curated", "sessions", "plans", "snapshots", "quarantine", "index", "buffer", "info"), _STORE
     ),
     **dict.fromkeys(
-        ("log", "show", "diff", "blame", "trace", "revert", "restore", "undo", "redo", "sync"), _HISTORY
+        (
+            "log",
+            "show",
+            "diff",
+            "blame",
+            "trace",
+            "digest",
+            "session_title",
+            "revert",
+            "restore",
+            "undo",
+            "redo",
+            "sync",
+            "erase",
+        ),
+        _HISTORY,
     ),
     **dict.fromkeys(("remember", "replace", "forget", "snapshot", "register_tool", "record_event"), _WAY_IN),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "admit_origin", "hear"), _WAY_IN),
+    **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "hear"), _WAY_IN),
     **dict.fromkeys(("prepare", "close", "session", "start", "end"), "It begins or ends something."),
     **dict.fromkeys(("id", "session_named"), "An id."),
     "compressor": "What `compress` is made of.",

@@ -253,13 +253,13 @@ def test_every_command_through_hermes(
     provider.sync_turn("how do we deploy?", "with make", session_id="s1", messages=[])
     provider.shutdown()
     for words, told in (
-        (["log"], "1 turn"),
-        (["diff", "--session", "s1"], "how do we deploy?"),
+        (["log"], "how do we deploy?"),
+        (["diff", "--session", "s1", "--events"], "how do we deploy?"),
         (["blame", "memories/MEMORY.md"], "Deploys run with make"),
         (["search", "deploy"], "with make"),
         (["status"], home.home.bundle),
         (["snapshot", "good"], "good"),
-        (["revert", "--session", "s1"], "how do we deploy?"),
+        (["revert", "--session", "s1", "--events"], "how do we deploy?"),
         (["restore", "good"], ""),
         (["verify"], "Whole."),
         (["sync", "status"], ""),

@@ -329,7 +329,7 @@ def test_the_block_is_the_same_bytes_for_the_whole_session(home: HermesHome, beg
     assert first == provider.system_prompt_block()
     assert home.bundle().tip[:8] not in first
     assert "gitmem_search" in first
-    assert "gitmem_revert" not in first
+    assert "gitmem_undo" not in first
 
 
 def test_since_the_last_session(home: HermesHome, begin: Begin) -> None:

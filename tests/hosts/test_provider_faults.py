@@ -32,9 +32,7 @@ def test_nothing_is_written_for_another_context(home: HermesHome, begin: Begin) 
     provider.on_memory_write("add", "memory", "x", metadata={})
     provider.on_delegation("a", "b")
     assert "" == provider.on_pre_compress([user("x")] * 20)
-    assert "error" in json.loads(
-        provider.handle_tool_call("gitmem_remember", {"kind": "memory", "text": "x"})
-    )
+    assert "error" in json.loads(provider.handle_tool_call("gitmem_remember", {"kind": "fact", "text": "x"}))
     provider.shutdown()
     assert tip == home.bundle().tip
     assert "" != provider.system_prompt_block()
@@ -44,7 +42,15 @@ def test_schemas_before_initialize(bare_home: HermesHome) -> None:
     """Also in a home without anything, and with a broken configuration."""
     (bare_home.path / "config.yaml").write_text("a: [")
     names = [schema["name"] for schema in GitMemProvider().get_tool_schemas()]
-    assert ["gitmem_search", "gitmem_recall", "gitmem_history", "gitmem_snapshot", "gitmem_remember"] == names
+    assert [
+        "gitmem_search",
+        "gitmem_fetch",
+        "gitmem_recall",
+        "gitmem_remember",
+        "gitmem_history",
+        "gitmem_diff",
+        "gitmem_snapshot",
+    ] == names
     assert all(
         set(schema) == {"name", "description", "parameters"} for schema in GitMemProvider().get_tool_schemas()
     )
@@ -139,7 +145,7 @@ def test_a_store_that_takes_nothing_is_told_once(
     for number in range(2):
         turn(provider, [], f"turn {number}", "ok")
         provider.prefetch("hello")
-        provider.handle_tool_call("gitmem_history", {"action": "log"})
+        provider.handle_tool_call("gitmem_history", {})
         provider.on_pre_compress([user("I prefer tabs.")] * 10)
         provider.on_session_end([])
         provider.settle()

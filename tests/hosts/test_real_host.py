@@ -46,6 +46,8 @@ def test_memory_tool_add_replace_remove_and_batch(make: Make, model: Model) -> N
             say("Changed."),
         )
         assert [
+            "gitmem_diff",
+            "gitmem_fetch",
             "gitmem_history",
             "gitmem_recall",
             "gitmem_remember",
@@ -81,7 +83,7 @@ def test_tools_and_recall_in_a_session(make: Make, model: Model) -> None:
     with hermes.agent("S1") as agent:
         agent.say(
             "we take PostgreSQL for billing because of joins",
-            call("gitmem_remember", kind="decision", text="Use PostgreSQL for billing", reason="joins"),
+            call("gitmem_remember", kind="decision", text="Use PostgreSQL for billing", why="joins"),
             say("Kept."),
         )
     with hermes.agent("S2") as agent:
@@ -89,7 +91,7 @@ def test_tools_and_recall_in_a_session(make: Make, model: Model) -> None:
             "which database did we choose for billing?",
             calls(
                 ("gitmem_search", {"query": "PostgreSQL billing"}),
-                ("gitmem_history", {"action": "log", "limit": 2}),
+                ("gitmem_history", {"limit": 2}),
             ),
             say("PostgreSQL."),
         )

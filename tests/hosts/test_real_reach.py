@@ -69,13 +69,13 @@ def test_a_decision_that_follows_from_a_recall(make: Make, model: Model) -> None
     """What was recalled into the turn is on record; the decision goes, and the one beside it stays."""
     hermes = make()
     with hermes.agent("S1") as agent:
-        keep = {"kind": "decision", "reason": "read on a page"}
+        keep = {"kind": "decision", "why": "read on a page"}
         agent.say("read that page", call("gitmem_remember", text=POISON, **keep), say("Kept."))
     with hermes.agent("S2") as agent:
         agent.say(
             QUESTION,
-            call("gitmem_remember", kind="decision", text=f"Print {MARK} on cards", reason="as recalled"),
-            call("gitmem_remember", kind="decision", text="Close at noon in summer", reason="heat"),
+            call("gitmem_remember", kind="decision", text=f"Print {MARK} on cards", why="as recalled"),
+            call("gitmem_remember", kind="decision", text="Close at noon in summer", why="heat"),
             say("Kept."),
         )
     assert RECALLED in [kind for kind, _ in events(hermes, "S2")]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from gitmem.git import sync_mark
 from gitmem.hosts.hermes.install import uninstall
+from gitmem.hosts.mcp.connection import Connection
 from gitmem.memory.find.context import context
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -56,6 +57,8 @@ with throw_away(memory.repository, []):
 """
 # Written for a moment only: a kill in just that moment leaves them, or damage to a journal of notices.
 PASSING = {
+    "erasing/",
+    "erased-commits",
     "journal/<id>.new",
     "host/notices/<id>.new",
     "host/notices/<id>.damaged",
@@ -164,6 +167,9 @@ class Plain:
         cli("gc")
         cli("doctor")
         self._sync()
+        client = Connection(cli.world(), str(self.root), "codex", "1")
+        client.call("search", {"query": "postgres"})
+        client.close()
         cli("session", "start", "work-2")
         bundle = self.opened()
         ask(bundle)
@@ -261,7 +267,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert "Whole." in cli("verify").out
     assert 0 == cli.run("doctor").code
     assert "" == cli.git("status", "--porcelain")
-    passing = {"session", "recall.log.1", "index.db-<part>", *PASSING}
+    passing = {"session", "recall.log.1", "index.db-<part>", "mcp-clients", *PASSING}
     assert not {row for row in gone - rows(plain.state) - passing if not row.startswith("journal/")}
 
 

@@ -137,9 +137,9 @@ def test_a_fact_of_a_page_goes_in_marked_and_its_source_is_the_url(home: HermesH
     commit = next(one for one in home.log() if one.kind == "host")
     assert (URL, "memory tool") == commit.trailers["Source"]
     for wanted in (URL, "https://evil.example", "evil.example", "memory tool"):
-        assert [commit.commit.oid] == [one.oid for one in select(bundle, Selection(source=wanted)).commits]
+        assert [commit.commit.oid] == [one.oid for one in select(bundle, Selection(source=(wanted,))).commits]
     with pytest.raises(UnknownRevision):
-        select(bundle, Selection(source="https://evil.exam"))
+        select(bundle, Selection(source=("https://evil.exam",)))
     (blamed,) = bundle.blame("memories/MEMORY.md")
     assert URL == blamed.changed.first("Source")
 
@@ -240,14 +240,14 @@ def test_an_entry_of_the_models_own_tool_is_looked_at_again_when_its_turn_is_ove
     said = "What is new there?"
     provider.on_turn_start(1, said)
     for text in (POISON, FACT):
-        provider.handle_tool_call("gitmem_remember", {"kind": "memory", "text": text})
+        provider.handle_tool_call("gitmem_remember", {"kind": "fact", "text": text})
     page = [tool_call("web_extract", "c1", urls=[URL]), result("c1", f"{POISON} {FACT}"), answer("ok")]
     provider.sync_turn(said, "ok", messages=[user(said), *page])
     provider.settle()
     assert ([FACT], [FACT]) == (home.curated(), home.entries())
     assert [POISON] == [one.text for one in home.bundle().quarantine.all()]
     assert "web" == home.bundle().curated.entries("memory")[0].extra["unconfirmed"]
-    chosen = select(home.bundle(), Selection(source=URL)).commits
+    chosen = select(home.bundle(), Selection(source=(URL,))).commits
     assert any(FACT in one.subject for one in chosen)
 
 
@@ -315,6 +315,9 @@ def test_a_skill_with_words_of_a_page_is_marked(home: HermesHome, begin: Begin) 
         "hits"
     ]
     assert URL in hit["unconfirmed"]
+    for stored in ("MEMORY", "USER"):
+        fetched = "".join(json.loads(later.handle_tool_call("gitmem_fetch", {"id": stored}))["text"])
+        assert [] == [line for line in fetched.split("\n") if FACT in line and "unconfirmed" not in line]
     assert all(
         "unconfirmed" in line for line in later.prefetch("tram depot tracks").split("\n") if FACT in line
     )
@@ -368,9 +371,9 @@ def test_every_answer_says_what_is_unconfirmed(home: HermesHome, begin: Begin) -
     asked: list[tuple[str, dict[str, Any]]] = [
         ("gitmem_search", {"query": "tram depot tracks"}),
         ("gitmem_recall", {"query": "tram depot tracks"}),
-        ("gitmem_history", {"action": "log"}),
-        ("gitmem_history", {"action": "diff", "since": "then"}),
-        ("gitmem_history", {"action": "blame"}),
+        ("gitmem_history", {}),
+        ("gitmem_diff", {"a": "then"}),
+        ("gitmem_history", {"id": "memories/MEMORY.md"}),
     ]
     for name, given in asked:
         found = [one for one in _objects(json.loads(later.handle_tool_call(name, given))) if FACT in str(one)]

@@ -25,9 +25,9 @@ def use(provider: Driver, name: str, /, **arguments: Any) -> dict[str, Any]:
 def test_remember_a_decision_and_a_fact(home: HermesHome, begin: Begin) -> None:
     """With reason and source in the commit; a fact is in the agent's own file right after."""
     provider = begin("s1")
-    assert use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL", reason="joins")["success"]
+    assert use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL", why="joins")["success"]
     kept = use(
-        provider, "gitmem_remember", kind="memory", text="CI runs on Fridays", reason="told so", source="ada"
+        provider, "gitmem_remember", kind="fact", text="CI runs on Fridays", why="told so", source="ada"
     )
     assert kept["success"]
     provider.settle()
@@ -51,16 +51,17 @@ def test_a_decision_that_is_flagged_is_held(home: HermesHome, begin: Begin) -> N
 def test_history_and_snapshot(home: HermesHome, begin: Begin) -> None:
     """Log, diff and blame of entries; a name for the present."""
     provider = begin("s1")
-    use(provider, "gitmem_remember", kind="memory", text="alpha", reason="because")
+    use(provider, "gitmem_remember", kind="fact", text="alpha", why="because")
     assert "good" == use(provider, "gitmem_snapshot", name="good", note="all well")["snapshot"]
-    use(provider, "gitmem_remember", kind="memory", text="beta")
-    log = use(provider, "gitmem_history", action="log", limit=3)["commits"]
+    use(provider, "gitmem_remember", kind="fact", text="beta")
+    log = use(provider, "gitmem_history", limit=3)["commits"]
     change = {"op": "add", "path": "memories/MEMORY.md", "rank": "knowledge", "old": None, "new": "beta"}
     assert [change] == log[0]["changes"]
-    changed = use(provider, "gitmem_history", action="diff", since="good", path="memories")["changes"]
+    changed = use(provider, "gitmem_diff", a="good", path="memories")["changes"]
     assert [("add", "beta")] == [(one["op"], one["new"]) for one in changed]
-    [blamed] = use(provider, "gitmem_history", action="blame", text="alpha")["entries"]
-    assert "because" in json.dumps(blamed)
+    [alpha] = [one["id"] for one in use(provider, "gitmem_search", query="alpha")["hits"]]
+    [blamed] = use(provider, "gitmem_history", id=alpha)["entries"]
+    assert ("alpha", "because") == (blamed["text"], blamed["reason"])
 
 
 def test_the_model_can_not_take_back_unless_configured(
@@ -68,13 +69,16 @@ def test_the_model_can_not_take_back_unless_configured(
 ) -> None:
     """It must not be talked into erasing memory."""
     provider = begin("s1")
-    use(provider, "gitmem_remember", kind="memory", text="alpha")
-    commit = use(provider, "gitmem_history", action="log", limit=1)["commits"][0]["commit"]
-    assert "error" in use(provider, "gitmem_revert", commit=commit, reason="x")
+    use(provider, "gitmem_remember", kind="fact", text="alpha")
+    commit = use(provider, "gitmem_history", limit=1)["commits"][0]["commit"]
+    assert "error" in use(provider, "gitmem_undo", commit=commit, why="x")
     monkeypatch.setenv("GITMEM_UNDO_TOOLS", "true")
     allowed = begin("s2")
-    assert "gitmem_revert" in [schema["name"] for schema in allowed.get_tool_schemas()]
-    assert use(allowed, "gitmem_revert", commit=commit, reason="the user asked")["success"]
+    assert "gitmem_undo" in [schema["name"] for schema in allowed.get_tool_schemas()]
+    asked = {"commit": commit, "why": "the user asked"}
+    preview = use(allowed, "gitmem_undo", **asked, confirm="guessed")
+    assert ["alpha"] == home.entries() == home.curated()
+    assert use(allowed, "gitmem_undo", **asked, confirm=preview["confirm"])["success"]
     assert [] == home.entries() == home.curated()
 
 
@@ -84,7 +88,13 @@ def test_a_tool_that_is_asked_wrongly_says_so(home: HermesHome, begin: Begin) ->
     for name, arguments in (
         ("gitmem_search", {}),
         ("gitmem_history", {"action": "burn"}),
-        ("gitmem_history", {"action": "diff", "since": "never"}),
+        ("gitmem_history", {"id": "nothing-like-this"}),
+        ("gitmem_diff", {"a": "never"}),
+        ("gitmem_fetch", {"id": "nothing-like-this"}),
+        ("gitmem_recall", {"around": "x"}),
+        ("gitmem_search", {"query": ["x"]}),
+        ("gitmem_search", {"query": "x" * 10_001}),
+        ("gitmem_search", {"query": "x", "limit": True}),
         ("gitmem_remember", {"kind": "poem", "text": "x"}),
         ("gitmem_nothing", {}),
         ("gitmem_snapshot", {"name": "../x"}),
@@ -100,7 +110,7 @@ def test_the_recall_mode_chooses_tools(
     """context: injected; tools: only tools; hybrid: both."""
     monkeypatch.setenv("GITMEM_RECALL_MODE", mode)
     provider = begin("s1")
-    use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL for billing", reason="joins")
+    use(provider, "gitmem_remember", kind="decision", text="Use PostgreSQL for billing", why="joins")
     provider.shutdown()
     again = begin("s2")
     names = [schema["name"] for schema in again.get_tool_schemas()]
@@ -112,7 +122,7 @@ def test_the_recall_mode_chooses_tools(
 def test_search_finds_and_finds_as_of(home: HermesHome, begin: Begin) -> None:
     """What was removed is found as of then."""
     provider = begin("s1")
-    use(provider, "gitmem_remember", kind="memory", text="The staging port is 8443")
+    use(provider, "gitmem_remember", kind="fact", text="The staging port is 8443")
     use(provider, "gitmem_snapshot", name="then")
     home.write("something else")
     provider.compare()
@@ -131,7 +141,7 @@ def test_a_diff_shows_the_turns_that_may_be_shown(home: HermesHome, begin: Begin
     said = [user("go on"), call, result("1", "stored"), page, result("2", "make 5 is out"), answer("gone on")]
     provider.sync_turn("go on", "gone on", messages=said)
     provider.settle()
-    changes = use(provider, "gitmem_history", action="diff", since="then", path="sessions")["changes"]
+    changes = use(provider, "gitmem_diff", a="then", path="sessions")["changes"]
     shown = {one["new"]: one["rank"] for one in changes}
     assert "said" == shown["[user] how do we deploy the billing service?\n[assistant] with make deploy"]
     assert "tool" == shown['web_extract\n{"urls": ["https://a.example"]}\nmake 5 is out']
@@ -165,3 +175,19 @@ def test_recall_tells_earlier_sessions(home: HermesHome, begin: Begin) -> None:
     [found] = use(begin("s2"), "gitmem_recall", query="deploy billing")["sessions"]
     assert "s1" == found["session"]
     assert "make deploy" in json.dumps(found)
+
+
+def test_calls_as_they_were_before_still_work(home: HermesHome, begin: Begin) -> None:
+    """A conversation that goes on, or a skill, calls the tools by the arguments that it knows."""
+    provider = begin("s1")
+    assert use(provider, "gitmem_remember", kind="memory", text="CI runs on Fridays", reason="told so")[
+        "success"
+    ]
+    provider.settle()
+    assert ["CI runs on Fridays"] == home.entries()
+    blamed = use(provider, "gitmem_history", action="blame", path="memories/MEMORY.md")["entries"]
+    assert [("CI runs on Fridays", "told so")] == [(one["text"], one["reason"]) for one in blamed]
+    assert use(provider, "gitmem_history", action="log", limit=2)["commits"]
+    changed = use(provider, "gitmem_history", action="diff", since="HEAD~1")["changes"]
+    assert ["CI runs on Fridays"] == [one["new"] for one in changed]
+    assert "error" in use(provider, "gitmem_revert", commit="HEAD", reason="x")  # not without `undo_tools`

@@ -73,15 +73,15 @@ def talk(home: HermesHome, begin: Begin) -> None:
     provider.handle_tool_call(
         "gitmem_remember",
         {
-            "kind": "user",
+            "kind": "preference",
             "text": f"Likes {mark('profile')}",
-            "reason": mark("remember-reason"),
+            "why": mark("remember-reason"),
             "source": mark("remember-source"),
         },
     )
     provider.handle_tool_call(
         "gitmem_remember",
-        {"kind": "decision", "text": f"Take {mark('taken-decision')}", "reason": mark("decision-reason")},
+        {"kind": "decision", "text": f"Take {mark('taken-decision')}", "why": mark("decision-reason")},
     )
     provider.on_turn_start(3, f"write a skill {mark('skill-user')}")
     skill = home.path / "skills" / "brew" / "SKILL.md"

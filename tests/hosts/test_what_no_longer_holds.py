@@ -151,6 +151,8 @@ ASKED_FOR = {
     "search as of": "It asks what was known then.",
     "gitmem_search as of": "It asks what was known then, and is told that this may not hold.",
     "search removed": "It asks for what is gone.",
+    "gitmem_search removed": "It asks for what is gone, and is told that it does not hold.",
+    "gitmem_fetch overview": "It asks for moments, and is told that this may not hold.",
 }
 
 
@@ -174,7 +176,7 @@ def test_what_is_honest_is_still_shown(shown: tuple[dict[str, str], dict[str, st
         "context",
         "gitmem_search",
         "gitmem_recall",
-        "gitmem_history diff",
+        "gitmem_diff",
     ):
         assert HONEST in exits[way], way
     assert "the weather is fine too" in exits["recall read"]
@@ -245,8 +247,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, 
             told = [driver.prefetch("lantern harbour")]
             told += [agent.ask(one, limit=20) for one in ("gitmem_search", "gitmem_recall")]
             told += [
-                agent.use("gitmem_history", action=action, path=path, since=first, limit=20)
-                for action in ("log", "diff")
+                agent.use(name, path=path, limit=20, **given)
+                for name, given in (("gitmem_history", {}), ("gitmem_diff", {"a": first}))
                 for path in ("", "sessions", "memories")
             ]
             agent.close()

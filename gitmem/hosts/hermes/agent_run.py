@@ -24,7 +24,7 @@ from gitmem.hosts.hermes.host_agent import HostAgent
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.hermes.transcript import Call, Transcript, Turn, clean, cut
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
-from gitmem.hosts.hermes.worker import Worker
+from gitmem.hosts.worker import Worker
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of
@@ -301,13 +301,13 @@ class AgentRun:
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer as a JSON string. Waits at most a second for the worker, and says `queued` then."""
-        from gitmem.hosts.hermes.tools import Tools
+        from gitmem.hosts.hermes.tools import HermesCaller
 
         if self.closed:
             return tools.refuse(name, "this session is over")
-        call = Tools(self.bundle_worker, self.session)
-        done = self.worker.submit(lambda: call.run(name, arguments))
-        if name in tools.KEEPING:
+        caller = HermesCaller(self.bundle_worker, self.session)
+        done = self.worker.submit(lambda: caller.run(name, arguments))
+        if tools.keeps(name):
             self.flush_soon("explicit")
         try:
             return done.result(_TOOL_WAIT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,8 @@ class BundleWorker:
         self._prompted: set[str] = set()
         self._begun = ""
         self.closed = False
+        self.secret = os.urandom(16)
+        """What the tokens of previews are made with, as long as this provider lives."""
         self._buffer(session)
 
     # Any thread: quick, and never waiting for git, a lock or a network

@@ -20,6 +20,7 @@ from gitmem.memory.gate.admission import UNCONFIRMED, redacted
 from gitmem.memory.opening import config_for
 from gitmem.notices import Notice
 from gitmem.okf import layout
+from gitmem.permissions import file_mode, make_directories
 from gitmem.state import HOST_LOCK, HOST_MEMORY, HOST_STATE, HOST_USER, RELEASES, RULES_ACCEPTED, Name
 
 if sys.platform != "win32":
@@ -299,17 +300,18 @@ class HostFiles:
             return
         mine = {"omitted": sorted(new.omitted), "used": dict(new.used)}
         known = self._state.read_json(HOST_STATE)
-        self._state.write_json(HOST_STATE, {**known, target: mine}, mode=0o600)
-        if old.data != new.data:  # as private as the host's own file, of which it is a copy
-            self._state.write(_AGREED[target], new.data or b"", mode=0o600, durable=True)
+        self._state.write_json(HOST_STATE, {**known, target: mine})
+        if old.data != new.data:
+            self._state.write(_AGREED[target], new.data or b"", durable=True)
 
     @contextlib.contextmanager
     def _alone(self, wait: float) -> Iterator[None]:
         """One compare at a time: with two, the one with the older view would take back what the other did."""
         from filelock import FileLock, Timeout
 
-        os.makedirs(self._state.folder(HOST_LOCK), exist_ok=True)
-        lock = FileLock(self._state.path(HOST_LOCK))
+        make_directories(self._state.folder(HOST_LOCK))
+        path = self._state.path(HOST_LOCK)
+        lock = FileLock(path, mode=file_mode(path))
         try:
             lock.acquire(timeout=wait, poll_interval=0.02)
         except Timeout:

@@ -37,6 +37,7 @@ from gitmem.memory.capture.journal_format import (
 )
 from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.okf.timestamps import canonical, stamp
+from gitmem.permissions import create, make_directories, make_directory
 from gitmem.process_lock import ProcessLock
 
 __all__ = [
@@ -111,7 +112,7 @@ class Journal:
         from uuid import uuid4
 
         try:
-            os.makedirs(directory, exist_ok=True)
+            make_directories(directory)
             for _ in range(_TRIES):
                 uuid = uuid4().hex
                 lock = ProcessLock.take(os.path.join(directory, f"{uuid}.lock"), create=True)
@@ -381,7 +382,7 @@ class Journal:
     def _rewrite(self, forgotten: int) -> None:
         """Put a new file in the place of the old one, without the events up to that number."""
         aside = self._aside
-        new = os.open(aside, WRITE | os.O_APPEND | os.O_CREAT | os.O_TRUNC, 0o644)
+        new = create(aside, WRITE | os.O_APPEND | os.O_CREAT | os.O_TRUNC)
         try:
             header = journal_format.header(self.uuid)
             with self._turn:
@@ -426,7 +427,7 @@ class Journal:
                 if os.fstat(self._fd).st_nlink:
                     return
                 if not os.path.isdir(self._directory):
-                    os.mkdir(self._directory)  # not its parents: a removed bundle stays removed
+                    make_directory(self._directory)  # not its parents: a removed bundle stays removed
                 lock_path = os.path.join(self._directory, f"{self.uuid}.lock")
                 if not os.path.lexists(lock_path):
                     lock = ProcessLock.take(lock_path, create=True)

@@ -16,6 +16,7 @@ from gitmem.errors import InvalidContent
 from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
+from gitmem.memory.gate.admission import redacted_id, redacted_words
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
@@ -39,7 +40,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What is known of a session when its first event is recorded."""
+    """What is known of a session when its first event is recorded, without secrets: files and commits are named by it."""
 
     id: str
     started: str = ""
@@ -53,6 +54,12 @@ class SessionInfo:
     user: str = ""
     chat: str = ""
     chat_type: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("id", "parent"):
+            object.__setattr__(self, name, redacted_id(getattr(self, name)))
+        for name in ("agent", "platform", "model", "source", "title"):
+            object.__setattr__(self, name, redacted_words(getattr(self, name)))
 
 
 @dataclass(slots=True)
@@ -375,6 +382,14 @@ def _generated(at: str, agent: str = "") -> dict[str, str]:
     return {"by": f"{agent}/gitmem-{__version__}" if agent else f"gitmem/{__version__}", "at": at}
 
 
+def as_json(value: object, name: str) -> str:
+    """What a program gave as JSON; raises where it has none, as a number of more digits than Python writes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidContent(f"{name[:40]!a} cannot be written down as JSON ({error}).") from error
+
+
 def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     """The fields of an event as texts, the way they are archived."""
     texts: dict[str, str] = {}
@@ -387,7 +402,7 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
         elif isinstance(value, str):
             texts[name] = value
         else:
-            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+            texts[name] = as_json(value, name)
     if kind == "observation" and not texts.get("content", "").strip():
         raise InvalidContent("An observation needs content.")
     if kind == "decision" and not texts.get("decision", "").strip():

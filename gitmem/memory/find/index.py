@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.index.database import PRIVATE, Database, publish, remove
 from gitmem.index.lookup import Lookup
 from gitmem.notices import Notice
+from gitmem.permissions import file_mode, make_directories
 from gitmem.state import INDEX, INDEX_LOCK, INDEX_NEW
 
 if TYPE_CHECKING:
@@ -172,8 +172,9 @@ class Indexing:
         from filelock import FileLock, Timeout
 
         try:
-            os.makedirs(self._bundle.state.folder(INDEX_LOCK), exist_ok=True)
-            lock = FileLock(self._bundle.state.path(INDEX_LOCK), timeout=_WAIT)
+            make_directories(self._bundle.state.folder(INDEX_LOCK))
+            path = self._bundle.state.path(INDEX_LOCK)
+            lock = FileLock(path, timeout=_WAIT, mode=file_mode(path))
             lock.acquire()
         except Timeout:
             raise IndexTrouble("busy", "another process is building it") from None

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import IndexTrouble, UsageError
 from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
-from gitmem.index.find import CANDIDATES, Candidates, find
+from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, with_decisions
 from gitmem.index.marking import CLOSE, MARKED, OPEN, fold, marked
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.alike import folded
+from gitmem.memory.find.asks import Asks
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.results import brief
-from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
+_TALKS = 10
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _AFTER_HEADING = " \t#"
 
@@ -100,6 +101,8 @@ class Hit:
     """The wording that holds now, where this text talks about an older one."""
     unconfirmed: str = ""
     """Where it came from, where nobody confirmed it."""
+    alike: int = 0
+    """How many older ones say the same with other numbers, and are not listed."""
 
     def __repr__(self) -> str:
         return brief(self, path=self.path, type=self.type, score=self.score, snippet=repr(self.snippet))
@@ -147,13 +150,18 @@ class Search:
         limit = max(1, min(limit, MOST))
         filters = self.filters(index, wanted)
         found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
+        if Asks.of(query.text).kind in ("choice", "reason"):
+            # What was decided has seldom the words of the question; it stands beside the talk that has them.
+            found = with_decisions(index.database, found, filters, _sessions_of(found.texts[:_TALKS]))
         egress = self.egress(index, wanted, filters)
         hits: list[Hit] = []
-        for ranked in self.ranking(index, found).entries():
+        for alike in folded(self.ranking(index, found).entries()):
             if len(hits) == limit:
                 break
-            if egress.lets_out(ranked.candidate.text, ranked.place):
-                hits.append(self._hit(index, query, ranked, egress))
+            for number, ranked in enumerate(alike):
+                if egress.lets_out(ranked.candidate.text, ranked.place):
+                    hits.append(self._hit(index, query, ranked, egress, len(alike) - number - 1))
+                    break
         near = () if hits or egress.withheld else self._near(index, query, filters, egress)
         return Found(query, tuple(hits), egress.withheld, near)
 
@@ -172,6 +180,7 @@ class Search:
             self._bundle.world.clock(),
             self._bundle.config.recency_half_life,
             mentions(found.query.text, now=self._bundle.world.clock()),
+            Asks.of(found.query.text),
         )
         links = index.links_among(paths) if len(paths) > 1 else ()
         return Ranking(found, settings, sizes=index.session_sizes(sessions), links=links)
@@ -192,20 +201,8 @@ class Search:
             ranks=RANKS if wanted.events or wanted.removed else wanted.ranks,
             reader=wanted.reader,
         )
-        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._looked_at()
+        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._bundle.checked_out()
         return self._as_of(index, filters, commit) if commit else filters
-
-    def _looked_at(self) -> Oid:
-        """The commit that a person has checked out, where that is not main: they look at that tree."""
-        refs = self._bundle.repository.refs
-        head = refs.head()
-        if head == BRANCH:
-            return ""
-        commit = refs.read(head) if head.startswith("refs/") else head
-        if not commit or commit == self._bundle.tip:
-            return ""
-        self._bundle.report(Notice("head-elsewhere", commit[:8]))
-        return commit
 
     def _moment(self, text: str, *, start: bool) -> str:
         return timestamps.stamp(self._bundle.moment(text, start=start)) if text else ""
@@ -228,7 +225,7 @@ class Search:
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, alike: int) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
         with_marks = candidate.marked or marked(index.database, query, candidate.id, candidate.text)
@@ -255,6 +252,7 @@ class Search:
             egress.name(place.source),
             plain(egress.since(candidate.text, place)),
             plain(egress.unconfirmed(place)),
+            alike,
         )
 
     def _near(self, index: Index, query: Query, filters: Filters, egress: Egress) -> tuple[str, ...]:
@@ -308,6 +306,10 @@ def on_one_line(text: str) -> str:
 
 def _label(heading: re.Match[str]) -> str:
     return f"{heading[1].rstrip(_AFTER_HEADING) or heading[1][0]}:"
+
+
+def _sessions_of(texts: Sequence[Candidate]) -> list[str]:
+    return list(dict.fromkeys(place.session for one in texts for place in one.places if place.session))
 
 
 def _cut(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedContent
@@ -52,6 +52,8 @@ class Policy:
     on_block: Literal["quarantine", "let in", "refuse"]
 
 
+HELD_BACK = "is held back by the scanner"
+
 ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="refuse")
 """An entry of the curated store that an agent or a person adds: by a command, a tool, a contest, a profile."""
 FOUND_ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_block="quarantine")
@@ -77,6 +79,7 @@ def plain_git(path: str) -> Policy:
     return Policy(scope_of(path), on_credential="refuse", on_hold="let in", on_block="refuse")
 
 
+@lru_cache(maxsize=256)
 def incoming(path: str) -> Policy:
     """An entry that another machine sent; what is only doubtful enters, and the way out hides it here."""
     return Policy(scope_of(path), on_credential="report", on_hold="let in", on_block="quarantine")
@@ -202,7 +205,9 @@ class Admission:
 
     def note(self, text: str, policy: Policy = NOTE) -> str:
         """Short words about the memory as they may be stored; raises where they are blocked and refused."""
-        text = _cleaned(text, policy)
+        from gitmem.memory.gate.erasures import Erasures
+
+        text = self._bundle.part(Erasures).text(_cleaned(text, policy))
         if policy.on_block == "refuse" and text:
             result = self.judge(text, policy)
             if _is_blocked(result):
@@ -216,6 +221,16 @@ class Admission:
         for secret in _refused_secrets(text, policy, before):
             raise _secret_in_file(path, text, secret)
         return self._settled(text, self.judge(text, policy, path), policy, {"kind": "file", "path": path})
+
+    def file_refusal(self, path: str, data: bytes, before: bytes) -> str:
+        """Why `file` would keep it out; empty where it lets it in. Nothing is held."""
+        from gitmem.safety.verdict import Verdict
+
+        policy, text = hand_file(path), data.decode("utf-8", "replace")
+        for secret in _refused_secrets(text, policy, before):
+            return str(_secret_in_file(path, text, secret))
+        result = self.judge(text, policy, path)
+        return "" if result.verdict is Verdict.ALLOW else f"{path} {HELD_BACK}: {result.explain()}."
 
     def skill(self, text: str, path: str = "") -> Result:
         """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
@@ -383,6 +398,22 @@ def redacted(text: str) -> str:
     from gitmem.safety.secrets import redact
 
     return redact(text)
+
+
+@lru_cache(maxsize=4096)
+def redacted_words(text: str) -> str:
+    """As `redacted`, for short words that come again with every commit: a model, a title, a subject."""
+    return redacted(text)
+
+
+@lru_cache(maxsize=4096)
+def redacted_id(text: str) -> str:
+    """A name that something is found by, without secrets: two that differ stay apart, and the same is the same."""
+    if redacted(text) == text:
+        return text
+    from hashlib import blake2b
+
+    return f"redacted-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
 def secrets_in(text: str) -> list[Secret]:

@@ -206,7 +206,9 @@ class Egress:
         """The entries that `tree` does not retract, each with what the scanner says of it now."""
         from gitmem.memory.gate.retractions import Retracted
 
-        retracted = Retracted(tree)
+        entries, retracted = list(entries), Retracted(tree)
+        if self._about == "then":
+            self._as_then.update(entry.text for entry in entries)  # it was asked for what was known then
         return [
             (
                 replace(entry, text=self._redacted(entry.text)),
@@ -276,6 +278,28 @@ class Egress:
         except UnicodeDecodeError:
             return True
         return self.verdict(text, scope).verdict is Verdict.ALLOW and not secrets_in(text)
+
+    def page(self, path: str, tree: Tree) -> str:
+        """A concept of the memory as an agent may read it, as it is in `tree`: not what was taken back since."""
+        from gitmem.memory.gate.retractions import is_retracted, names_of_sayings, says_retracted
+        from gitmem.okf.files import open_file
+
+        file = open_file(path, tree.read(path))
+        if file.concept is None:
+            return GONE
+        names = (retraction_hash(CONCEPT, path, file.body), *names_of_sayings(file))
+        if is_retracted(self._tree, CONCEPT, path, file.body) or says_retracted(self._tree, file):
+            return GONE
+        if any(map(self._foreign.is_retracted, names)):
+            return GONE
+        title = str(file.concept.meta.get("title") or "")
+        text = file.body.strip()
+        text = text if text.startswith(title) else f"{title}\n\n{text}".strip()
+        if not self.is_harmless(text) or self.name(title) == FLAGGED or self.name(path) == FLAGGED:
+            return FLAGGED
+        if self._about == "then":
+            self._as_then.add(text)  # it was asked for what was known then
+        return self.clean(text) or GONE
 
     # History: only what still holds has words
 

@@ -7,11 +7,13 @@ reflog, which never travels, says how. Each fetch notes too which tip came onto 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import chain
 
 from gitmem.errors import GitMemError
-from gitmem.git.ancestry import only_in
+from gitmem.git.ancestry import only_in, strangers
 from gitmem.git.message import KINDS
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH
@@ -24,6 +26,10 @@ _NOTHING = "0" * 40
 _JOINED = "merge"
 _BY_GIT = ("commit:", "commit (initial):", "commit (merge):")
 _AMENDED = "commit (amend):"
+_WRITTEN_BY_GIT = re.compile(
+    r"(commit|cherry-pick|revert|am)\b[^:]*: |(pull|rebase)\b.*\((pick|reword|edit|squash|fixup|continue)\): "
+)
+"""How git's log begins where a commit was written on this machine, on whatever branch and whoever's words it holds."""
 
 
 def note_pulled(repository: Repository, theirs: Oid, ours: Oid | None, remote: str = "") -> None:
@@ -68,6 +74,24 @@ class Provenance:
     def pulled_from(self, oid: Oid) -> str:
         """The remote that a commit came from, as far as it is known; empty where it was made here."""
         return "" if self.is_made_here(oid) else self._pulled.get(oid, ELSEWHERE)
+
+    def came(self, commits: Collection[Oid]) -> set[Oid]:
+        """Of some commits those that came from a remote. That one has a commit does not say so: it may be sent from here."""
+        repository = self._repository
+        unknown = set(commits) - self._pulled.keys()
+        for seen in repository.refs.under("refs/remotes/").values():
+            if unknown:
+                unknown = strangers(repository, unknown, seen)
+        return set(commits) - unknown - self._written_here
+
+    @cached_property
+    def _written_here(self) -> set[Oid]:
+        moves = chain.from_iterable(map(self._repository.refs.moves, (BRANCH, "HEAD")))
+        return {
+            new
+            for _, new, message in moves
+            if _WRITTEN_BY_GIT.match(message) or self._is_making(new, message)
+        }
 
     @cached_property
     def _pulled(self) -> dict[Oid, str]:

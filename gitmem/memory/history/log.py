@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.results import brief
+from gitmem.okf import layout
 from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
     from gitmem.okf.entries import Change
+    from gitmem.okf.learned import Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +84,27 @@ class Diff:
     runs: tuple[Sides, ...] = field(repr=False)
     """What differs in each run of a session's commits; one, where it is not about a session."""
     session: str = ""
+    folded: bool = False
+    """Whether what came and went again within it is left out."""
+    taken_in_at: str = ""
+    """When hand edits would be committed, where it is about the work tree."""
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        found = [change for run in self.runs for change in _compare(run)]
-        if self.session:
+        runs = (_taken_in(run, self.taken_in_at) for run in self.runs) if self.taken_in_at else self.runs
+        found = [change for run in runs for change in _compare(run)]
+        if self.folded:
             from gitmem.okf.folding import fold
 
             found = fold(found)
         return tuple(found)
+
+    @cached_property
+    def learned(self) -> Learned:
+        """What was learned, apart from the record; see `okf/learned.py`."""
+        from gitmem.okf.learned import learned
+
+        return learned(self.changes)
 
     def unified(self) -> Iterator[str]:
         """The lines of a unified diff."""
@@ -224,6 +238,16 @@ class History:
         entry = self.entry(revision)
         return ShownCommit(entry, self.of_commit(entry.commit))
 
+    def knowledge_of(self, commits: Sequence[Commit]) -> Diff:
+        """What some commits (newest first) did to what is known, taken together; the record is not even read."""
+        runs = tuple(
+            self._sides(
+                self._repository.tree(self.before(first)), self._repository.tree(last.oid), knowledge=True
+            )
+            for first, last in _runs(list(reversed(commits)))
+        )
+        return Diff(None, None, runs, folded=True)
+
     def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
         return Diff(old, new, (self._sides(self._repository.tree(old), self._repository.tree(new), path),))
@@ -244,14 +268,15 @@ class History:
         """The files that differ between two commits, as they were before and after."""
         return _apart(self._sides(self._repository.tree(old), self._repository.tree(new)))
 
-    def _sides(self, old: Tree, new: Tree, path: str = "") -> Sides:
-        """The files that differ between two trees, on both sides."""
+    def _sides(self, old: Tree, new: Tree, path: str = "", *, knowledge: bool = False) -> Sides:
+        """The files that differ between two trees, on both sides; all, or those that hold what is known."""
         return {
             change.path: (
                 old.read_entry(change.old) if change.old else None,
                 new.read_entry(change.new) if change.new else None,
             )
             for change in self._diff.below(path, old.entry(path), new.entry(path))
+            if not (knowledge and layout.is_record(change.path))
         }
 
     def of_commit(self, commit: Commit, path: str = "") -> Diff:
@@ -261,7 +286,7 @@ class History:
     def _mentions(self, commit: Commit, text: str) -> bool:
         """Whether a commit brought or took an entry with this text."""
         diff = self.of_commit(commit)
-        needle = text.encode()
+        needle = text.encode("utf-8", "surrogatepass")
         if not any(data and needle in data for sides in diff.runs[0].values() for data in sides):
             return False
         return any(text in entry.text for change in diff for entry in (change.old, change.new) if entry)
@@ -277,7 +302,7 @@ class History:
             self.between(self.before(first), last.oid, path).runs[0]
             for first, last in _runs(list(reversed(commits)))
         )
-        return Diff(None, None, tuple(runs), session)
+        return Diff(None, None, tuple(runs), session, folded=True)
 
     def of_work_tree(self, path: str = "") -> Diff:
         """What a person changed since the tip and nobody has committed."""
@@ -287,10 +312,25 @@ class History:
             if path and edit.path != path and not edit.path.startswith(path.rstrip("/") + "/"):
                 continue
             found[edit.path] = tree.read(edit.path), edit.data
-        return Diff(None, None, (found,))
+        return Diff(None, None, (found,), taken_in_at=self._bundle.now())
+
+
+def _taken_in(sides: Sides, at: str) -> Sides:
+    """The sides with § files as a commit would write them: it sees which new text takes the place of which old one."""
+    from gitmem.okf.curated import CuratedFile
+    from gitmem.okf.files import SectionsFile, open_file
+
+    found = dict(sides)
+    for path, (old, new) in sides.items():
+        file = open_file(path, new)
+        if isinstance(file, SectionsFile) and old is not None:
+            found[path] = old, file.file.taken_in(CuratedFile.salvage(old, path), at).render()
+    return found
 
 
 def _compare(sides: Sides) -> list[Change]:
+    if not sides:
+        return []
     from gitmem.okf.comparison import compare  # brings YAML, which `log` does without
 
     return compare(*_apart(sides))

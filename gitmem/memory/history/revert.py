@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -85,19 +85,22 @@ class Undo:
         retracting: bool = True,
         what: str = "",
         picks: Mapping[Oid, frozenset[Place]] = _ALL,
+        within: Callable[[str], bool] | None = None,
         moves: Sequence[_Move] = (),
     ) -> Reverted:
         """The inverse of these commits (newest first), laid over the present as one commit.
 
-        `picks` names the entries of a commit that are meant, where not all are. Entries they added go, entries they
-        removed come back, entries they changed go back unless someone changed them since. What goes is retracted, so that
-        no merge brings it back. With `moves` of `main` that brought the commits, these are taken back as they were made.
+        `picks` names the entries of a commit that are meant, where not all are; `within` says which files are. Entries
+        they added go, entries they removed come back, entries they changed go back unless someone changed them since.
+        What goes is retracted, so that no merge brings it back. With `moves` of `main` that brought the commits, these
+        are taken back as they were made.
         """
         commits = [commit for commit in commits if commit.parents]  # the first one is the bundle itself
         if not commits:
             raise UnknownRevision("The commit that began a bundle cannot be taken back.")
         kept: list[Notice] = []
         changes: list[Change] = []
+        partly = frozenset(picks) if within is None else frozenset(commit.oid for commit in commits)
 
         def work(edits: Edits) -> Message | None:
             nonlocal changes
@@ -106,7 +109,10 @@ class Undo:
             for old, new in moves:
                 inverse.apply(*self._bundle.part(History).sides_between(old, new), None)
             for commit in commits if not moves else ():
-                inverse.apply(*self._bundle.part(History).sides(commit), picks.get(commit.oid))
+                before, after = self._bundle.part(History).sides(commit)
+                if within is not None:
+                    before, after = _only(before, within), _only(after, within)
+                inverse.apply(before, after, picks.get(commit.oid))
             self._release_taken_back(edits, origin)
             if retracting:
                 admission = Admission(self._bundle, edits, origin=origin)
@@ -114,8 +120,8 @@ class Undo:
                     admission.retract(entry, path, state="reverted")
             for path in edits.paths():
                 self._dig(edits, path)
-            whole = [commit for commit in commits if commit.oid not in picks]
-            self._mend_log(edits, commits, picks, inverse.removed)
+            whole = [commit for commit in commits if commit.oid not in partly]
+            self._mend_log(edits, commits, partly, inverse.removed)
             changes = edits.changes()
             if not changes:  # pages that gitmem makes are not worth a commit of their own
                 return None
@@ -212,6 +218,8 @@ class Undo:
         What was learned since stays. A restore or a revert since is a new decision, and ends what can be redone.
         """
         for entry in self._in_force():
+            if entry.pulled_from:  # another machine's undo is that machine's to take back
+                continue
             if _is(entry, _UNDO):
                 what = f"redo {entry.commit.subject.removeprefix('revert: undo ')}"
                 origin = replace(origin, source=_REDO)
@@ -266,7 +274,7 @@ class Undo:
         self,
         edits: Edits,
         commits: Iterable[Commit],
-        picks: Mapping[Oid, frozenset[Place]],
+        partly: Collection[Oid],
         removed: Sequence[tuple[str, Entry]],
     ) -> None:
         """Lines of log.md that came with these commits go, lines that a restore or revert took come back.
@@ -286,15 +294,15 @@ class Undo:
             added |= {
                 key
                 for key in new.keys() - old.keys()
-                if commit.oid not in picks or any(text in _on_one_line(new[key].text) for text in texts)
+                if commit.oid not in partly or any(text in _on_one_line(new[key].text) for text in texts)
             }
             if kind_of(commit.message) in _UNDOABLE:
                 edits.log(line for key, line in old.items() if key not in new)
                 edits.want_log()
-        if (added or (picks and events)) and layout.LOG in edits:
+        if (added or (partly and events)) and layout.LOG in edits:
             # A flush of a turn leaves its lines to a later commit.
             edits.drop_log_lines(
-                lambda line: (line.at, line.id) in added or (bool(picks) and line.id in events)
+                lambda line: (line.at, line.id) in added or (bool(partly) and line.id in events)
             )
 
 
@@ -399,6 +407,10 @@ def _why_left(change: Change) -> Notice | None:
     if key.space in ("meta", "body"):
         return Notice("kept-part", change.path, "its text" if key == BODY else f"`{key.id}`")
     return Notice("kept-rewritten", change.path) if change.new or key.space == "event" else None
+
+
+def _only(files: Mapping[str, bytes], within: Callable[[str], bool]) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if within(path)}
 
 
 def _is(entry: LogEntry, source: str) -> bool:

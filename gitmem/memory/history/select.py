@@ -1,21 +1,38 @@
-"""Which commits to take back: by id, session, agent, machine, source, time or text."""
+"""Which commits to take back: by id, session, agent, machine, source, path, time or text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import UnknownRevision
+from gitmem.git.message import trailer_value
 from gitmem.git.objects import Commit, Oid
+from gitmem.memory.exposure import is_knowledge
+from gitmem.memory.gate.admission import redacted_id
 from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.history.named import check_names, check_path
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
 from gitmem.memory.provenance import is_from
+from gitmem.okf import layout
 from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+
+Condition = Literal["session", "agent", "machine", "source", "path", "text"]
+_HAS: Mapping[Condition, str] = {
+    "session": "belongs to the session {!r}",
+    "agent": "is of the agent {!r}",
+    "machine": "was made on the machine {!r}",
+    "source": "came from {!r}",
+    "path": "changed anything at {!r}",
+    "text": "added an entry with the text {!r}",
+}
+
+_LOOK = "Look at `gitmem log` for what there is."
 
 Reaching = Literal["", "derived", "turn", "all"]
 _TAKES: Mapping[Reaching, tuple[Group, ...]] = {
@@ -31,26 +48,50 @@ _NOT_BY_FILTER = ("init", "merge")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take back; with several conditions a commit must meet all of them."""
+    """What to take back. With several conditions a commit must meet all of them; of one condition any of its values."""
 
     commits: tuple[Oid, ...] = ()
-    session: str = ""
-    agent: str = ""
-    machine: str = ""
-    source: str = ""
-    text: str = ""
+    session: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    """Of the commits only what they did at or below these paths."""
     since: datetime | None = None
     until: datetime | None = None
     reach: Reaching = ""
     """Also what these entries reached: nothing, what is derived, what is of the same turn too, or all."""
+    keep_record: bool = False
+    """Only what was learned: the record of conversations stays."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.commits and not self.has_filter
+        return not (self.commits or self.since or self.until or any(values for _, values in self.conditions))
 
     @property
-    def has_filter(self) -> bool:
-        return any((self.session, self.agent, self.machine, self.source, self.text, self.since, self.until))
+    def conditions(self) -> tuple[tuple[Condition, tuple[str, ...]], ...]:
+        return (
+            ("session", tuple(map(redacted_id, self.session))),
+            ("agent", self.agent),
+            ("machine", self.machine),
+            ("source", self.source),
+            ("path", self.path),
+            ("text", self.text),  # the last, since it means reading files
+        )
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether only a part of each commit is meant."""
+        return bool(self.path) or self.keep_record
+
+    def takes(self, path: str) -> bool:
+        """Whether a file is meant, where a commit is."""
+        if self.is_partial and layout.is_generated(path):
+            return False  # it follows from the others
+        return (not self.keep_record or is_knowledge(path)) and (
+            not self.path or any(path == one or path.startswith(f"{one}/") for one in self.path)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +101,117 @@ class Selected:
     commits: tuple[Commit, ...]
     """Newest first."""
     picks: Mapping[Oid, frozenset[Place]]
-    """Of these commits only some entries; all others are taken back whole."""
+    """Of these commits only some entries; all others are taken back whole, as far as the selection goes."""
     reached: tuple[Reached, ...]
 
 
 def select(bundle: Bundle, wanted: Selection) -> Selected:
-    """The commits that fit, and what was written by sessions that had their entries before them."""
+    """The commits that fit, and what was written by sessions that had their entries before them.
+
+    What names nothing is a mistake: a value that no commit has which meets the other conditions, or a commit that does
+    not meet them.
+    """
     entries = list(bundle.part(History).log())
-    marked = _marked(bundle, wanted.source) if wanted.source else frozenset()
-    chosen = {entry.commit.oid for entry in entries if _is_chosen(bundle, entry, wanted, marked)}
-    if not chosen:
-        raise UnknownRevision("No commit fits: look at `gitmem log` for what there is.")
+    fitting = _Fitting(bundle, wanted)
+    chosen = [entry for entry in entries if fitting.has(entry)]
+    fitting.refuse_idle(chosen)
+    ids = {entry.id for entry in chosen}
     taken = _TAKES[wanted.reach]
-    reach = Reach(bundle, [entry.commit for entry in entries if entry.commit.oid in chosen])
-    reached = tuple(replace(one, taken=one.group in taken) for one in reach.reached)
-    picks = picks_of(one for one in reached if one.taken)
-    commits = tuple(entry.commit for entry in entries if entry.id in chosen or entry.id in picks)
+    reach = Reach(bundle, [entry.commit for entry in chosen], only=_places(bundle, wanted, chosen))
+    reached = tuple(
+        replace(one, taken=one.group in taken and wanted.takes(one.change.path)) for one in reach.reached
+    )
+    picks = {
+        oid: places for oid, places in picks_of(one for one in reached if one.taken).items() if oid not in ids
+    }
+    commits = tuple(entry.commit for entry in entries if entry.id in ids or entry.id in picks)
     return Selected(commits, picks, reached)
+
+
+def _places(bundle: Bundle, wanted: Selection, chosen: Sequence[LogEntry]) -> list[Place] | None:
+    """The entries that count, where only some paths do; the record that stays was before a session all the same."""
+    if not wanted.path:
+        return None
+    return [
+        (change.path, change.key)
+        for entry in chosen
+        for change in bundle.part(History).of_commit(entry.commit)
+        if wanted.takes(change.path)
+    ]
+
+
+class _Fitting:
+    """Which commits meet a selection, and which of its values met one."""
+
+    def __init__(self, bundle: Bundle, wanted: Selection) -> None:
+        self._bundle = bundle
+        self._wanted = wanted
+        self._span = LogFilter(since=wanted.since, until=wanted.until)
+        self._marked = {source: _marked(bundle, source) for source in wanted.source}
+        self._met: set[tuple[Condition, str]] = set()
+
+    def has(self, entry: LogEntry) -> bool:
+        wanted = self._wanted
+        if wanted.commits:
+            if entry.id not in wanted.commits:
+                return False
+        elif entry.kind in _NOT_BY_FILTER:
+            return False
+        if not self._span.takes(entry):
+            return False
+        met: set[tuple[Condition, str]] = set()
+        for condition, values in wanted.conditions:
+            here = {(condition, value) for value in values if self._meets(entry, condition, value)}
+            if values and not here:
+                return False
+            met |= here
+        self._met |= met
+        return True
+
+    def refuse_idle(self, chosen: Sequence[LogEntry]) -> None:
+        """Raise for a value that chose nothing, and for a named commit that was not chosen."""
+        wanted = self._wanted
+        given = [(name, value) for name, values in wanted.conditions for value in values]
+        idle = [one for one in given if one not in self._met]
+        for name, value in idle:
+            check_names(self._bundle, **{name: value})
+            if name == "path":
+                check_path(self._bundle, value)
+        names = {name for name, _ in given}
+        if idle and (chosen or (len(names) == 1 and not wanted.commits and not self._has_span)):
+            name, value = idle[0]
+            others = " that meets the other conditions" if chosen and len(names) > 1 else ""
+            raise UnknownRevision(f"No commit{others} {_HAS[name].format(value)}.", hint=_LOOK)
+        if not chosen:
+            raise UnknownRevision("No commit meets all of these conditions.", hint=_LOOK)
+        ids = {entry.id for entry in chosen}
+        if lost := [oid for oid in wanted.commits if oid not in ids]:
+            what = "does not meet the other conditions" if given or self._has_span else "is not on this line"
+            raise UnknownRevision(f"The commit {lost[0][:8]} {what}.", hint=_LOOK)
+
+    @property
+    def _has_span(self) -> bool:
+        return bool(self._wanted.since or self._wanted.until)
+
+    def _meets(self, entry: LogEntry, condition: Condition, value: str) -> bool:
+        history = self._bundle.part(History)
+        if condition == "source":
+            return self._is_from(entry, value)
+        if condition == "path":
+            return bool(history.of_commit(entry.commit, value))
+        if condition == "text":
+            changes = history.of_commit(entry.commit)
+            return any(one.new is not None and value in one.new.text for one in changes)
+        return trailer_value(value) in entry.trailers.get(condition.title(), ())
+
+    def _is_from(self, entry: LogEntry, source: str) -> bool:
+        if any(is_from(one, source) for one in entry.trailers.get("Source", ())):
+            return True
+        marked = self._marked[source]
+        return bool(marked) and any(
+            change.old is None and change.new is not None and change.new.key.id in marked
+            for change in self._bundle.part(History).of_commit(entry.commit)
+        )
 
 
 def _marked(bundle: Bundle, source: str) -> frozenset[str]:
@@ -87,33 +222,4 @@ def _marked(bundle: Bundle, source: str) -> frozenset[str]:
         for path, entry in tree.files("memories")
         for one in open_file(path, tree.read_entry(entry)).entries.values()
         if is_from(str(one.extra.get("source", "")), source)
-    )
-
-
-def _is_chosen(bundle: Bundle, entry: LogEntry, wanted: Selection, marked: frozenset[str]) -> bool:
-    if entry.commit.oid in wanted.commits:
-        return True
-    if not wanted.has_filter or wanted.commits or entry.kind in _NOT_BY_FILTER:
-        return False
-    simple = LogFilter(
-        session=wanted.session,
-        agent=wanted.agent,
-        machine=wanted.machine,
-        since=wanted.since,
-        until=wanted.until,
-    )
-    if not simple.takes(entry) or (wanted.source and not _is_from(bundle, entry, wanted.source, marked)):
-        return False
-    return not wanted.text or any(
-        change.new is not None and wanted.text in change.new.text
-        for change in bundle.part(History).of_commit(entry.commit)
-    )
-
-
-def _is_from(bundle: Bundle, entry: LogEntry, source: str, marked: frozenset[str]) -> bool:
-    if any(is_from(one, source) for one in entry.trailers.get("Source", ())):
-        return True
-    return bool(marked) and any(
-        change.old is None and change.new is not None and change.new.key.id in marked
-        for change in bundle.part(History).of_commit(entry.commit)
     )

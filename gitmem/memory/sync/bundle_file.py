@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 
 def write_file(bundle: Bundle, path: str) -> int:
-    """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it."""
+    """Write `main` and named snapshots into a file that plain git can also read; gives the commits in it.
+
+    A file leaves this machine as a push does: not with a secret that was committed here.
+    """
+    from gitmem.git.ancestry import only_in
     from gitmem.memory.snapshots import Snapshots
+    from gitmem.memory.sync.outgoing import refuse_secrets
 
     refs = {BRANCH: bundle.tip}
     for snapshot in bundle.part(Snapshots).all(automatic=False):
         oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
         if oid:
             refs[SNAPSHOTS + snapshot.name] = oid
+    refuse_secrets(bundle, only_in(bundle.repository, bundle.tip), refs.values())
     return write_bundle_file(bundle.repository, path, refs)
 
 

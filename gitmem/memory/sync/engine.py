@@ -31,7 +31,8 @@ from gitmem.memory.review import after_sync
 from gitmem.memory.sync.one_at_a_time import alone
 from gitmem.memory.sync.remote_state import SyncState
 from gitmem.notices import Notice, wrong_dates
-from gitmem.okf import paths
+from gitmem.okf import layout, paths
+from gitmem.state import ERASED_COMMITS
 
 # Most syncs find nothing new: what only others need is imported where it is used.
 
@@ -131,10 +132,15 @@ class Sync:
         prefer: str = "",
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
+        accept_erasure: bool = False,
     ) -> None:
-        """`agree` asks a person whether much of a store, or what they verified, may go; without it that stays."""
+        """`accept_erasure` is a person's word that what a remote's receipts name is erased here too.
+
+        `agree` asks a person whether much of a store, or what they verified, may go; without it that stays.
+        """
         self._bundle = bundle
         self._agree = agree
+        self._accepts_erasure = accept_erasure
         self._repository = bundle.repository
         self._remotes = Remotes(self._repository)
         self._state = SyncState(bundle)
@@ -215,12 +221,17 @@ class Sync:
             self._tell(f"asking {remote.name}")
             fetched = self._transport.fetch(room_dir, remote.url)
             with room_dir.opened() as room:
+                if self._bundle.state.has(ERASED_COMMITS):
+                    from gitmem.memory.sync.erased import translated
+
+                    fetched = translated(self._bundle, room_dir, room, fetched)
                 if done.dry_run and remote.pushes:
                     done.sent = len(only_in(room, self._bundle.tip, fetched.main))
                 if not remote.pulls:
                     self._refuse_foreign(remote, room, fetched.main)
                     return fetched
-                self._refuse_rewritten(remote, room, last, fetched.main)
+                if self._follows_erasure(remote, room, last, fetched.main, dry_run=done.dry_run):
+                    return self._pull(remote, done, allow_unrelated=allow_unrelated)
                 if fetched.main is not None and not self._knows(fetched):
                     self._take(room, room_dir, fetched, done, allow_unrelated=allow_unrelated)
         if not done.dry_run and fetched.main is not None and fetched.main != last:
@@ -293,10 +304,27 @@ class Sync:
             "else choose an empty repository for the backup.",
         )
 
-    def _refuse_rewritten(self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None) -> None:
-        """A remote that was emptied or rewritten never deletes local memory."""
+    def _follows_erasure(
+        self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None, *, dry_run: bool
+    ) -> bool:
+        """Whether the remote was rewritten, its receipts explain that, and the same was erased here just now.
+
+        A remote that was emptied or rewritten otherwise never deletes local memory.
+        """
         if last is None or main == last or (main is not None and is_ancestor(room, last, main)):
-            return
+            return False
+        if main is not None:
+            from gitmem.memory.erase.following import explains, new_receipts
+            from gitmem.memory.sync.erased import follow, in_words
+
+            receipts = new_receipts(room, main, self._bundle.tip)
+            if receipts and self._accepts_erasure and not dry_run and follow(self._bundle, room, last, main):
+                return True
+            if receipts and explains(room, receipts, last, main):
+                raise RewrittenRemote(
+                    f"On {remote.name} something was erased for good: {in_words(receipts)}. Nothing was changed here.",
+                    hint=f"To erase it here too run `gitmem sync {remote.name} --accept-erasure`.",
+                )
         what = "was emptied" if main is None else "was rewritten: it does not continue what was there before"
         raise RewrittenRemote(
             f"The remote {remote.name} {what}. Nothing was changed here.",
@@ -398,7 +426,9 @@ class Sync:
     def _push(self, remote: Remote, fetched: Fetched, done: _Progress) -> bool:
         """Send what is new; False where someone else was faster."""
         tip = self._bundle.tip
-        updates = [Update(BRANCH, tip, fetched.main)] if tip != fetched.main else []
+        there = fetched.there or fetched
+        updates = [Update(BRANCH, tip, there.main)] if tip != there.main else []
+        updates += _moved(fetched)
         seen = self._seen_snapshots(remote.name)
         for ref, oid in self._repository.refs.under(SNAPSHOTS).items():
             name = ref.removeprefix(SNAPSHOTS)
@@ -408,8 +438,12 @@ class Sync:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
         fresh = only_in(self._repository, tip, fetched.main)
-        self._refuse_secrets(remote, fresh)
+        if self._is_erased(remote, fresh):
+            return False
+        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):
@@ -426,31 +460,19 @@ class Sync:
         )
         return True
 
-    def _refuse_secrets(self, remote: Remote, commits: list[Oid]) -> None:
-        """No commit that was made here leaves with a secret in it, also one that a later commit took out.
+    def _is_erased(self, remote: Remote, commits: list[Oid]) -> bool:
+        """Whether something of what would go was erased elsewhere, and is erased here now; raises where nobody agreed."""
+        if layout.CONFIG_ERASED not in self._repository.tree(self._bundle.tip):
+            return False
+        from gitmem.memory.sync.erased import erase_by_receipts, erased_in_commits, refuse_erased
 
-        What came from another remote only warns: one foreign key would block every remote.
-        """
-        from gitmem.memory.sync.outgoing import secrets_in
-
-        elsewhere: set[Oid] | None = None
-        for oid, path, kind in secrets_in(self._repository, commits):
-            if elsewhere is None:
-                elsewhere = self._made_elsewhere(remote, commits)
-            if oid not in elsewhere:
-                raise InvalidContent(
-                    f"{path} in commit {oid[:8]} holds a secret ({kind}): nothing was sent. "
-                    "It must leave the history first, or this memory stays on this machine."
-                )
-            self._bundle.report(Notice("secret-found", f"{path} in commit {oid[:8]}", kind))
-
-    def _made_elsewhere(self, remote: Remote, commits: list[Oid]) -> set[Oid]:
-        """Of these commits those that another remote has too."""
-        made_here = set(commits)
-        for ref, oid in self._repository.refs.under("refs/remotes/").items():
-            if ref != remote_ref(remote.name):
-                made_here &= set(only_in(self._repository, self._bundle.tip, oid))
-        return set(commits) - made_here
+        if not self._accepts_erasure:
+            refuse_erased(self._repository, commits, remote.name)
+            return False
+        if erased_in_commits(self._repository, commits) is None:
+            return False
+        erase_by_receipts(self._bundle)
+        return True
 
     # State
 
@@ -473,3 +495,20 @@ class Sync:
     def state(self, name: str) -> dict[str, Any]:
         """How the last sync with a remote ended, and what was seen there."""
         return self._state.of(name)
+
+
+def _moved(fetched: Fetched) -> list[Update]:
+    """The snapshots that the remote has as they were before an erase: moved, or given their new names."""
+    there = fetched.there
+    if there is None:
+        return []
+    updates = []
+    for name, oid in there.snapshots.items():
+        new = fetched.snapshots.get(name)
+        if new != oid:
+            updates.append(Update(SNAPSHOTS + name, new, oid))
+    return updates + [
+        Update(SNAPSHOTS + name, oid, None)
+        for name, oid in fetched.snapshots.items()
+        if name not in there.snapshots
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
@@ -81,3 +82,43 @@ class SyncState:
     def _write(self, name: str, state: Mapping[str, Any]) -> None:
         self._state.remove(SYNC_MARK, name)  # it speaks of the state before
         self._state.write_json(SYNC, state, name)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteStanding:
+    """How a remote and this memory stand to one another, as far as is known without asking it."""
+
+    remote: Remote
+    ahead: int
+    behind: int
+    last_success: str
+    last_error: str
+    last_error_at: str
+    failures: int
+    next_try: str
+
+
+def how_remotes_stand(bundle: Bundle) -> list[RemoteStanding]:
+    """Each remote, with what was seen of it last."""
+    from gitmem.git.ancestry import only_in
+    from gitmem.git.remotes import Remotes
+    from gitmem.git.transport import remote_ref
+
+    known, found = SyncState(bundle), []
+    repository, tip = bundle.repository, bundle.tip
+    for one in Remotes(repository).all():
+        seen, state = repository.refs.read(remote_ref(one.name)), known.of(one.name)
+        failures = state.get("failures")
+        found.append(
+            RemoteStanding(
+                one,
+                len(only_in(repository, tip, seen)),
+                len(only_in(repository, seen, tip)) if seen else 0,
+                str(state.get("last_success") or ""),
+                str(state.get("last_error") or ""),
+                str(state.get("last_error_at") or ""),
+                failures if isinstance(failures, int) else 0,
+                str(state.get("next_try") or "") if failures else "",
+            )
+        )
+    return found

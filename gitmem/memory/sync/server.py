@@ -36,16 +36,18 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
     main = repository.refs.read(BRANCH)
     snapshots: dict[str, Oid] = {}
     found: list[str] = []
+    is_erasure = False
     try:
-        for line in lines:
+        for line in sorted(lines, key=lambda line: not line.rstrip("\n").endswith(f" {BRANCH}")):
             old, new, ref = (*line.split(" ", 2), "", "")[:3]
             ref = ref.rstrip("\n")
             try:
                 if ref == BRANCH and is_travelling(ref):
-                    found += _main(repository, old, new)
+                    is_erasure = _is_erasure(repository, old, new)
+                    found += _main(repository, old, new, is_erasure=is_erasure)
                     main = new
                 elif is_travelling(ref):
-                    found += _snapshot(ref, old, new)
+                    found += [] if is_erasure else _snapshot(ref, old, new)
                     if new != _NOTHING:
                         snapshots[ref.removeprefix(SNAPSHOTS)] = new
                 else:
@@ -64,11 +66,20 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
     return found
 
 
-def _main(repository: Repository, old: Oid, new: Oid) -> list[str]:
+def _is_erasure(repository: Repository, old: Oid, new: Oid) -> bool:
+    """Whether a push rewrites `main`, and its receipts explain all of that."""
+    if _NOTHING in (old, new) or is_ancestor(repository, old, new):
+        return False
+    from gitmem.memory.erase.following import explains, new_receipts
+
+    return explains(repository, new_receipts(repository, new, old), old, new)
+
+
+def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> list[str]:
     if new == _NOTHING:
         return ["main cannot be deleted: the memory of all who sync with this remote is there."]
     known = None if old == _NOTHING else old
-    if known is not None and not is_ancestor(repository, known, new):
+    if known is not None and not is_erasure and not is_ancestor(repository, known, new):
         return ["main cannot be rewritten: sync first, then push."]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]

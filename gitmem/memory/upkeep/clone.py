@@ -16,7 +16,7 @@ from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
 from gitmem.git.transaction import Draft, HandEditsInTheWay, publish, writing
-from gitmem.git.transport import Fetched, choose, remote_ref, shown_url, take_over, throw_away
+from gitmem.git.transport import Fetched, check_url, choose, remote_ref, shown_url, take_over, throw_away
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.holding import hold_back
 from gitmem.memory.gate.trust import note_pulled
@@ -25,6 +25,7 @@ from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
 from gitmem.notices import Notice, wrong_dates
 from gitmem.okf import layout
+from gitmem.permissions import make_directories
 from gitmem.state import CLONING, LocalState
 from gitmem.world import World
 
@@ -47,6 +48,7 @@ def clone(
 
     Cloning is consent to sync with the remote later. One that was killed is finished by the same again.
     """
+    check_url(url)
     if os.path.isdir(url):
         url = os.path.abspath(url)
     existed = os.path.isdir(root)
@@ -86,9 +88,9 @@ def is_unfinished(root: str, git_dir: str | None = None) -> bool:
 def _begin(root: str, state: LocalState, url: str, separate_git_dir: str | None) -> Repository:
     """The repository to clone into. What says so comes before anything else that a kill could leave."""
     try:
-        os.makedirs(state.directory, exist_ok=True)
+        make_directories(state.directory)
         if not state.has(CLONING):
-            write_new(state.path(CLONING), f"{url}\n".encode(), mode=0o600)
+            write_new(state.path(CLONING), f"{url}\n".encode())
     except OSError as error:
         raise disk_error(error) from error
     return make_repository(root, separate_git_dir=separate_git_dir)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, GitMemError
-from gitmem.files import read_file
+from gitmem.files import read_file, write_new
 from gitmem.git import git_config, git_index, housekeeping, transaction
 from gitmem.git.message import Message
 from gitmem.git.objects import FILE
@@ -21,6 +21,7 @@ from gitmem.git.setup import has_attributes, write_attributes
 from gitmem.git.transport import shown_url
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, pages
+from gitmem.permissions import is_group_directory, wrong
 from gitmem.state import CLONING
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Diagnosis:
         """Every problem found; one that stops a check is told and does not stop the next."""
         told: set[str] = set()
         checks = (
-            self._disk, self._interrupted, self._locks, self._head, self._conflicts, self._format,
+            self._disk, self._permissions, self._interrupted, self._locks, self._head, self._conflicts, self._format,
             self._index, self._hand_edits, self._journals, self._pages, self._hooks, self._settings,
             self._housekeeping, self._links, self._flagged,
         )  # fmt: skip
@@ -74,8 +75,7 @@ class Diagnosis:
     def _disk(self) -> Iterator[Problem]:
         try:
             probe = os.path.join(self._repository.scratch, "probe")
-            with open(probe, "wb") as file:
-                file.write(b"x")
+            write_new(probe, b"x")
             os.unlink(probe)
         except OSError as error:
             yield Problem(
@@ -83,6 +83,36 @@ class Diagnosis:
                 f"The bundle cannot be written ({error.strerror}: {error.filename}).",
                 "Mount the disk for writing, or repair owner and mode of that directory.",
             )
+
+    def _permissions(self) -> Iterator[Problem]:
+        root, git_dir = self._repository.root, self._repository.git_dir
+        shared = git_config.is_for_group(self._repository)
+        # Nobody else gets at what is in a directory that is closed to them, however open the files are.
+        open_to_others = [top for top in (root, git_dir) if shared or os.stat(top).st_mode & 0o077]
+        if shared and not all(
+            is_group_directory(top) and not os.stat(top).st_mode & 0o007 for top in (root, git_dir)
+        ):
+            what = "core.sharedRepository lets a group use this bundle, and its directories say otherwise"
+        elif found := wrong(*open_to_others, shared=shared):
+            who = "The group cannot use" if shared else "Other users of this machine may see"
+            what = f"{who} {_few([os.path.relpath(path, root) for path in sorted(set(found))])}"
+        else:
+            return
+        yield Problem(
+            "permissions",
+            f"{what}.",
+            "`gitmem doctor --fix` gives each file and directory of yours the mode that it should have.",
+            serious=shared,
+            fix=lambda: self._set_sharing(shared=shared),
+        )
+
+    def _set_sharing(self, *, shared: bool) -> str:
+        from gitmem.memory.upkeep.create import set_sharing
+
+        left = set_sharing(self._repository, shared=shared)
+        whose = "The group" if shared else "Nobody but you"
+        others = f"; another user owns {_few(left)}" if left else ""
+        return f"{whose} can read and write the bundle{others}."
 
     def _interrupted(self) -> Iterator[Problem]:
         if url := self._repository.state.read_text(CLONING):

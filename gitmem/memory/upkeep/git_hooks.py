@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import git_command
 from gitmem.git.message import trailers_of
+from gitmem.memory.gate.admission import redacted
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -45,8 +46,9 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
 def commit_msg(message: str, *, kind: str, machine: str, comments: bool) -> str:
     """The message with the trailers that it lacks; what the person wrote stays as it is.
 
-    `comments` says that git will take lines with `#` out, as it does after an editor.
+    `comments` says that git will take lines with `#` out, as it does after an editor. Secrets in it are redacted.
     """
+    message = redacted(message)
     text, rest = _without_comments(message) if comments else (message, "")
     text, blank = text.rstrip("\n"), text[len(text.rstrip("\n")) :]
     if not text.strip():
@@ -74,8 +76,8 @@ def _without_comments(message: str) -> tuple[str, str]:
     return text, message[len(text) :]
 
 
-def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
-    """Sentences about what must not leave: `lines` are git's, a local and a remote ref each."""
+def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
+    """Sentences about what must not leave: `lines` are git's, a local and a remote ref each, `to` the remote's name."""
     found: list[str] = []
     for line in lines:
         words = line.split()
@@ -85,30 +87,42 @@ def pre_push(bundle: Bundle, lines: Iterable[str]) -> list[str]:
         if local_ref.startswith(_PRIVATE) or remote_ref.startswith(_PRIVATE):
             found.append(f"{local_ref} is quarantine or other private state, which is never pushed.")
         elif local != _NOTHING:
-            found += _outgoing_problems(bundle, local, remote)
+            found += _outgoing_problems(bundle, local, remote, to)
     return list(dict.fromkeys(found))
 
 
-def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid) -> Iterator[str]:
+def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iterator[str]:
     from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
+    from gitmem.memory.gate.trust import Provenance
+    from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
 
     repository = bundle.repository
     diff = TreeDiff(repository.store)
     tip, _ = repository.store.peel(local)
-    known = {repository.store.peel(oid)[0] for oid in repository.refs.under("refs/remotes/").values()}
+    seen = repository.refs.under("refs/remotes/").items()
+    known = {
+        repository.store.peel(oid)[0] for ref, oid in seen if to and ref.startswith(f"refs/remotes/{to}/")
+    }
     checked: set[tuple[str, Oid]] = set()
     known |= {remote} if remote in repository.store else set()
-    for commit in map(repository.store.commit, only_in(repository, tip, *known)):
+    fresh = only_in(repository, tip, *known)
+    told: set[str] = set()
+    for kind in secrets_in_tag(repository, local):
+        yield f"What the tag {local[:12]} says holds a secret ({kind})."
+    came = Provenance(repository).came(fresh)
+    for commit in (repository.store.commit(oid) for oid in fresh if oid not in came):
         for change in diff.of_commit(commit):
             path, old, new = change.path, change.old, change.new
             if new is not None and (path, new.oid) not in checked:
                 checked.add((path, new.oid))
                 before = repository.store.blob(old.oid) if old is not None else None
-                yield from (
-                    f"{sentence} (commit {commit.oid[:12]})"
-                    for sentence in _problems(bundle, path, new.mode, new.oid, before)
-                )
+                for sentence in _problems(bundle, path, new.mode, new.oid, before):
+                    told.add(path)
+                    yield f"{sentence} (commit {commit.oid[:12]})"
+    for oid, place, kind in secrets_in(repository, [oid for oid in fresh if oid not in came]):
+        if place not in told:
+            yield f"{place} holds a secret ({kind}) (commit {oid[:12]})"
 
 
 def _problems(bundle: Bundle, path: str, mode: int, oid: Oid, before: bytes | None) -> list[str]:

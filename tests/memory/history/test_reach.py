@@ -282,11 +282,12 @@ def test_trace_proposes_a_command_that_covers_what_it_lists(bundle: Memory) -> N
         session.remember(QUOTE)
         session.remember("Printer paper is in the cupboard.")
     found = bundle.trace("ADMIN-77")
-    assert ["gitmem", "revert", "--session", "it's bad", "--derived"] == shlex.split(found.command)
+    (brought,) = bundle.log(session="it's bad", kind="memory")
+    assert ["gitmem", "revert", brought.id[:12], "--derived"] == shlex.split(found.command)
     assert found.command_for_all.endswith("--reached")
     (exposed,) = found.exposed
     assert {"derived": [QUOTE], "turn": ["Printer paper is in the cupboard."]} == groups(exposed.wrote)
-    bundle.revert(session="it's bad", derived=True)
+    bundle.revert(brought.id, derived=True)
     assert "ADMIN-77" not in everything(bundle)
 
 

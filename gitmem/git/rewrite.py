@@ -1,0 +1,347 @@
+"""A history rewritten: every commit, tree, file and tag that rules change, in the same order and with the same words.
+
+What the rules leave alone keeps its id. Everything that stands on a changed commit becomes another commit, with the date
+and the parents that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gitmem.git.objects import DIRECTORY, EMPTY_TREE, FILE, GitObject, Oid, TreeEntry, path_bytes, path_text
+from gitmem.git.store import ObjectStore
+from gitmem.git.tree_object import Directory
+
+_NO_FILE = 0o160000
+
+
+class Rules(Protocol):
+    """What is to be changed. The same question must always get the same answer."""
+
+    def takes_out(self, path: str) -> bool:
+        """Whether a file or a directory goes as a whole."""
+
+    def holds(self, path: str, blob: Oid) -> bool:
+        """Whether a file holds what is to go; another may change too, because it names a commit."""
+
+    def content(self, path: str, data: bytes, commits: Mapping[Oid, Oid]) -> bytes | None:
+        """A file's new content; None takes it out. `commits` are those that have a new id."""
+
+    def name(self, directory: str, name: str) -> str:
+        """The new name of a file or directory."""
+
+    def words(self, data: bytes, commits: Mapping[Oid, Oid]) -> bytes:
+        """A message, or the name of a person, as it becomes."""
+
+    def message(self, data: bytes, commits: Mapping[Oid, Oid], *, is_of: bool) -> bytes:
+        """The message of a commit; `is_of`: it brought, changed or took away what goes as a whole."""
+
+    def page(self, directory: str, names: list[str], below: list[str]) -> bytes | None:
+        """The page that lists a directory whose names changed; None where it has none."""
+
+
+Held = frozenset[tuple[str, Oid]]
+"""The files of a tree that rules change: their paths and what they were."""
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """What became of a history."""
+
+    commits: dict[Oid, Oid] = field(default_factory=dict)
+    """Every commit that was looked at, in order, the parents first: what it became, which may be itself."""
+    tags: dict[Oid, Oid] = field(default_factory=dict)
+    objects: dict[Oid, GitObject] = field(default_factory=dict)
+    """The objects that are new."""
+    brings: dict[Oid, set[str]] = field(default_factory=dict)
+    """The commits that brought what goes: the files, and an empty path for the message."""
+    holding: set[Oid] = field(default_factory=set)
+    """The commits and tags that hold any of it."""
+
+    @property
+    def changed(self) -> dict[Oid, Oid]:
+        """The commits that became others."""
+        return {old: new for old, new in self.commits.items() if old != new}
+
+    def of(self, oid: Oid) -> Oid | None:
+        """What a commit or tag became; None where it was not looked at."""
+        return self.commits.get(oid) or self.tags.get(oid)
+
+
+class Rewriter:
+    """One pass over a history."""
+
+    def __init__(
+        self, store: ObjectStore, rules: Rules, *, progress: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self._store = store
+        self._rules = rules
+        self._progress = progress
+        self._trees: dict[tuple[Oid, str], tuple[TreeEntry | None, Held]] = {}
+        self._blobs: dict[tuple[Oid, str], Oid | None] = {}
+        self._held: dict[Oid, Held] = {}
+        self.done = Rewritten()
+
+    def run(self, roots: Iterable[Oid]) -> Rewritten:
+        """Rewrite all that these commits and tags stand on."""
+        for root in roots:
+            self._root(root)
+        return self.done
+
+    def _root(self, oid: Oid) -> Oid:
+        kind, content = self._store.read(oid)
+        if kind == b"tag":
+            return self._tag(oid, content)
+        if kind == b"commit":
+            for commit in _parents_first(self._store, oid, self.done.commits):
+                self._commit(commit)
+            return self.done.commits[oid]
+        raise ValueError(kind)
+
+    def _tag(self, oid: Oid, raw: bytes) -> Oid:
+        if oid in self.done.tags:
+            return self.done.tags[oid]
+        head, _, message = raw.partition(b"\n\n")
+        target = head.split(b"\n", 1)[0].partition(b" ")[2].decode()
+        lines = [b"object " + self._root(target).encode()]
+        for line in head.split(b"\n")[1:]:
+            key, _, value = line.partition(b" ")
+            if key == b"tag":
+                lines.append(b"tag " + self._rules.name("", value.decode("utf-8", "replace")).encode())
+            else:
+                lines.append(self._words(line) if key == b"tagger" else line)
+        if target in self.done.holding or self._rules.words(raw, {}) != raw:
+            self.done.holding.add(oid)
+        new = self._new(b"tag", b"\n".join(lines) + b"\n\n" + self._words(message))
+        self.done.tags[oid] = new
+        return new
+
+    def _commit(self, oid: Oid) -> None:
+        self._progress(len(self.done.commits))
+        raw = self._store.read(oid)[1]
+        head, _, message = raw.partition(b"\n\n")
+        parents: list[Oid] = []
+        lines: list[bytes] = []
+        others: list[bytes] = []
+        tree = EMPTY_TREE
+        for line in head.split(b"\n"):
+            key, _, value = line.partition(b" ")
+            if key == b"tree":
+                tree = value.decode()
+            elif key == b"parent":
+                parents.append(value.decode())
+            elif key in (b"author", b"committer"):
+                lines.append(self._words(line))
+            else:
+                others.append(line)
+        entry, held = self._tree(tree, "")
+        self._held[oid] = held
+        if held:
+            self.done.holding.add(oid)
+        new_tree = entry.oid if entry else self._empty_tree()
+        new_parents = [self.done.commits.get(parent, parent) for parent in parents]
+        before = frozenset().union(*(self._held.get(parent, frozenset()) for parent in parents))
+        is_of = any(self._rules.takes_out(path) for path, _ in held ^ before)
+        words = self._rules.message(message, self.done.commits, is_of=is_of)
+        is_same = (new_tree, new_parents, words) == (tree, parents, message) and all(
+            line in head for line in lines
+        )
+        if is_same:
+            self.done.commits[oid] = oid
+        else:
+            # A signature was made of what the commit said before.
+            kept = list(_without_signature(others))
+            front = [b"tree " + new_tree.encode(), *(b"parent " + one.encode() for one in new_parents)]
+            content = b"\n".join([*front, *lines, *kept]) + b"\n\n" + words
+            self.done.commits[oid] = self._new(b"commit", content)
+        brought = {path for path, _ in held - before}
+        blanked = self._rules.message(message, {}, is_of=False) != message
+        if blanked or any(line not in head for line in lines):
+            brought.add("")
+        if brought:
+            self.done.brings[oid] = brought
+            self.done.holding.add(oid)
+
+    def _words(self, data: bytes) -> bytes:
+        return self._rules.words(data, self.done.commits)
+
+    def _empty_tree(self) -> Oid:
+        return self._new(b"tree", b"")
+
+    def _new(self, kind: bytes, content: bytes) -> Oid:
+        made = GitObject.of(kind, content)
+        self.done.objects.setdefault(made.oid, made)
+        return made.oid
+
+    def _tree(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
+        """What a tree becomes (None: nothing is left in it), and what in it is changed."""
+        known = self._trees.get((oid, prefix))
+        if known is None:
+            known = self._trees[oid, prefix] = self._tree_anew(oid, prefix)
+        return known
+
+    def _tree_anew(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
+        before = Directory.parse(self._store.raw_tree(oid))
+        changes: dict[bytes, TreeEntry | None] = {}
+        held: set[tuple[str, Oid]] = set()
+        directory = prefix.rstrip("/")
+        for raw_name, entry in before.entries.items():
+            name = path_text(raw_name)
+            path = prefix + name
+            if self._rules.takes_out(path):
+                changes[raw_name] = None
+                held.add((path, entry.oid))
+                continue
+            if entry.mode == DIRECTORY:
+                new, inside = self._tree(entry.oid, path + "/")
+                held |= inside
+            elif entry.mode == _NO_FILE:
+                new = entry
+            else:
+                blob = self._blob(entry.oid, path)
+                new = TreeEntry(entry.mode, blob) if blob else None
+            if new != entry:
+                changes[raw_name] = new
+                if entry.mode != DIRECTORY and self._rules.holds(path, entry.oid):
+                    held.add((path, entry.oid))
+            if new is not None and (other := self._rules.name(directory, name)) != name:
+                changes[raw_name] = None
+                changes[_free(path_bytes(other), (*before.entries, *changes))] = new
+                held.add((path, entry.oid))
+        if not changes:
+            return TreeEntry(DIRECTORY, oid), frozenset(held)
+        after = before.changed(changes)
+        if after.entries.keys() != before.entries.keys():
+            after = self._with_page(directory, after)
+        if not after.entries and prefix:
+            return None, frozenset(held)
+        return TreeEntry(DIRECTORY, self._new(b"tree", after.raw)), frozenset(held)
+
+    def _with_page(self, directory: str, tree: Directory) -> Directory:
+        """The tree with the page that lists it made again, where it has one."""
+        if b"index.md" not in tree.entries:
+            return tree
+        items = {path_text(name): entry for name, entry in tree.entries.items() if name != b"index.md"}
+        below = [name for name, entry in items.items() if entry.is_directory]
+        page = self._rules.page(directory, [name for name in items if name not in below], below)
+        if page is None:
+            return tree
+        if not items and directory:
+            return tree.changed({b"index.md": None})
+        mode = tree.entries[b"index.md"].mode
+        return tree.changed({b"index.md": TreeEntry(mode, self._new(b"blob", page))})
+
+    def _blob(self, oid: Oid, path: str) -> Oid | None:
+        if (oid, path) not in self._blobs:
+            data = self._store.blob(oid)
+            new = self._rules.content(path, data, self.done.commits)
+            same = new is not None and (new is data or new == data)
+            self._blobs[oid, path] = oid if same else None if new is None else self._new(b"blob", new)
+        return self._blobs[oid, path]
+
+
+def _free(name: bytes, taken: Iterable[bytes]) -> bytes:
+    """The name, or one like it that no other file of the directory has."""
+    known, number = set(taken), 1
+    stem, dot, extension = name.partition(b".")
+    while name in known:
+        number += 1
+        name = b"%s-%d%s%s" % (stem, number, dot, extension)
+    return name
+
+
+def _without_signature(lines: list[bytes]) -> Iterator[bytes]:
+    inside = False
+    for line in lines:
+        inside = line.startswith((b"gpgsig", b"mergetag")) or (inside and line.startswith(b" "))
+        if not inside:
+            yield line
+
+
+def _parents_first(store: ObjectStore, tip: Oid, known: Mapping[Oid, Oid]) -> Iterator[Oid]:
+    """The commits that a tip stands on and that are not known yet, each after its parents."""
+    given: set[Oid] = set()
+    stack = [(tip, False)]
+    while stack:
+        oid, is_ready = stack.pop()
+        if oid in known or oid in given:
+            continue
+        if is_ready:
+            given.add(oid)
+            yield oid
+            continue
+        stack.append((oid, True))
+        stack += [(parent, False) for parent in reversed(store.commit(oid).parents) if parent not in known]
+
+
+def files_of(store: ObjectStore, roots: Iterable[Oid]) -> Iterator[tuple[str, Oid]]:
+    """Every file of every commit that these stand on, once for each place and content."""
+    seen: set[tuple[Oid, str]] = set()
+    commits: dict[Oid, Oid] = {}
+    for root in roots:
+        for oid in _parents_first(store, root, commits):
+            commits[oid] = oid
+            todo = [(store.commit(oid).tree, "")]
+            while todo:
+                tree, prefix = todo.pop()
+                if (tree, prefix) in seen:
+                    continue
+                seen.add((tree, prefix))
+                for raw_name, entry in Directory.parse(store.raw_tree(tree)).entries.items():
+                    path = prefix + path_text(raw_name)
+                    if entry.mode == DIRECTORY:
+                        todo.append((entry.oid, path + "/"))
+                    elif entry.mode != _NO_FILE and (entry.oid, path) not in seen:
+                        seen.add((entry.oid, path))
+                        yield path, entry.oid
+
+
+def reachable(store: ObjectStore, roots: Iterable[Oid], made: Mapping[Oid, GitObject]) -> list[Oid]:
+    """Every object that these tips stand on, some of which are not in the store yet."""
+    found: dict[Oid, None] = {}
+    todo = list(roots)
+    while todo:
+        oid = todo.pop()
+        if oid in found:
+            continue
+        found[oid] = None
+        new = made.get(oid)
+        kind, content = (new.type, new.content) if new else store.read(oid)
+        if kind == b"tree":
+            for entry in Directory.parse(content).entries.values():
+                if entry.mode == DIRECTORY:
+                    todo.append(entry.oid)
+                elif entry.mode != _NO_FILE:
+                    found[entry.oid] = None
+        elif kind in (b"commit", b"tag"):
+            for line in content.partition(b"\n\n")[0].split(b"\n"):
+                key, _, value = line.partition(b" ")
+                if key in (b"tree", b"parent", b"object"):
+                    todo.append(value.decode())
+    return list(found)
+
+
+def with_file(store: ObjectStore, made: dict[Oid, GitObject], tree: Oid, path: str, data: bytes) -> Oid:
+    """A tree with one file set; what is new is added to `made`, some of which the tree may be made of."""
+
+    def read(oid: Oid) -> Directory:
+        return Directory.parse(made[oid].content if oid in made else store.raw_tree(oid))
+
+    def put(kind: bytes, content: bytes) -> Oid:
+        new = GitObject.of(kind, content)
+        made.setdefault(new.oid, new)
+        return new.oid
+
+    def lay(oid: Oid, parts: list[str]) -> Oid:
+        here = read(oid) if oid != EMPTY_TREE else Directory({}, b"")
+        name = path_bytes(parts[0])
+        if len(parts) == 1:
+            entry = TreeEntry(FILE, put(b"blob", data))
+        else:
+            below = here.entries.get(name)
+            entry = TreeEntry(DIRECTORY, lay(below.oid if below else EMPTY_TREE, parts[1:]))
+        return put(b"tree", here.changed({name: entry}).raw)
+
+    return lay(tree, path.split("/"))

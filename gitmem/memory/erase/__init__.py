@@ -1,0 +1,1 @@
+"""Erase: what must be gone from the history too."""

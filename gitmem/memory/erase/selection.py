@@ -1,0 +1,204 @@
+"""What is to be erased: a text, the secrets in a file, an entry, a path or a session, found in the history."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitmem.errors import GitMemError, UnknownRevision, UsageError
+from gitmem.git.message import trailers_of
+from gitmem.git.objects import Oid
+from gitmem.git.repository import Repository
+from gitmem.git.rewrite import files_of
+from gitmem.git.tree_diff import TreeDiff
+from gitmem.memory.gate.admission import secrets_in
+from gitmem.okf.blanking import Blanking
+from gitmem.okf.erasing import ErasureRules, Gone, worth_blanking
+from gitmem.okf.erasures import What, words_of
+from gitmem.okf.files import open_file
+from gitmem.okf.paths import safe_name
+
+SHORTEST = 4
+_ENTRY = re.compile(r"[0-9a-f]{8,32}")
+_EVENT = re.compile(r"[0-9a-f]{32}-\d+")
+_RECEIPT_WORDS = 4
+_MOST_QUOTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked to erase."""
+
+    what: What
+    name: str
+    """The text, `COMMIT:PATH`, the id of an entry or session, or the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What that means in this memory."""
+
+    asked: Asked
+    rules: ErasureRules
+    texts: tuple[str, ...]
+    """What must not come back."""
+    names: tuple[str, ...]
+    """What the receipts are of: one for each secret, else what was asked for."""
+
+
+def choose(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+    """The rules for what was asked; raises where it can be nothing that is erased."""
+    if asked.what == "text":
+        return _texts(asked, [_checked(asked.name)])
+    if asked.what == "secret":
+        return _texts(asked, _secrets(repository, asked.name))
+    if asked.what == "entry":
+        return _entry(repository, roots, asked)
+    if asked.what == "path":
+        return _path(repository, roots, asked)
+    return _session(repository, roots, asked)
+
+
+def _checked(text: str) -> str:
+    text = text.strip()
+    if len(text) < SHORTEST or not words_of(text):
+        raise UsageError(f"A text to erase has at least {SHORTEST} characters, and a word among them.")
+    return text
+
+
+def _texts(asked: Asked, texts: list[str]) -> Chosen:
+    return Chosen(asked, ErasureRules(Blanking(texts), Gone()), tuple(texts), tuple(texts))
+
+
+def _secrets(repository: Repository, name: str) -> list[str]:
+    """The secrets that a file holds in a commit, as a refused sync names both."""
+    from gitmem.git.revisions import resolve
+
+    commit, _, path = name.partition(":")
+    if not path:
+        raise UsageError("Say `--secret COMMIT:PATH`, as the refused sync does.")
+    from datetime import UTC, datetime
+
+    data = repository.tree(resolve(repository, commit, now=datetime.now(UTC))).read(path)
+    if data is None:
+        raise UnknownRevision(f"There is no {path} in {commit}.")
+    text = data.decode("utf-8", "replace")
+    found = [text[secret.start : secret.end].strip() for secret in secrets_in(text)]
+    found = [one for one in dict.fromkeys(found) if len(one) >= SHORTEST and words_of(one)]
+    if not found:
+        raise UnknownRevision(f"{path} in {commit} holds no secret that gitmem knows.")
+    return found
+
+
+def _entry(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+    if not (_ENTRY.fullmatch(asked.name) or _EVENT.fullmatch(asked.name)):
+        raise UsageError(
+            f"{asked.name[:64]!r} is not the id of an entry: `gitmem search --json` and `gitmem blame --json` show it."
+        )
+    found: dict[str, str] = {}
+    events: dict[str, list[str]] = {}
+    for path, data in _read(repository, files_of(repository.store, roots)):
+        if asked.name.encode() not in data:
+            continue
+        for key, entry in open_file(path, data).entries.items():
+            if key.space == "§" and key.id.startswith(asked.name):
+                found[key.id] = entry.text
+            elif key.space == "event" and key.id == asked.name:
+                events[key.id] = [value for value in entry.extra.values() if isinstance(value, str)]
+    if len(found) + len(events) > 1:
+        raise UsageError(f"{len(found)} entries begin with {asked.name!r}: give more digits.")
+    texts = [*found.values(), *(text for several in events.values() for text in several)]
+    gone = Gone(entries=frozenset(found), events=frozenset(events))
+    rules = ErasureRules(Blanking(worth_blanking(texts)), gone, _quoted(texts))
+    return Chosen(asked, rules, _for_receipt(texts), (next(iter((*found.values(), *events)), asked.name),))
+
+
+def _path(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+    if asked.name in ("", "index.md", "log.md", "config", "config/agent.md", "config/erased.md"):
+        raise UsageError(f"{asked.name or 'All of it'} cannot be erased: without it this is not a bundle.")
+    gone = frozenset((asked.name,))
+    inside = (
+        (path, oid)
+        for path, oid in files_of(repository.store, roots)
+        if path == asked.name or path.startswith(f"{asked.name}/")
+    )
+    texts: list[str] = []
+    events: set[str] = set()
+    for path, data in _read(repository, inside):
+        for key, entry in open_file(path, data).entries.items():
+            texts.append(entry.text)
+            if key.space == "event":
+                events.add(key.id)
+    rules = ErasureRules(Blanking(()), Gone(paths=gone, events=frozenset(events)), _quoted(texts))
+    return Chosen(asked, rules, _for_receipt(texts), (asked.name,))
+
+
+def _session(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
+    name = safe_name(asked.name)
+    place = re.compile(rf"(sessions/[^/]+/{re.escape(name)})(?:\.md|/.*)")
+    gone: set[str] = set()
+    texts: list[str] = []
+    events: set[str] = set()
+    inside: list[tuple[str, Oid]] = []
+    for path, oid in files_of(repository.store, roots):
+        if found := place.fullmatch(path):
+            gone |= {found[1], f"{found[1]}.md"}
+            inside.append((path, oid))
+    for path, data in _read(repository, inside):
+        for key, entry in open_file(path, data).entries.items():
+            if key.space == "event":
+                events.add(key.id)
+                texts += [value for value in entry.extra.values() if isinstance(value, str)]
+    written = dict(_written_by(repository, roots, asked.name))
+    texts += written.values()
+    rules = ErasureRules(
+        Blanking(worth_blanking(written.values())),
+        Gone(frozenset(gone), frozenset(written), frozenset(events), asked.name),
+        _quoted(written.values()),
+    )
+    return Chosen(asked, rules, _for_receipt(texts), (asked.name,))
+
+
+def _written_by(repository: Repository, roots: list[Oid], session: str) -> Iterator[tuple[str, str]]:
+    """The § entries that commits of a session brought: their hashes and texts."""
+    from gitmem.git.ancestry import only_in
+
+    diff = TreeDiff(repository.store)
+    seen: set[Oid] = set()
+    for root in roots:
+        for oid in only_in(repository, root, None) if root not in seen else ():
+            commit = repository.store.commit(oid)
+            if oid in seen or session not in trailers_of(commit.message).get("Session", ()):
+                continue
+            seen.add(oid)
+            for change in diff.of_commit(commit):
+                if change.new is None or not change.path.endswith(".md"):
+                    continue
+                before = repository.store.blob(change.old.oid) if change.old else None
+                known = open_file(change.path, before).entries
+                for key, entry in open_file(
+                    change.path, repository.store.blob(change.new.oid)
+                ).entries.items():
+                    if key.space == "§" and key not in known:
+                        yield key.id, entry.text
+
+
+def _read(repository: Repository, files: Iterable[tuple[str, Oid]]) -> Iterator[tuple[str, bytes]]:
+    seen: set[Oid] = set()
+    for path, oid in files:
+        if oid not in seen:
+            seen.add(oid)
+            with contextlib.suppress(GitMemError):  # what is damaged is said by the rewriting
+                yield path, repository.store.blob(oid)
+
+
+def _quoted(texts: Iterable[str]) -> Blanking:
+    """The texts that a subject or a line of the log may quote; of very many only some, and their commits are known."""
+    return Blanking([text for text in dict.fromkeys(texts) if len(text) >= SHORTEST][:_MOST_QUOTED])
+
+
+def _for_receipt(texts: Iterable[str]) -> tuple[str, ...]:
+    """Of many texts those long enough that meeting one again is no accident."""
+    return tuple(dict.fromkeys(text for text in texts if len(words_of(text)) >= _RECEIPT_WORDS))

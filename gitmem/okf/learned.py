@@ -1,0 +1,367 @@
+"""What was learned: the knowledge in a range of changes, apart from the record of how it came about.
+
+    what = learned(changes)      # of a diff, a commit, a session, a revert, a restore, a sync: any changes of entries
+    what.items                   # knowledge, one item for each fact, decision, plan, skill or concept
+    what.in_short()              # ["+2 facts", "~1 fact", 'decided "Use Postgres"']
+    what.record.told()           # "143 events in 21 sessions"; empty where there is none
+    what.events                  # the changes of the record themselves, for who asks
+
+*Knowledge* is what somebody would want to read: curated facts, decisions, plans, skills, any other concept or file. The
+*record* is conversations, the user's profile by day, tools, notes of snapshots, retractions and generated pages
+(`layout.is_record`). Every view shows knowledge first and closes with one line about the record.
+
+`learned` takes changes as `Diff`, `Reverted.changes`, `Restored.changes` and `Synced.came` have them, and reads nothing
+else. A decision is one item, though it is also an event of its session; a plan that went to the archive is one item too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gitmem.okf import layout
+from gitmem.okf.entries import CONCEPT, Change, Entry, EntryKey, Op
+
+_ARCHIVE = "plans/archive/"
+_BOOKKEEPING = frozenset(
+    ("generated", "timestamp", "session", "event", "status", "completed", "entries", "verified", "model")
+)
+"""Front matter that gitmem keeps beside what somebody says."""
+_SIGNS: dict[Op, str] = {"add": "+", "remove": "-", "change": "~", "move": "~"}
+_SKILL_FILE = "SKILL.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that was learned, changed or forgotten."""
+
+    noun: str
+    """What people call it: fact, decision, plan, skill, or the type of the concept in small letters."""
+    op: Op
+    path: str
+    title: str
+    """What it says in a line or so: the text of a fact, the title of anything else."""
+    was: str = ""
+    """What a fact said before, where it was reworded."""
+    about: str = ""
+    """More about it: why it was decided, how far a plan is, which file of a skill."""
+    parts: tuple[Change, ...] = field(default=(), compare=False, repr=False)
+    """What of a concept that stays is different: its title, its text, its tags."""
+    lines: tuple[str, ...] = ()
+    """What is new in a plan: its steps, as they are now."""
+    is_done: bool = False
+    """A plan that was finished."""
+    key: EntryKey = CONCEPT
+    from_path: str = ""
+    unconfirmed: bool = False
+
+    @property
+    def sign(self) -> str:
+        return _SIGNS[self.op]
+
+    @property
+    def heading(self) -> str:
+        """Under which it is listed; the path for what has no place of its own in a bundle."""
+        if self.noun == "fact":
+            return _fact_heading(self.path)
+        return {"decision": "Decisions", "plan": "Plans", "skill": "Skills"}.get(self.noun, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How much there is of the record."""
+
+    came: int = 0
+    """Events that came."""
+    went: int = 0
+    changed: int = 0
+    sessions: frozenset[str] = frozenset()
+    others: tuple[tuple[str, int], ...] = ()
+    """What else there is, by its name: notes about the user, tools, snapshots."""
+
+    @property
+    def events(self) -> int:
+        return self.came + self.went + self.changed
+
+    def told(self) -> str:
+        """In words, for a closing line."""
+        where = f" in {_count(len(self.sessions), 'session')}" if self.sessions else ""
+        counts = [
+            _count(number, "event") + word
+            for number, word in ((self.came, ""), (self.went, " less"), (self.changed, " changed"))
+            if number
+        ]
+        told = (
+            [", ".join(counts) + where] if counts else [_count(len(self.sessions), "session")] * bool(where)
+        )
+        return ", ".join([*told, *(_count(number, name) for name, number in self.others)])
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned in a range of changes, and how much record there is beside it."""
+
+    items: tuple[Item, ...] = ()
+    record: Record = Record()
+    events: tuple[Change, ...] = field(default=(), repr=False)
+    """The changes of the record, without retractions and without what an item says already."""
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def in_short(self) -> list[str]:
+        """What was learned, in a few words each."""
+        counts: dict[tuple[str, str], int] = {}
+        told: list[str] = []
+        decided = [item for item in self.items if item.noun == "decision" and item.op == "add"]
+        for item in self.items:
+            if item.noun == "plan" and item.op != "remove":
+                told.append(f'plan "{item.title}" {item.about or "made"}')
+            elif item not in decided:
+                counts[item.noun, item.sign] = counts.get((item.noun, item.sign), 0) + 1
+        if decided:
+            more = f" +{len(decided) - 1}" if len(decided) > 1 else ""
+            told.insert(0, f'decided "{decided[0].title}"{more}')
+        order = sorted(
+            counts.items(), key=lambda one: (one[0][0] != "fact", one[0][0], "+~-".index(one[0][1]))
+        )
+        return [f"{sign}{_count(number, noun)}" for (noun, sign), number in order] + told
+
+
+def learned(changes: Iterable[Change]) -> Learned:
+    """The knowledge in these changes, apart from the record; see the module for what is which."""
+    knowledge: dict[str, list[Change]] = {}
+    record: list[Change] = []
+    for change in (one for given in changes for one in _apart(given)):
+        if layout.is_record(change.path):
+            record.append(change)
+        else:
+            knowledge.setdefault(change.path, []).append(change)
+    items = _with_plans_joined([item for path, group in knowledge.items() for item in _items(path, group)])
+    told = {item.path for item in items if item.noun == "decision"}
+    return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_untold(record, told)))
+
+
+def session_of(path: str) -> str:
+    """The session that a path of the record belongs to, by its name there; empty where it is of none."""
+    parts = path.split("/")
+    return parts[2].removesuffix(".md") if len(parts) > 2 and parts[0] == "sessions" else ""
+
+
+def _apart(change: Change) -> tuple[Change, ...]:
+    """A move between knowledge and the record as what it is for each: it came here, and went there."""
+    if change.op != "move" or layout.is_record(change.path) == layout.is_record(change.from_path):
+        return (change,)
+    return Change(change.from_path, "remove", change.old, None), Change(change.path, "add", None, change.new)
+
+
+# Knowledge
+
+
+def _items(path: str, changes: list[Change]) -> Iterator[Item]:
+    """The items of one file: each § entry, or the file as a whole."""
+    whole = [change for change in changes if change.key.space != "§"]
+    for change in changes:
+        if change.key.space == "§":
+            yield _fact(change)
+    first = next((change for change in whole if change.key.space in ("concept", "blob")), None)
+    if first is not None:
+        yield _whole(first)
+    else:
+        parts = tuple(change for change in whole if change.key.id not in _BOOKKEEPING)
+        if parts:
+            yield _changed(path, parts)
+
+
+def _fact(change: Change) -> Item:
+    entry = change.new or change.old
+    assert entry is not None
+    was = change.old.text if change.op == "change" and change.old is not None else ""
+    marked = bool(entry.extra.get("unconfirmed"))
+    about = ""
+    if change.op == "move":
+        about = "archived" if change.path.startswith("memories/archive/") else f"from {change.from_path}"
+    return Item(
+        "fact", change.op, change.path, entry.text, was, about,
+        key=entry.key, from_path=change.from_path, unconfirmed=marked,
+    )  # fmt: skip
+
+
+def _whole(change: Change) -> Item:
+    """A file that came, went, moved, or is no concept."""
+    entry = change.new or change.old
+    assert entry is not None
+    noun = noun_of(change.path, entry.kind)
+    title = entry.text if entry.key == CONCEPT else change.path.rpartition("/")[2]
+    item = Item(noun, change.op, change.path, title, key=entry.key, from_path=change.from_path)
+    if noun == "skill":
+        title, about = _skill(change.path)
+        return replace(item, title=title, about=about)
+    if entry.key != CONCEPT:
+        return replace(item, parts=(change,), about=entry.text if entry.kind == "binary" else "")
+    concept = _concept(entry)
+    marked = "unconfirmed" in concept.meta if concept else False
+    if noun == "decision" and concept is not None:
+        return replace(item, about=_rationale(concept.body), unconfirmed=marked)
+    if noun == "plan" and concept is not None:
+        return replace(item, **_plan(change.path, concept.body), unconfirmed=marked)
+    return replace(item, unconfirmed=marked)
+
+
+def _changed(path: str, parts: tuple[Change, ...]) -> Item:
+    """A concept that stays, and is different."""
+    noun = noun_of(path)
+    title = parts[0].title or path.rpartition("/")[2].removesuffix(".md")
+    item = Item(noun, "change", path, title, parts=parts)
+    if noun == "skill":
+        title, about = _skill(path)
+        return replace(item, title=title, about=about)
+    body = next((change for change in parts if change.key.space == "body"), None)
+    if noun == "plan" and body is not None and body.new is not None:
+        before = body.old.text.split("\n") if body.old is not None else []
+        known = _plan(path, body.new.text)
+        lines = tuple(line for line in known["lines"] if line not in before)
+        rest = tuple(change for change in parts if change is not body and change.key.id != "steps")
+        return replace(item, **{**known, "lines": lines}, parts=rest)
+    return item
+
+
+def noun_of(path: str, kind: str = "") -> str:
+    """What people call what stands at a path."""
+    if path.startswith("skills/"):
+        return "skill"
+    if path.startswith("config/"):
+        return "setting"
+    known = {layout.DECISION: "decision", layout.PLAN: "plan"}.get(layout.default_type(path), "")
+    return known or (
+        kind.lower() if kind and kind != "binary" else "note" if path.endswith(".md") else "file"
+    )
+
+
+def _fact_heading(path: str) -> str:
+    if path == layout.USER:
+        return "About the user"
+    if path.startswith("memories/machines/"):
+        return f"Facts on {path.split('/')[2]}"
+    return "Facts" if path == layout.MEMORY else "Archive" if path.startswith("memories/archive/") else path
+
+
+def _skill(path: str) -> tuple[str, str]:
+    """The name of a skill, and which of its files it is."""
+    folders = path.split("/")
+    if folders[-1] == _SKILL_FILE:
+        return folders[-2], ""
+    # A file beside SKILL.md, or in one of the folders that skills have.
+    home = next(
+        (n for n, name in enumerate(folders) if name in ("references", "scripts", "templates", "assets")), -1
+    )
+    return folders[home - 1], "/".join(folders[home:])
+
+
+def _concept(entry: Entry) -> Any:
+    from gitmem.errors import InvalidContent
+    from gitmem.okf.concept import Concept
+
+    try:
+        return Concept.parse(entry.source)
+    except InvalidContent:
+        return None
+
+
+def _rationale(body: str) -> str:
+    """Why something was decided, as a decision's page has it."""
+    return " ".join(body.partition("\n## Rationale\n")[2].split())
+
+
+def _plan(path: str, body: str) -> dict[str, Any]:
+    """How far a plan is, and its steps."""
+    steps = tuple(line for line in body.split("\n") if line.startswith("- ["))
+    done = sum(line.startswith("- [x]") for line in steps)
+    over = path.startswith(_ARCHIVE)
+    about = "done" if over else f"{done} of {len(steps)} done" if done else ""
+    return {"about": about, "lines": steps, "is_done": over}
+
+
+def _with_plans_joined(items: list[Item]) -> list[Item]:
+    """A plan that went to the archive, or came back from it, is one item."""
+    gone = {_name(item): item for item in items if item.noun == "plan" and item.op == "remove"}
+    came = {_name(item) for item in items if item.noun == "plan" and item.op == "add"}
+    joined = []
+    for item in items:
+        before = gone.get(_name(item)) if item.noun == "plan" and item.op == "add" else None
+        if before is not None:
+            lines = tuple(line for line in item.lines if line not in before.lines)
+            joined.append(replace(item, op="change", from_path=before.path, lines=lines))
+        elif not (item.noun == "plan" and item.op == "remove" and _name(item) in came):
+            joined.append(item)
+    return joined
+
+
+def _name(item: Item) -> str:
+    return item.path.rpartition("/")[2]
+
+
+_NOUNS = ("fact", "decision", "plan", "skill")
+
+
+def _place(item: Item) -> tuple[int, str]:
+    """Facts first, then decisions, plans and skills; the rest by path."""
+    rank = _NOUNS.index(item.noun) if item.noun in _NOUNS else len(_NOUNS)
+    if item.noun == "fact":
+        return rank, {layout.MEMORY: "", layout.USER: "\0"}.get(item.path, item.path)
+    if item.noun in ("decision", "plan"):  # a name ends with its day
+        return rank, item.path.rpartition("_")[2] + item.path
+    return rank, item.path
+
+
+# The record
+
+
+def _record(changes: list[Change]) -> Record:
+    ops: dict[Op, int] = {"add": 0, "remove": 0, "change": 0, "move": 0}
+    sessions: set[str] = set()
+    others: dict[str, int] = {}
+    for change in changes:
+        if change.key.space == "event":
+            ops[change.op] += 1
+        if session := session_of(change.path):
+            sessions.add(session)
+        elif name := _other(change.path):
+            others[name] = others.get(name, 0) + 1
+    return Record(
+        ops["add"],
+        ops["remove"],
+        ops["change"] + ops["move"],
+        frozenset(sessions),
+        tuple(sorted(others.items())),
+    )
+
+
+def _other(path: str) -> str:
+    if path.startswith("hermes/observations/"):
+        return "note about the user"
+    return "tool" if path.startswith("tools/") else "snapshot" if path.startswith("snapshots/") else ""
+
+
+def _untold(record: list[Change], decisions: set[str]) -> Iterator[Change]:
+    for change in record:
+        if change.path.startswith("retractions/"):
+            continue
+        entry = change.new or change.old
+        assert entry is not None
+        if (
+            change.key.space == "event"
+            and entry.kind == "decision"
+            and entry.extra.get("concept") in decisions
+        ):
+            continue
+        yield change
+
+
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    if noun == "note about the user":
+        return f"{number:,} notes about the user"
+    return f"{number:,} {noun}s"

@@ -1,0 +1,59 @@
+"""`gitmem erase` on the command line."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.memory.erase.support import SECRET, files_with, objects_with
+
+
+def test_erase_says_what_it_would_do_and_does_it(mem: Cli) -> None:
+    """A dry run lists; without a terminal it wants --yes; the end says what it cannot reach."""
+    root = mem.root
+    mem("memory", "add", f"The code is {SECRET}.")
+    mem("memory", "add", "The user likes tabs.")
+    looked = mem("erase", "--text", SECRET, "--dry-run").out
+    assert "memories/MEMORY.md" in looked
+    assert "2 commits would be rewritten" in looked
+    assert SECRET not in looked
+    assert "--yes" in mem.fails("erase", "--text", SECRET, code=2)
+
+    done = mem("erase", "--text", SECRET, "--yes", "--reason", "asked for").out
+    assert "2 commits rewritten" in done
+    assert "cannot reach" in done
+    assert objects_with(root, SECRET) == []
+    assert files_with(root, SECRET) == []
+    mem("verify")
+
+
+def test_erase_takes_the_text_from_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that it is in no shell history."""
+    root = mem.root
+    mem("memory", "add", f"The code is {SECRET}.")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
+    done = mem("erase", "--text", "-", "--yes", "--json").json
+
+    assert (done["what"], done["rewritten"], len(done["receipts"])) == ("text", 1, 1)
+    assert objects_with(root, SECRET) == []
+
+
+def test_erase_refuses_what_makes_no_sense(mem: Cli) -> None:
+    """Nothing, two things, a text that is nowhere, a reason with the text in it."""
+    mem("memory", "add", f"The code is {SECRET}.")
+    assert "one of" in mem.fails("erase", code=2)
+    assert "one of" in mem.fails("erase", "--text", "a b c d", "--path", "x", code=2)
+    assert "nothing was changed" in mem.fails("erase", "--text", "never said", "--yes")
+    assert "leave it out" in mem.fails("erase", "--text", SECRET, "--reason", f"was {SECRET}", code=2)
+
+
+def test_erase_takes_hand_edits_along(mem: Cli) -> None:
+    """What a person wrote and nobody committed is part of what is looked at."""
+    root = mem.root
+    mem.write("notes/anna.md", f"---\ntype: Note\n---\nIt is {SECRET}.\n")
+    mem("erase", "--text", SECRET, "--yes")
+
+    assert "It is (erased)." in (root / "notes" / "anna.md").read_text()
+    assert objects_with(root, SECRET) == []
