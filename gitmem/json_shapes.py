@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ def entry_json(entry: Entry) -> Json:
 
 
 def changes_json(changes: Iterable[Change]) -> list[Json]:
+    from gitmem.okf import layout
+
     return [
         {
             "path": change.path,

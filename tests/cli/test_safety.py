@@ -60,7 +60,7 @@ def test_scan_of_files_and_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPa
     assert "block ../bad.txt" in found.out
     assert "good.txt" not in found.out
     feed(monkeypatch, POISON.encode())
-    [finding] = mem("scan", "--stdin", "--json", code=3).json["findings"]
+    [finding] = mem("scan", "--stdin", "--json", code=3).json["flagged"]
     assert ("block", "standard input") == (finding["verdict"], finding["where"])
     assert finding["findings"][0].keys() == {"rule", "category", "reason", "span"}
 
@@ -103,8 +103,8 @@ def test_history_is_scanned_too(mem: Cli) -> None:
     assert mem.run("scan").code == 0
     found = mem.run("scan", "--history", "--json")
     assert 3 == found.code
-    assert all("bundle.bluebird" in json.dumps(each) for each in found.json["findings"])
-    assert any(each["where"].startswith("memories/MEMORY.md") for each in found.json["findings"])
+    assert all("bundle.bluebird" in json.dumps(each) for each in found.json["flagged"])
+    assert any(each["where"].startswith("memories/MEMORY.md") for each in found.json["flagged"])
 
 
 def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
@@ -113,14 +113,14 @@ def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
     first = mem.run("memory", "add", DOUBTFUL, "--json").json
     second = mem.run("memory", "add", f"{DOUBTFUL}, twice", "--json").json
     assert (1, 1) == (len(first["held"]), len(second["held"]))
-    held = mem.run("quarantine", "list", "--json").json["held"]
+    held = mem.run("quarantine", "list", "--json").json["held_texts"]
     assert [DOUBTFUL, f"{DOUBTFUL}, twice"] == [one["text"] for one in held]
     shown = mem.run("quarantine", "show", held[0]["id"]).out
     assert "names the project that stays out of the memory (bundle.bluebird)" in shown
     assert DOUBTFUL in shown
     mem.run("quarantine", "release", held[0]["id"], "--reason", "public by now")
     mem.run("quarantine", "drop", held[1]["id"])
-    assert [] == mem.run("quarantine", "list", "--json").json["held"]
+    assert [] == mem.run("quarantine", "list", "--json").json["held_texts"]
     memory = (mem.cwd / "memories/MEMORY.md").read_text()
     assert 'verified: "human:ada"' in memory
     assert memory.endswith(f"{DOUBTFUL}\n")
@@ -179,5 +179,5 @@ def test_a_release_keeps_the_stores_limit(mem: Cli) -> None:
     said = mem.run("quarantine", "release", held)
     assert 1 == said.code
     assert "remove or shorten entries first" in said.err
-    assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held"]]
+    assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held_texts"]]
     assert "Debian 12" in mem.run("memory", "block").out

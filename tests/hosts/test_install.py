@@ -160,7 +160,7 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
 
 def problems(shell: Shell, *where: str, code: int = 3) -> dict[str, str]:
     return {
-        one["name"]: one["what"] + (one["fix"] or "")
+        one["name"]: one["what"] + (one["remedy"] or "")
         for one in shell.json("hermes", "status", *where, code=code)["checks"]
         if not one["ok"]
     }

@@ -154,7 +154,7 @@ class Plain:
         cli.write("config/scanner.md", RULES)
         cli("commit")
         cli.run("scan", "--accept-rules")
-        [held] = cli.run("memory", "add", RELEASED, "--json").json["quarantine"]
+        [held] = cli.run("memory", "add", RELEASED, "--json").json["held"]
         cli.run("quarantine", "release", held)
         cli("session", "start", "work-1")
         self.record("decision", "use Postgres", "--rationale", "the database must query JSON")
@@ -254,7 +254,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert RELEASED in cli("memory", "block").out
     held = cli.run("memory", "add", "bluebird soon launches", "--json").json
     assert held["held"]
-    cli("quarantine", "drop", held["quarantine"][0])  # a sync that leaves something to do is not marked
+    cli("quarantine", "drop", held["held"][0])  # a sync that leaves something to do is not marked
     assert [] == cli("quarantine", "list", "--json").json["hidden"]
     cli("session", "start", "work-3")
     plain.record("observation", "it still works")

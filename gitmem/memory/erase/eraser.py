@@ -11,7 +11,7 @@ from gitmem.errors import BundleUnusable, GitMemError, UnknownRevision
 from gitmem.files import read_file
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, parse_commit, render_commit
-from gitmem.git.refs import BRANCH, QUARANTINE, SNAPSHOTS
+from gitmem.git.refs import BRANCH, QUARANTINE, snapshot_name
 from gitmem.git.replacement import Replacement, refuse_unusual
 from gitmem.git.rewrite import Rewriter, Rewritten, files_of, reachable, with_file
 from gitmem.memory.erase import beside
@@ -197,7 +197,7 @@ class Eraser:
             if oid not in quarantined
         ]
         snapshots = [
-            name.removeprefix(SNAPSHOTS).removeprefix("refs/")
+            snapshot_name(name).removeprefix("refs/")
             for name, oid in plan.seen.items()
             if name.startswith(("refs/tags/", "refs/gitmem/")) and name != QUARANTINE and oid in done.holding
         ]

@@ -295,7 +295,7 @@ class Egress:
         title = str(file.concept.meta.get("title") or "")
         text = file.body.strip()
         text = text if text.startswith(title) else f"{title}\n\n{text}".strip()
-        if not self.is_harmless(text) or self.name(title) == FLAGGED or self.name(path) == FLAGGED:
+        if not self.is_harmless(text, path) or self.name(title) == FLAGGED or self.name(path) == FLAGGED:
             return FLAGGED
         if self._about == "then":
             self._as_then.add(text)  # it was asked for what was known then
