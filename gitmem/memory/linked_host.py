@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,22 @@ def bring_host_along(bundle: Bundle) -> list[Notice]:
     found: list[Notice] = import_module(_HOST_LINK).bring_host_along(bundle) if _is_linked(bundle) else []
     if bundle.state.has(SKILL_LINKS):
         found += import_module(_SKILL_LINKS).bring_along(bundle)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A write that waits in the host for its user: what would be done to which skill, and with which words."""
+
+    id: str
+    path: str
+    text: str
+    at: str
+
+
+def proposals(bundle: Bundle) -> list[Proposal]:
+    """The skills that wait in the host for its user."""
+    found: list[Proposal] = import_module(_HOST_LINK).proposals(bundle) if _is_linked(bundle) else []
     return found
 
 

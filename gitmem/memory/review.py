@@ -2,7 +2,8 @@
 
 Held: a text in quarantine. Hidden: an entry of the curated store that the scanner keeps out of prompts. Contested: two
 machines worded an entry differently. Taken: a remote took an entry away, and it stays until a person agrees.
-Broken: a hand edit that cannot be committed. Full: a curated store over its limit.
+Broken: a hand edit that cannot be committed. Full: a curated store over its limit. Proposed: a skill that Hermes keeps
+back until its user has looked, which is decided there.
 Unconfirmed entries are in the memory, marked; they can be looked at here too, and wait for nobody.
 """
 
@@ -25,6 +26,7 @@ from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import came_from, is_unconfirmed
 from gitmem.memory.gate.quarantine import Quarantine
 from gitmem.memory.gate.taken import Taken
+from gitmem.memory.linked_host import proposals
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.safety.heard import RELEASED
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
 
-Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "unconfirmed"]
+Kind = Literal["held", "hidden", "taken", "contested", "broken", "full", "proposed", "unconfirmed"]
 _NAMES: dict[Kind, tuple[str, str]] = {
     "held": ("held text", "held texts"),
     "hidden": ("hidden entry", "hidden entries"),
@@ -41,6 +43,7 @@ _NAMES: dict[Kind, tuple[str, str]] = {
     "contested": ("contested entry", "contested entries"),
     "broken": ("hand edit with a problem", "hand edits with a problem"),
     "full": ("store over its limit", "stores over their limit"),
+    "proposed": ("skill that Hermes keeps back", "skills that Hermes keeps back"),
 }
 
 
@@ -60,7 +63,11 @@ class Item:
 
 def waiting(bundle: Bundle) -> list[Item]:
     """What waits for a person, in the order in which it is shown."""
-    return [item for find in (_held, _hidden, _taken, _contested, _broken, _full) for item in find(bundle)]
+    return [
+        item
+        for find in (_held, _hidden, _taken, _contested, _broken, _full, _proposed)
+        for item in find(bundle)
+    ]
 
 
 def after_sync(bundle: Bundle) -> str:
@@ -194,11 +201,17 @@ def _full(bundle: Bundle) -> Iterator[Item]:
             yield Item(entry_hash(target)[:12], "full", path, text, why)
 
 
+def _proposed(bundle: Bundle) -> Iterator[Item]:
+    for one in proposals(bundle):
+        yield Item(one.id, "proposed", one.path, one.text, "waits in Hermes for its user", one.at)
+
+
 # --- what a person decides -------------------------------------------------------------------------------
 
 
 def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     """A person says that it is fine: it goes in, or is shown again, as looked at by them. Gives the commit, if any."""
+    _refuse_proposed(item)
     if item.kind == "held":
         return release.release(bundle, item.id, by=by, reason=reason)[1]
     if _is_foreign(bundle, item):
@@ -224,6 +237,7 @@ def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
 
 def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
     """A person wants none of it: it leaves the queue, and the memory where it is there. Gives the commit, if any."""
+    _refuse_proposed(item)
     if item.kind == "held":
         bundle.part(Quarantine).remove(item.id, why="drop")
         return ""
@@ -247,6 +261,7 @@ def drop(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
 
 def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") -> str:
     """A person gives the words that are right: they go in instead. Gives the commit."""
+    _refuse_proposed(item)
     if item.kind == "held":
         return release.release(bundle, item.id, by=by, reason=reason, text=text)[1]
     if item.kind == "contested":
@@ -264,6 +279,13 @@ def edit(bundle: Bundle, item: Item, text: str, *, by: str, reason: str = "") ->
     if item.kind == "full":
         return hand_edits.commit_text(bundle, item.path, _stored_as(bundle, item.path, text))
     return hand_edits.commit_text(bundle, item.path, text.encode())
+
+
+def _refuse_proposed(item: Item) -> None:
+    if item.kind == "proposed":
+        raise UsageError(
+            f"{item.path} waits in Hermes, which has to write it.", hint="Decide there, with /skills pending."
+        )
 
 
 def _stored_as(bundle: Bundle, path: str, text: str) -> bytes:

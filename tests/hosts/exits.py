@@ -339,6 +339,10 @@ def _mcp_tools(agent: Agent) -> str:
     told = [client.call(tool, {"query": one})[0] for tool in ("search", "recall") for one in asked]
     told += [client.call(tool, {})[0] for tool in ("history", "diff", "recall")]
     told += [client.call("fetch", {"id": store, "level": "full"})[0] for store in ("MEMORY", "USER")]
+    told += [
+        client.call("skills", {})[0],
+        *(client.call("skills", {"name": one})[0] for one in agent.questions),
+    ]
     told += [client.call("revise", {"id": one, "why": "x"})[0] for one in ("zzz", *agent.nearly)]
     client.close()
     return "\n".join(told)
@@ -375,7 +379,9 @@ def _loop_tools(agent: Agent) -> str:
         wrong = {"action": "remove", "old_text": "nothing like this"}
         told = [session.tool_call("memory", {**wrong, "target": one}) for one in TARGETS]
         told += [session.tool_call("session_search", {"query": one}) for one in agent.questions]
-        return "\n".join([*told, session.tool_call("session_search")])
+        told += [session.tool_call("skills", {"name": one}) for one in agent.questions]
+        told.append(session.tool_call("skill_manage", {"action": "delete", "name": "no-such-skill"}))
+        return "\n".join([*told, session.tool_call("session_search"), session.tool_call("skills")])
 
 
 # --- the table -------------------------------------------------------------------------------------------
@@ -383,6 +389,7 @@ def _loop_tools(agent: Agent) -> str:
 EXITS: Mapping[str, Callable[[Agent], str]] = {
     # Python programs
     "prompt block": _prompt_block,
+    "skill index": lambda agent: agent.memory.skills.index(),
     "search": lambda agent: _search(agent, {}, {"type": "Decision"}, {"scope": "all"}),
     "search as of": lambda agent: _search(agent, *({"as_of": moment} for moment in agent.moments)),
     "search removed": lambda agent: _search(agent, {"removed": True}),

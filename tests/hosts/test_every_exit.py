@@ -253,7 +253,11 @@ def test_what_the_provider_returns_is_an_exit() -> None:
 
 EGRESS = {
     "gitmem.hosts.hermes.host_read:HostRead.missed": "system prompt after a sync",
-    "gitmem.hosts.hermes.skill_files:SkillFiles._write": "host skills",
+    "gitmem.hosts.tools.skills:_read": "mcp tools",
+    "gitmem.hosts.tools.skills:skills": "mcp tools",
+    "gitmem.memory.skills.links:SkillDirectory._write": "host skills",
+    "gitmem.memory.skills.prompt_index:PromptIndex._block": "skill index",
+    "gitmem.memory.skills.prompt_index:PromptIndex.rows": "mcp tools",
     "gitmem.hosts.tools.calls:Call.egress": "gitmem_diff",
     "gitmem.hosts.tools.calls:run": "errors of tools",
     "gitmem.hosts.tools.looking:fetch": "gitmem_fetch full",
@@ -296,7 +300,8 @@ _HISTORY = "For people: all that was ever said, taken back or not."
 _WAY_IN = "A way in: it says what became of what it was given."
 NO_EXIT = {
     **dict.fromkeys(
-        ("curated", "sessions", "plans", "snapshots", "quarantine", "index", "buffer", "info"), _STORE
+        ("curated", "sessions", "plans", "skills", "snapshots", "quarantine", "index", "buffer", "info"),
+        _STORE,
     ),
     **dict.fromkeys(
         (

@@ -206,3 +206,24 @@ def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
     dying._run.bundle_worker.notices._journal.close()  # as the system does it with the process
     begin("s2")
     assert ["s1"] == [entry.session for entry in home.log() if "skill" in entry.subject]
+
+
+def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: Begin) -> None:
+    """Staged by the host itself; what cannot be read is nothing, and it is decided there."""
+    from gitmem.errors import UsageError
+    from gitmem.memory import review
+
+    begin()
+    directory = home.path / "pending" / "skills"
+    directory.mkdir(parents=True)
+    payload = {"action": "create", "name": "deploy", "content": SKILL}
+    staged = {"id": "0a1b2c3d", "summary": "create deploy", "created_at": 1_782_828_000.0, "payload": payload}
+    (directory / "0a1b2c3d.json").write_text(json.dumps(staged))
+    (directory / "broken.json").write_text("{")
+    (directory / "list.json").write_text("[1]")
+    [item] = review.waiting(home.bundle())
+    assert ("0a1b2c3d", "proposed", "skills: create deploy") == (item.id, item.kind, item.path)
+    assert "Run `make deploy`." in item.text
+    assert "1 skill that Hermes keeps back waits for a person" in review.in_words([item])
+    with pytest.raises(UsageError, match="waits in Hermes"):
+        review.accept(home.bundle(), item, by="ada")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, bundle_root
+from gitmem.memory.linked_host import Proposal
 from gitmem.notices import Notice
+from gitmem.okf import timestamps
 from gitmem.state import HOST_LINK
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
+
+
+_MOST_PROPOSALS = 200
+_LARGEST_PROPOSAL = 1 << 21
 
 
 def link(bundle: Memory, home: Home) -> bool:
@@ -37,6 +46,38 @@ def linked_home(bundle: Memory) -> Home | None:
     return (
         home if os.path.realpath(bundle_root(home, bundle.world)) == os.path.realpath(bundle.root) else None
     )
+
+
+def proposals(bundle: Memory) -> list[Proposal]:
+    """The skills that Hermes keeps back until its user has looked (`skills.write_approval`), the oldest first."""
+    home = linked_home(bundle)
+    directory = os.path.join(home.path, "pending", "skills") if home is not None else ""
+    found: list[tuple[float, Proposal]] = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(directory))[:_MOST_PROPOSALS] if directory else ():
+            path = os.path.join(directory, name)
+            if name.endswith(".json") and os.path.isfile(path) and os.path.getsize(path) <= _LARGEST_PROPOSAL:
+                found += _proposal(name.removesuffix(".json"), read_file(path) or b"")
+    return [one for _, one in sorted(found, key=lambda each: each[0])]
+
+
+def _proposal(name: str, data: bytes) -> list[tuple[float, Proposal]]:
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        return []
+    payload = told.get("payload") if isinstance(told, dict) else None
+    if not isinstance(payload, dict):
+        return []
+    created = told.get("created_at")
+    at = float(created) if isinstance(created, int | float) and not isinstance(created, bool) else 0.0
+    words = [payload.get(key) for key in ("content", "file_content", "new_string")]
+    text = "\n\n".join(
+        [str(told.get("summary") or ""), *(one for one in words if isinstance(one, str) and one)]
+    )
+    what = f"{payload.get('action', '')} {payload.get('name', '')}".strip()
+    moment = timestamps.stamp(timestamps.of_seconds(at)) if at else ""
+    return [(at, Proposal(name, f"skills: {what}", text.strip(), moment))]
 
 
 def take_host_along(bundle: Memory) -> None:

@@ -22,7 +22,8 @@ class AgentSession:
     """One session of an agent, entered by `with`.
 
     `agent_context` other than `primary` (a subagent, a job) reads and never writes; with `skip_memory` there is no memory
-    at all. `identity`, `system`, `skills` and `context_files` are texts for their slots of the prompt.
+    at all. `identity`, `system`, `skills` and `context_files` are texts for their slots of the prompt; without `skills`
+    the memory's own are listed there.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class AgentSession:
         self._platform = platform
         self._slots: Slots | None = None
         self._turn = 0
+        self._calls = 0
         self._said = ""
         self._history: list[Message] = []
         self._reviews: list[Future[int]] = []
@@ -93,6 +95,7 @@ class AgentSession:
             self._manager.on_turn_start(self._turn, user)
             recalled = self._manager.prefetch_all(user, session_id=self.id)
         nudge = self._nudge()
+        self._calls = 0
         whole = "\n\n".join(part for part in (user, recalled, nudge) if part)
         return Prompt(self._turn, self._slots.text, user, whole, tuple(self.tools()), recalled)
 
@@ -109,6 +112,7 @@ class AgentSession:
 
     def tool_call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
         """What a tool of the memory answers, as a JSON string; `arguments` may be the JSON that the model wrote."""
+        self._calls += 1
         if name not in [one["name"] for one in self.tools()]:
             return json.dumps({"error": f"There is no tool {name!r} here."})
         if isinstance(arguments, str):
@@ -125,6 +129,7 @@ class AgentSession:
 
     def tool_result(self, name: str, arguments: Any, result: str) -> None:
         """A tool of your own returned this: it is recorded, and what is remembered of it is known to come from there."""
+        self._calls += 1
         if self._writes and self._manager.builtin is not None:
             self._manager.call(self._manager.builtin, "record_call", name, arguments, result)
 
@@ -174,8 +179,11 @@ class AgentSession:
 
     def _nudge(self) -> str:
         builtin = self._manager.builtin
-        is_asked = self._writes and any(one["name"] == "memory" for one in self.tools())
-        return builtin.memory.nudge(self._turn) if builtin is not None and is_asked else ""
+        offered = {one["name"] for one in self.tools()} if self._writes else set()
+        if builtin is None:
+            return ""
+        due = builtin.memory.nudge(self._turn) if "memory" in offered else ""
+        return due or (builtin.memory.skills.nudge(self._calls) if "skill_manage" in offered else "")
 
     def _built(self) -> Slots:
         """The stable part of the prompt, from the state of this moment."""
@@ -188,6 +196,8 @@ class AgentSession:
         guidance = self._texts["guidance"] if self.tools() else ""
         provider = manager.build_system_prompt()
         texts = {**self._texts, "guidance": guidance}
+        if not texts["skills"] and builtin is not None:
+            texts["skills"] = manager.call(builtin, "skill_index") or ""
         return Slots(**texts, provider=provider, memory=memory, user=user, moment=moment)
 
     def _moment(self) -> str:

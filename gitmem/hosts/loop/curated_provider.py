@@ -69,6 +69,10 @@ class CuratedProvider(MemoryProvider):
 
     # The prompt, and what is recalled for a turn
 
+    def skill_index(self) -> str:
+        """The skills as they are listed in the prompt of this session."""
+        return self.memory.skills.index()
+
     def blocks(self) -> tuple[str, str]:
         """MEMORY and USER as they are frozen now; the session records which state that was."""
         from gitmem.memory.curated.prompt_block import freeze

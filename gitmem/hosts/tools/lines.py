@@ -107,6 +107,26 @@ def _undo(value: Mapping[str, Any], _: datetime) -> Iterable[str]:
     yield f"Nothing has gone yet. If the user wants that, call again with confirm={value['confirm']}."
 
 
+def _skills(value: Mapping[str, Any], _: datetime) -> Iterable[str]:
+    if "text" in value:
+        yield _line(value["name"], value["file"], value.get("unconfirmed"))
+        yield "".join(value["text"])
+        if value.get("next_offset"):
+            yield f"(There is more: ask with offset={value['next_offset']}.)"
+        if value["files"]:
+            yield f"files: {', '.join(value['files'])}"
+        return
+    yield from value.get("categories", ())
+    for one in value.get("skills", ()):
+        yield one if one == CUT else f"{one['name']}: {one['description']}"
+    if not value.get("categories") and not value.get("skills"):
+        yield "There are no skills."
+
+
+def _managed(value: Mapping[str, Any], _: datetime) -> Iterable[str]:
+    yield value["message"]
+
+
 _FORMS: Mapping[str, Callable[[Mapping[str, Any], datetime], Iterable[str]]] = {
     "search": _search,
     "fetch": _fetch,
@@ -117,6 +137,8 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any], datetime], Iterable[str]]] = {
     "remember": _kept,
     "revise": _kept,
     "memory": _kept,
+    "skill_manage": _managed,
+    "skills": _skills,
     "snapshot": _snapshot,
     "undo": _undo,
 }

@@ -22,6 +22,8 @@ LONGEST = 10_000
 """Characters of one argument, where the row says nothing else."""
 TEXT_LIMIT = 2_200
 """Characters of what is remembered: as much as MEMORY.md holds."""
+SKILL_LIMIT = 100_000
+"""Characters of a SKILL.md."""
 HERMES_PREFIX = "gitmem_"
 
 
@@ -227,6 +229,45 @@ _ROWS = (
         short="take changes back, when the user asks for it",
         destructive=True,
         asks_user=True,
+    ),
+    Tool(
+        "skills",
+        "How-to knowledge. Without a name: the list, or its categories where there are many. Look before a task of "
+        "several steps.",
+        {
+            "name": _TEXT,
+            "file": _said("One of its files."),
+            "category": _TEXT,
+            "offset": {"type": "integer", "minimum": 0},
+        },
+        run="skills:skills",
+        short="list and read how-to knowledge",
+        hosts=("mcp", "loop"),  # Hermes has its own, over the same files
+        reads=True,
+        checked=True,
+    ),
+    Tool(
+        "skill_manage",
+        "Save a way that works as a skill (SKILL.md: front matter with name and description, when to use, steps, "
+        "pitfalls), patch one that was wrong, say with `used` how one did.",
+        {
+            "action": _one_of("create", "edit", "patch", "delete", "write_file", "remove_file", "used"),
+            "name": _TEXT,
+            "content": {"type": "string", "maxLength": SKILL_LIMIT},
+            "category": _TEXT,
+            "file_path": _said("Below references, templates, scripts or assets."),
+            "old_string": _TEXT,
+            "new_string": _TEXT,
+            "replace_all": {"type": "boolean"},
+            "absorbed_into": _TEXT,
+            "outcome": _one_of("ok", "failed"),
+            "why": _TEXT,
+        },
+        run="skills:manage",
+        required=("action", "name"),
+        short="save or patch how-to knowledge",
+        hosts=("loop",),  # clients of MCP have directories of their own, which can be linked
+        destructive=True,
     ),
     Tool(
         "memory",

@@ -32,6 +32,11 @@ class PromptIndex:
             self._made = key, self._block(skills, budget)
         return self._made[1]
 
+    def rows(self, skills: Sequence[Skill]) -> list[tuple[str, str]]:
+        """Category and name of each skill that an agent may be told of, with its description."""
+        egress = Egress(self._bundle)
+        return [(one.title, said) for one in skills if (said := self._said(egress, one)) is not None]
+
     def _block(self, skills: Sequence[Skill], budget: int) -> str:
         egress = Egress(self._bundle)
         rows = [

@@ -180,7 +180,7 @@ def test_another_agent_reads_and_never_writes(make: Make, bundle: Memory, contex
         assert "alpha" in prompt.system
         assert "PostgreSQL" in prompt.recalled
         tools = {tool["name"] for tool in prompt.tools}
-        assert {"search", "fetch", "session_search", "history", "diff"} == tools
+        assert {"search", "fetch", "session_search", "history", "diff", "skills"} == tools
         assert "error" in session.tool_call("memory", {"action": "add", "content": "x"})
         assert "PostgreSQL" in session.tool_call("search", {"query": "billing"})
         session.tool_result("fetch", {}, "x")
@@ -278,7 +278,7 @@ def test_a_review_has_the_keeping_tools_alone(make: Make, bundle: Memory) -> Non
         assert 1 == session.review(TALK, model).result(120)
     assert "Prefers tabs" in [one.text for one in bundle.curated.entries("user")]
     [(messages, tools)] = model.asked
-    assert ["memory"] == [tool["function"]["name"] for tool in tools]
+    assert ["skill_manage", "memory"] == [tool["function"]["name"] for tool in tools]
     assert "I prefer tabs" in messages[1]["content"]
 
 
@@ -291,3 +291,28 @@ def test_a_review_that_fails_is_a_warning(make: Make) -> None:
     with manager.session("s1") as session:
         assert 0 == session.review(TALK, Broken([])).result(120)
     assert any("no model" in one for one in manager.warnings)
+
+
+def test_skills_in_a_loop(make: Make, bundle: Memory) -> None:
+    """They are listed in the prompt, saved by the tool, and a turn of many calls is followed by a nudge."""
+    text = "---\nname: deploy\ndescription: How to deploy\n---\n\nRun `make`.\n"
+    with make().session("s1") as session:
+        assert "available_skills" not in session.turn("x").system
+        told = json.loads(
+            session.tool_call("skill_manage", {"action": "create", "name": "deploy", "content": text})
+        )
+        assert told["success"]
+        wrong = session.tool_call(
+            "skill_manage", {"action": "patch", "name": "deploy", "old_string": "no such"}
+        )
+        assert "not in SKILL.md" in wrong
+        session.tool_call(
+            "skill_manage", {"action": "used", "name": "deploy", "outcome": "failed", "why": "no make"}
+        )
+        session.tool_call("skills", {"name": "deploy"})
+        session.tool_result("terminal", {}, "done")
+        assert "save it as a skill" in session.turn("y").messages()[-1]["content"]
+        assert "save it as a skill" not in session.turn("z").messages()[-1]["content"]
+    assert bundle.skills.usage().of("deploy").is_failing
+    with make().session("s2") as session:
+        assert "  - deploy: How to deploy" in session.turn("x").system

@@ -40,7 +40,17 @@ def test_a_newer_client_falls_back(connect: Connect) -> None:
 def test_the_lists(client: Inside) -> None:
     """Tools, resources, templates and prompts; undo is not among them."""
     names = [tool["name"] for tool in client.ask("tools/list")["tools"]]
-    assert ["search", "fetch", "recall", "remember", "revise", "history", "diff", "snapshot"] == names
+    assert [
+        "search",
+        "fetch",
+        "recall",
+        "remember",
+        "revise",
+        "history",
+        "diff",
+        "snapshot",
+        "skills",
+    ] == names
     assert 5 == len(client.ask("resources/list")["resources"])
     assert 4 == len(client.ask("resources/templates/list")["resourceTemplates"])
     assert ["brief", "why", "handoff", "tidy", "review"] == [
@@ -77,7 +87,7 @@ def test_the_hints() -> None:
     """Who only reads says so; who takes something away says so."""
     hints = {row.name: row.for_mcp()["annotations"] for row in offered("mcp", undo=True)}
     reading = {name for name, told in hints.items() if told["readOnlyHint"]}
-    assert {"search", "fetch", "recall", "history", "diff"} == reading
+    assert {"search", "fetch", "recall", "history", "diff", "skills"} == reading
     assert {"revise", "undo"} == {name for name, told in hints.items() if told.get("destructiveHint")}
     assert hints["remember"]["idempotentHint"]
     assert TOOLS["undo"].for_mcp()["_meta"] == {"anthropic/requiresUserInteraction": True}

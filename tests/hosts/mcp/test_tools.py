@@ -51,6 +51,22 @@ def test_remember_every_kind(client: Inside, place: Place) -> None:
     assert b"Source: a talk" in (place.memory.read(decision) or b"")
 
 
+def test_skills_from_little_to_much(client: Inside, place: Place) -> None:
+    """The list, a skill, one of its files, and a long one in parts."""
+    text = "---\nname: deploy\ndescription: How to deploy\n---\n\n" + "Run it, and look at the log.\n" * 500
+    with place.memory as memory:
+        memory.skills.create("deploy", text, category="ops")
+        memory.skills.write_file("deploy", "references/hosts.md", "The host is stage1.\n")
+    assert "ops/deploy: How to deploy" == client.use("skills")
+    first = client.use("skills", name="deploy")
+    assert "files: references/hosts.md" in first
+    rest = client.use("skills", name="deploy", offset=10_000)
+    assert 500 == (first + rest).count("look at the log")
+    assert "The host is stage1." in client.use("skills", name="deploy", file="references/hosts.md")
+    assert "There is no skill" in client.fail("skills", name="depoly")
+    assert "needs the name" in client.fail("skills", file="references/hosts.md")
+
+
 def test_the_same_again_is_the_same(client: Inside, place: Place) -> None:
     """A client that tries again doubles nothing."""
     facts = [client.use("remember", text="CI runs on Fridays") for _ in range(2)]
