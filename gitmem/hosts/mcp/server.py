@@ -66,6 +66,8 @@ class Server:
         self._subscribed: set[str] = set()
         self._is_gone = False
         """Nobody reads what we write any more."""
+        self.is_finishing = False
+        """The client is gone, and what it was promised is being committed."""
 
     # The loop
 
@@ -314,6 +316,7 @@ class Server:
         return self._worker
 
     def _finish(self) -> None:
+        self.is_finishing = True
         if self._worker is None:
             return
         self._worker.forget_timed()
@@ -386,10 +389,6 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
     write = _take_standard_output()
     import signal
 
-    def end(*_: object) -> None:
-        raise SystemExit(_CLOSED)
-
-    signal.signal(signal.SIGTERM, end)
     server = Server(
         0,
         write,
@@ -398,6 +397,12 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
         tools_only=tools_only,
         prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
     )
+
+    def end(*_: object) -> None:
+        if not server.is_finishing:  # clients ask again while we commit; who cannot wait kills us
+            raise SystemExit(_CLOSED)
+
+    signal.signal(signal.SIGTERM, end)
     try:
         server.serve()
     except KeyboardInterrupt:
