@@ -36,7 +36,7 @@ _SETTLE = 1.0
 """Seconds of silence before what was kept is committed."""
 _SLOW = 1.0
 """Seconds of a call before its client hears that it goes on, and between two such messages."""
-_LAST_COMMIT = 20.0
+_LAST_COMMIT = 60.0
 _CLOSED = 143
 
 
@@ -66,14 +66,15 @@ class Server:
         self._subscribed: set[str] = set()
         self._is_gone = False
         """Nobody reads what we write any more."""
-        self.is_finishing = False
-        """The client is gone, and what it was promised is being committed."""
+        self.is_serving = False
+        """The client may still ask; then what it was promised is committed, and nothing may stop that."""
 
     # The loop
 
     def serve(self) -> None:
         """Until the client closes its end; then what it was promised is committed."""
         try:
+            self.is_serving = True
             while not self._lines.ended and not self._is_gone:
                 line = self._lines.next(_LOOK if self._subscribed else None)
                 if line is not None:
@@ -82,6 +83,7 @@ class Server:
                     self._look()
             while (line := self._lines.next()) is not None:
                 self._take(line)
+            self.is_serving = False
         finally:
             self._finish()
 
@@ -316,7 +318,6 @@ class Server:
         return self._worker
 
     def _finish(self) -> None:
-        self.is_finishing = True
         if self._worker is None:
             return
         self._worker.forget_timed()
@@ -399,7 +400,8 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
     )
 
     def end(*_: object) -> None:
-        if not server.is_finishing:  # clients ask again while we commit; who cannot wait kills us
+        if server.is_serving:  # clients ask again while we commit; who cannot wait kills us
+            server.is_serving = False
             raise SystemExit(_CLOSED)
 
     signal.signal(signal.SIGTERM, end)
