@@ -140,6 +140,9 @@ class Config:
         False
     )
     undo_tools: Annotated[bool, About("let the model itself take memory back")] = False
+    external_skills: Annotated[
+        str, About("directories with skills that are only read, as in $PATH", is_personal=True)
+    ] = ""
     auto_sync: Annotated[bool, About("sync when a session begins or ends")] = True
     sync_wait: Annotated[
         float, About("seconds that the beginning of a session waits for its sync; 0 = not at all")

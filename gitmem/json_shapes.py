@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from gitmem.memory.history.revert import Reverted
     from gitmem.memory.history.trace import Life, Traced
     from gitmem.memory.plans import Plan
+    from gitmem.memory.skills.catalog import Skill
+    from gitmem.memory.skills.store import SkillView, SkillWrite
+    from gitmem.memory.skills.usage import Use
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.remote_state import RemoteStanding
@@ -53,6 +55,8 @@ def entry_json(entry: Entry) -> Json:
 
 
 def changes_json(changes: Iterable[Change]) -> list[Json]:
+    from gitmem.okf import layout
+
     return [
         {
             "path": change.path,
@@ -490,4 +494,63 @@ def synced_json(done: Synced) -> Json:
         "takes_away": done.taken or None,
         "archived_texts": [text for store in done.archived for text in store.texts],
         "changes": changes_json(without_retractions(done.came)),
+    }
+
+
+# --- skills ----------------------------------------------------------------------------------------------
+
+
+def skill_json(one: Skill, use: Use | None = None) -> Json:
+    return {
+        "name": one.name,
+        "category": one.category or None,
+        "description": one.description,
+        "version": one.head.version or None,
+        "platforms": list(one.head.platforms),
+        "path": one.root,
+        "read_only": one.is_external,
+        **({} if use is None else _use_json(use)),
+    }
+
+
+def _use_json(use: Use) -> Json:
+    return {
+        "uses": use.times,
+        "failed": use.failed,
+        "last_used": use.last or None,
+        "failing": use.is_failing,
+        "note": use.note or None,
+    }
+
+
+def skill_view_json(view: SkillView) -> Json:
+    return {
+        **skill_json(view.skill),
+        "file": view.file,
+        "content": view.text if view.is_text else None,
+        "bytes": view.size,
+        "files": list(view.files),
+    }
+
+
+def skill_write_json(done: SkillWrite) -> Json:
+    return {
+        "skill": done.name,
+        "action": done.action,
+        "path": done.path,
+        "commit": done.commit or None,
+        "held": list(done.held),
+        "message": done.message,
+        "diff": done.diff or None,
+        "findings": [
+            {
+                "file": one.file,
+                "line": one.line,
+                "rule": one.rule,
+                "category": one.category,
+                "danger": one.danger,
+                "reason": one.reason,
+            }
+            for one in done.findings
+        ],
     }

@@ -247,6 +247,9 @@ HOST_STATE = Name(
     "entries that had no room in the host's files, and the notices that are used",
     "hosts.hermes.memory_files",
 )
+SKILL_LIST = Name(
+    "skill-list", "json", "what each skill says of itself, at the last listing", "memory.skills.catalog"
+)
 HOST_SKILLS = Name(
     "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
 )

@@ -20,6 +20,7 @@ def test_the_public_names() -> None:
         "AsyncMemory",
         "AsyncSession",
         "BlockedContent",
+        "BlockedSkill",
         "BrokenConcept",
         "BundleBusy",
         "BundleNotFound",

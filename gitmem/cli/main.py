@@ -50,6 +50,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin, end, list and show sessions."),
         "plan": Row("record", "Plans with their steps."),
+        "skill": Row("skill", "Skills: create, patch, list, view, use, link to agents' directories."),
     },
     "History": {
         "log": Row("history", "List sessions and what each of them learned."),

@@ -9,8 +9,8 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, count, dim, yellow
+from gitmem.cli.options import with_dates, with_json
+from gitmem.cli.output import AGE, bold, count, dim, padded, yellow
 from gitmem.json_shapes import answer_json, block_json, curated_json
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def remove(app: App, old: str, target: Target, machine: bool, **where: Any) -> N
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
 @click.option("--verbose", "-v", is_flag=True, help="With age and origin.")
+@with_dates
 @with_json
 def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
     """List the entries, oldest first."""
@@ -122,9 +123,10 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
             bold(f"{one}: {count(len(entries), 'entry', 'entries')}, {usage:,} of {limit:,} characters")
         )
         for e in entries:
-            app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
+            lead = f"  {e.key.id[:8]} {padded(app.day(e.at), AGE if app.ages else 0)}  "
+            app.out.block(dim(lead), e.text, indent=" " * len(lead))
             if e.key in blamed:
-                app.out.line(dim(f"           {blame_line(blamed[e.key], app.date)}"))
+                app.out.block(" " * 11, dim(blame_line(blamed[e.key], app.date)), indent=" " * 13)
     app.out.json(result)
 
 

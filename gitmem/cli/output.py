@@ -353,6 +353,10 @@ def cut(text: str, columns: int) -> str:
     return line[:kept].rstrip() + "…"
 
 
+AGE = len("59 minutes ago")
+"""Columns for the longest age, where what follows stands in a column of its own."""
+
+
 def padded(text: str, columns: int) -> str:
     """The text with spaces behind it, so that what follows begins at the same column."""
     return text + " " * (columns - width(text))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     "--events", is_flag=True, help="Leave out nothing: echoes of the memory, and what no longer holds."
 )
 @click.option("--current", default="", metavar="SESSION", help="Leave out this session; else the open one.")
+@with_dates
 @with_json
 def recall(
     app: App,

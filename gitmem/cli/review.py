@@ -173,7 +173,7 @@ def _line(item: Item) -> tuple[Any, ...]:
 
 def _tell(app: App, item: Item, *, lines: int = 0) -> None:
     """An item, its text cut to so many lines where that is asked for."""
-    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(item.at[:16].replace("T", " ")))
+    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))
     if item.why:
         app.out.line(red("  ! "), safe(item.why))
     for name, value in (("session", item.session), ("source", item.source)):

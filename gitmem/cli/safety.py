@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import need_a_person, with_json
+from gitmem.cli.options import need_a_person, with_dates, with_json
 from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
@@ -131,6 +131,7 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
+@with_dates
 @with_json
 def list_(app: App) -> None:
     """List what is held, and entries of the curated store that the scanner hides from prompts."""
@@ -144,7 +145,7 @@ def list_(app: App) -> None:
     for one in held:
         where = one.destination
         target = where.get("path") or where.get("session", "")
-        about = (dim(one.at[:16].replace("T", " ")), bold(one.verdict), f"for {target}")
+        about = (dim(app.moment(one.at)), bold(one.verdict), f"for {target}")
         app.out.line(yellow(one.id), *about, shortened(one.text, 60), between="  ")
     for each in hidden:
         text = shortened(each.text, 60)

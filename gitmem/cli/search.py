@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import Piece, bold, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.json_shapes import found_json
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most that many."
 )
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@with_dates
 @with_json
 def search(
     app: App,

@@ -40,7 +40,7 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
             _tell_events(out, what.events)
     counted = what.record.told()
     if counted and not events:
-        out.line(dim(f"… and {counted} (--events)" if what else f"Nothing learned; {counted} (--events)"))
+        out.block(dim(f"… and {counted} (--events)" if what else f"Nothing learned; {counted} (--events)"))
 
 
 def _tell_group(out: Output, heading: str, items: Sequence[Item]) -> None:
@@ -141,18 +141,26 @@ def coloured(line: str) -> Piece:
 def _tell_events(out: Output, changes: Sequence[Change]) -> None:
     from gitmem.okf.learned import session_of
 
-    for place, group in groupby(changes, key=lambda change: session_of(change.path) or change.path):
-        listed = list(group)
+    places: dict[str, list[Change]] = {}
+    for change in changes:
+        places.setdefault(session_of(change.path) or change.path, []).append(change)
+    for place, listed in places.items():
+        listed.sort(key=_moment)  # a session's events are in a file for each process that recorded some
         page = next((one.new or one.old for one in listed if one.key.space == "concept"), None)
         of_session = bool(session_of(listed[0].path))
         named = page.text if page is not None and page.text not in ("", f"Session {place}") else ""
         if of_session:
             out.line(bold(f"Session {place}"), dim(f"  {named}" if named else ""))
         else:
-            out.line(bold(place))
+            out.line(bold(place.removeprefix("hermes/observations/").removesuffix(".md").replace("_", " ")))
         for change in listed:
             if change.key.space == "event" or not of_session:
                 _tell_event(out, change)
+
+
+def _moment(change: Change) -> str:
+    entry = change.new or change.old
+    return entry.at if entry is not None else ""
 
 
 def _tell_event(out: Output, change: Change) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitmem.cli.output import Piece, bold, cut, cyan, dim, green, padded, width, yellow
+from gitmem.cli.output import AGE, Piece, bold, cut, cyan, dim, green, padded, width, yellow
 
 if TYPE_CHECKING:
     from gitmem.cli.context import App
@@ -70,13 +70,17 @@ class Lines:
 
     def _end(self, one: Chapter) -> list[Piece]:
         """Who it was, and what was learned; where both do not fit, what was learned counts."""
-        learned = "  ".join(one.learned.in_short())
+        learned = " ".join(one.learned.in_short())
         by = _briefly(one.entry)
-        left = self._rest - (min(width(learned), self._rest - 8) + 2 if learned else 0)
-        told = cut(by, max(min(left, _WHO if learned else self._rest), 6))
-        return (
-            [dim(told), "  ", green(cut(learned, self._rest - width(told) - 2))] if learned else [dim(told)]
-        )
+        if not learned:
+            return [dim(cut(by, self._rest))]
+        room = self._rest - width(learned) - 2
+        if one.entry.pulled_from:  # that it is a claim is always said
+            told = cut(by, max(_WHO, room))
+        else:
+            told = next((name for name in (by, one.entry.first("Agent")) if width(name) <= room), "")
+        gap = "  " if told else ""
+        return [dim(told), gap, green(cut(learned, self._rest - width(told + gap)))]
 
     def _short(self, session: str) -> str:
         """As much of a session's id as no other begins with, and at least eight letters of it."""
@@ -130,19 +134,19 @@ def commit_line(app: App, entry: LogEntry) -> list[Piece]:
     what = commit.subject.removeprefix(f"{entry.kind}: ")
     session = f", session {entry.session}" if entry.session and entry.session not in what else ""
     reason = entry.first("Reason")
-    when, kind = dim(app.date(commit.committer.time)), cyan(entry.kind.ljust(8))
+    when, kind = dim(padded(app.date(commit.committer.time), AGE)), cyan(entry.kind.ljust(8))
     told = f"{what}: {reason}" if reason else what
     return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({who(entry)}{session})")]
 
 
 def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool) -> None:
     """Chapters below their days; with what each changed, or how much."""
-    from gitmem.cli import show_changes as told
-
     lines = Lines(app)
     for one in found:
         lines.chapter(one)
         if (patch or stat) and one.diff:
+            from gitmem.cli import show_changes as told
+
             with app.out.indented(_DEEP):
                 told.tell(app.out, one.diff, stat=stat)
 

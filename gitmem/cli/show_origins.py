@@ -82,7 +82,7 @@ _STEPS, _PLACES, _FOLLOWING = 14, 5, 5
 def tell_traced(app: App, found: Traced, *, sessions: bool, events: bool) -> None:
     """The life of a text as a timeline, its reach in numbers, and the command that takes it back."""
     said = [life for life in found.lives if life.key.space == "event"]
-    known = [life for life in found.lives if life.key.space != "event"]
+    known = [thing for thing in found.things if thing[0].key.space != "event"]
     _tell_lives(app, known)
     if said and (events or not known):
         _tell_said(app, said, all_of_it=events)
@@ -95,19 +95,12 @@ def tell_traced(app: App, found: Traced, *, sessions: bool, events: bool) -> Non
         app.out.line("Nothing of it is left in the memory.")
         return
     app.out.line("To take it back: ", bold(found.command))
-    if found.command_for_all != found.command and any(one.group != "derived" for one in found.reached):
+    if found.command_for_all != found.command and any(one.group != "derived" for one in found.follows):
         app.out.line("With all that those sessions wrote: ", found.command_for_all)
 
 
-def _tell_lives(app: App, lives: Sequence[Life]) -> None:
+def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
     """Each thing that had the text, with its wordings one after the other."""
-    things: list[list[Life]] = []
-    for life in lives:
-        thing = next((one for one in things if _goes_on(one[-1], life)), None)
-        if thing is None:
-            things.append([life])
-        else:
-            thing.append(life)
     left = _STEPS
     for thing in things[:_PLACES]:
         last = thing[-1]
@@ -128,14 +121,6 @@ def _tell_lives(app: App, lives: Sequence[Life]) -> None:
         app.out.line(
             dim(f"… and {count(len(things) - _PLACES, 'more entry', 'more entries')} with it (--json)")
         )
-
-
-def _goes_on(before: Life, life: Life) -> bool:
-    """Whether a life is another one of the same entry, or its next wording."""
-    if before.path != life.path:
-        return False
-    same = before.key == life.key and before.left is not None
-    return same or (before.left is not None and before.left.id == life.came.id)
 
 
 def _steps(thing: Sequence[Life]) -> Iterable[tuple[str, Any, LogEntry, str]]:
@@ -175,8 +160,7 @@ def _tell_reach(app: App, found: Traced, *, sessions: bool) -> None:
         return
     wrote = sum(bool(one.wrote) for one in found.exposed)
     more = "" if sessions else " (--sessions)"
-    did = f", {wrote} of them wrote something" if wrote else ", and none of them wrote anything"
-    app.out.line(f"It reached {count(len(found.exposed), 'session')}{did}{more}")
+    app.out.line(f"It reached {count(len(found.exposed), 'session')}, {wrote} wrote something{more}")
     if sessions:
         for exposed in found.exposed:
             _tell_exposed(app, exposed)

@@ -6,8 +6,8 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.default_group import DefaultGroup
-from gitmem.cli.options import with_changes, with_json
-from gitmem.cli.output import bold, dim, yellow
+from gitmem.cli.options import with_changes, with_dates, with_json
+from gitmem.cli.output import AGE, bold, dim, padded, yellow
 from gitmem.json_shapes import changes_json, snapshot_json
 
 
@@ -38,19 +38,21 @@ def create(app: App, name: str, note: str, session: str, model: str, plan_name: 
 
 @snapshot.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also automatic ones.")
+@with_dates
 @with_json
 def list_(app: App, everything: bool) -> None:
     """List snapshots, oldest first."""
     found = app.bundle.snapshots.all(automatic=everything)
     app.out.json({"snapshots": [snapshot_json(one) for one in found]})
     for one in found:
-        when, where = dim(app.date(one.time)), yellow(one.commit[:8])
+        when, where = dim(padded(app.date(one.time), AGE)), yellow(one.commit[:8])
         app.out.line(when, where, bold(one.name), one.note, between="  ")
 
 
 @snapshot.command("show")
 @click.argument("name")
 @with_changes
+@with_dates
 @with_json
 def show(app: App, name: str, events: bool, stat: bool) -> None:
     """Show a snapshot, and what changed since."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
 from gitmem.json_shapes import Json, commit_json, learned_json, standing_json
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--config", "show_config", is_flag=True, help="Every setting, its value and where it comes from."
 )
+@with_dates
 @with_json
 def status(app: App, verbose: bool, show_config: bool) -> None:
     """Show the session, how full the curated store is, how the remotes stand, and what waits for you.

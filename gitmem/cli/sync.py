@@ -11,7 +11,7 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_changes, with_json
+from gitmem.cli.options import with_changes, with_dates, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
@@ -152,6 +152,7 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
 
 
 @sync.command("status")
+@with_dates
 @with_json
 def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
@@ -161,9 +162,11 @@ def status(app: App) -> None:
     app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")
-        app.out.line(dim(f"  last success: {row['last_success'] or 'never'}"))
+        app.out.line(dim(f"  last success: {app.moment(str(row['last_success'] or 'never'))}"))
         if row["failures"]:
-            app.out.line(yellow(f"  last error: {row['last_error']} ({row['last_error_at']})"))
-            app.out.line(dim(f"  next try by itself: {row['next_try']}"))
+            app.out.line(
+                yellow(f"  last error: {row['last_error']} ({app.moment(str(row['last_error_at']))})")
+            )
+            app.out.line(dim(f"  next try by itself: {app.exact(str(row['next_try']))}"))
     if not found:
         app.out.line("There is no remote: add one with `gitmem remote add NAME URL`.")

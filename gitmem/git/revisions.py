@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from gitmem import dates
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
@@ -37,7 +36,11 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
         if start and found is None:
             raise UnknownRevision(f"{name!r} goes back further than the history does.")
     is_id = found is not None and _HEX.fullmatch(name) and _by_name(repository, name, tip) is None
-    when = dates.span(name, now=now) if found is None or is_id else None
+    if found is not None and not is_id:
+        return found
+    from gitmem import dates
+
+    when = dates.span(name, now=now)
     if found is not None and when is not None:
         raise UnknownRevision(
             f"{name!r} is a date, and begins the id of a commit too.",
@@ -129,6 +132,8 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
+    from gitmem import dates
+
     refs = repository.refs.under(SNAPSHOTS) | repository.refs.under(AUTOMATIC)
     snapshots = [snapshot_name(ref) for ref in refs]
     return UnknownRevision(

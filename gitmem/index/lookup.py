@@ -217,6 +217,10 @@ class Lookup:
         query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
         return self._database.row(query, (entry, path)) is not None
 
+    def spans_of_type(self, type_: str) -> list[Span]:
+        """Every text of an OKF type or of an event's kind, as they are now."""
+        return self._spans("WHERE s.type = ? AND s.from_seq > 0 AND s.to_seq IS NULL", (type_,))
+
     # Sessions
 
     def session(self, name: str) -> SessionFacts | None:

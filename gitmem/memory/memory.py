@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plans
     from gitmem.memory.provenance import Origin
     from gitmem.memory.session import Session
+    from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.keeping import Agree
@@ -73,6 +74,12 @@ class Memory(OpenBundle):
         from gitmem.memory.plans import Plans
 
         return self.part(Plans)
+
+    @property
+    def skills(self) -> Skills:
+        from gitmem.memory.skills.store import Skills
+
+        return self.part(Skills)
 
     @property
     def snapshots(self) -> Snapshots:

@@ -99,13 +99,18 @@ class Model:
         """A weights file."""
         return _HEADER.pack(_MAGIC, BITS, unit, bias, threshold) + struct.pack(f"{1 << BITS}b", *weights)
 
-    def doubt(self, text: str, words: list[str], layers: list[Layer]) -> Finding | None:
-        """A finding if a text, or what it says once decoded, looks like an attack to the model."""
+    def doubt(
+        self, text: str, words: list[str], layers: list[Layer], *, patience: float = 0.0
+    ) -> Finding | None:
+        """A finding if a text, or what it says once decoded, looks like an attack to the model.
+
+        `patience` is how much more than usual it has to look like one.
+        """
         best = self.score(words)
         for layer in layers:
             if not layer.dense and len(layer.text) >= 20:
                 best = max(best, self.score(words_of(layer.text)))
-        if best < self.threshold:
+        if best < self.threshold + patience:
             return None
         return Finding(
             "model.suspicious",

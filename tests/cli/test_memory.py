@@ -40,7 +40,7 @@ def test_undo_takes_the_last_change_of_the_store_back(mem: Cli) -> None:
     mem("memory", "add", "The server runs Debian 12")
     mem("memory", "replace", "Debian 12", "The server runs Debian 13")
     mem("record", "observation", "something else")
-    assert "Debian 13" in mem("memory", "undo", "--dry-run").out
+    assert "~ The server runs Debian [-13-] {+12+}" in mem("memory", "undo", "--dry-run").out
     assert ["The server runs Debian 13"] == texts(mem)
     mem("memory", "undo")
     assert ["The server runs Debian 12"] == texts(mem)

@@ -452,6 +452,8 @@ def _file(text: str, kind: str = "Note") -> str:
 
 HOST = "gitmem.memory.curated.host_files:_commit"
 SKILLS = "gitmem.hosts.hermes.skill_files:SkillFiles._take_in"
+SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
+ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
 REFERENCES = "gitmem.hosts.hermes.skill_references:note"
 FRESH = {Kind.RETRACTED: "A memory that is made now has nothing retracted."}
 OWN = ("host files",)
@@ -473,6 +475,36 @@ def the_hosts_user_md(place: Place, sample: Sample) -> None:
 def a_skill_of_the_host(place: Place, sample: Sample) -> None:
     _put_skill(place, sample)
     place.driver().compare()
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_skill(place: Place, sample: Sample) -> None:
+    place.memory.skills.create(sample.topic, _skill(sample))
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_skill_by_command(place: Place, sample: Sample) -> None:
+    path = place.root / f"{sample.topic}.md"
+    path.write_text(_skill(sample))
+    place.command("skill", "create", sample.topic, "--file", str(path))
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_file_of_a_skill(place: Place, sample: Sample) -> None:
+    harmless = replace(sample, text="Read the page.")
+    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.write_file(sample.topic, "references/page.md", f"{sample.text}\n")
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_patch_of_a_skill(place: Place, sample: Sample) -> None:
+    harmless = replace(sample, text="Read the page.")
+    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.patch(sample.topic, harmless.text, sample.text)
+
+
+def _skill(sample: Sample) -> str:
+    return f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n"
 
 
 @door("host", "TRAILER", REFERENCES)
@@ -507,11 +539,7 @@ def _add_to_host(place: Place, sample: Sample, name: str) -> None:
 
 
 def _put_skill(place: Place, sample: Sample) -> None:
-    put(
-        place.home,
-        f"{sample.topic}/SKILL.md",
-        f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n",
-    )
+    put(place.home, f"{sample.topic}/SKILL.md", _skill(sample))
 
 
 def _install(place: Place) -> None:
@@ -563,7 +591,7 @@ def a_decision(place: Place, sample: Sample) -> None:
     place.write(place.peer, f"decisions/{sample.topic}.md", _file(sample.text, "Decision"))
 
 
-def a_skill(place: Place, sample: Sample) -> None:
+def a_skill_of_another_machine(place: Place, sample: Sample) -> None:
     place.write(place.peer, f"skills/{sample.topic}/SKILL.md", _file(sample.text, "Skill"))
 
 
@@ -629,7 +657,7 @@ def _incoming(
 
 _FILES: dict[Enter, dict[str, Any]] = {
     a_decision: {"at": "decisions/x.md"},
-    a_skill: {"at": "skills/x/SKILL.md"},
+    a_skill_of_another_machine: {"at": "skills/x/SKILL.md"},
     an_event: {"at": "sessions/x"},
     a_session: {"at": "sessions/x"},
 }

@@ -142,6 +142,11 @@ class Plain:
         assert 0 == done.returncode, done.stderr
         return done.stderr
 
+    def _skill(self) -> str:
+        path = self.root.parent / "SKILL.md"
+        path.write_text("---\nname: deploy\ndescription: How to deploy\n---\n\nRun `make`.\n")
+        return str(path)
+
     def story(self) -> set[str]:
         """Everything that people do; gives the rows that were seen."""
         cli = self.cli
@@ -156,6 +161,8 @@ class Plain:
         cli("memory", "add", "The staging host is stage1")
         cli("snapshot", "good")
         assert "Postgres" in cli("search", "postgres").out
+        cli("skill", "create", "deploy", "--file", self._skill())
+        cli("skill", "list")
         cli("session", "end")
         cli("gc")
         cli("doctor")
@@ -252,6 +259,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     plain.record("observation", "it still works")
     cli("session", "end")
     cli("snapshot", "later")
+    cli("skill", "list")
     ask(plain.opened())
     cli("gc")
     cli("sync")

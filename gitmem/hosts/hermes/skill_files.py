@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitMemError, InvalidContent
+from gitmem.errors import GitMemError
 from gitmem.files import read_file, remove_file, replacement
 from gitmem.git.message import Message
 from gitmem.hosts.hermes import skill_references
@@ -25,8 +23,9 @@ from gitmem.memory.curated.host_files import HOST_FILE
 from gitmem.memory.gate.admission import UNCONFIRMED, Admission, retracted_units
 from gitmem.memory.gate.egress import Egress
 from gitmem.notices import Notice
-from gitmem.okf import paths, validate
+from gitmem.okf import paths
 from gitmem.okf.files import open_file
+from gitmem.okf.skills import marked, original, stored
 from gitmem.state import HOST_SKILLS
 
 if TYPE_CHECKING:
@@ -44,62 +43,8 @@ _SLACK = 0.05
 """Seconds by which a file's time may be behind the clock that turns go by: a file system's ticks are coarse."""
 # Directories in which Hermes looks for no skills either.
 _LEFT_OUT = frozenset(("venv", "node_modules", "site-packages", "__pycache__"))
-_MARK = "  # by gitmem\n"
-_FENCE = b"---\n"
-_MARKS = re.compile(rb"\A---\n(?:(?:unconfirmed|source): [^\n]*" + re.escape(_MARK.encode()) + rb")+")
-_BARE = f"---\ntype: SkillFile{_MARK}---\n"
-_SKILL = f"type: Skill{_MARK}"
-_FILE = f"type: SkillFile{_MARK}"
 
 Signature = tuple[tuple[str, int, int], ...]
-
-
-# --- the two forms of a file -----------------------------------------------------------------------------
-
-
-def marked(data: bytes, marks: Mapping[str, str]) -> bytes:
-    """A stored skill with what is said of it; `original` takes it out again."""
-    if not marks or not data.startswith(_FENCE):
-        return data
-    lines = "".join(f"{name}: {json.dumps(value)}{_MARK}" for name, value in marks.items())
-    return _FENCE + lines.encode() + data[len(_FENCE) :]
-
-
-def stored(name: str, data: bytes) -> bytes:
-    """The file as a bundle can hold it: markdown gets the `type` that OKF asks for."""
-    if not name.endswith(".md") or not validate.check_file(name, data):
-        return data
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidContent(f"{name} is not UTF-8.") from error
-    line = _SKILL if name.rpartition("/")[2] == "SKILL.md" else _FILE
-    made = (f"---\n{line}{text[4:]}" if text.startswith("---\n") else _BARE + text).encode()
-    for violation in validate.check_file(name, made):
-        if made.startswith(_BARE.encode()):
-            raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
-        return stored_bare(name, text)
-    return made
-
-
-def stored_bare(name: str, text: str) -> bytes:
-    """A file whose first line only looks like front matter."""
-    made = (_BARE + text).encode()
-    for violation in validate.check_file(name, made):
-        raise InvalidContent(f"{name} cannot be stored: {violation.reason}")
-    return made
-
-
-def original(data: bytes) -> bytes:
-    """The file as the host had it."""
-    data = _MARKS.sub(_FENCE, data, count=1)
-    if data.startswith(_BARE.encode()):
-        return data[len(_BARE.encode()) :]
-    for line in (_SKILL, _FILE):
-        head = f"---\n{line}".encode()
-        if data.startswith(head):
-            return b"---\n" + data[len(head) :]
-    return data
 
 
 # --- the host's side -------------------------------------------------------------------------------------

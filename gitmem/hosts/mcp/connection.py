@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound, GitMemError, UnknownRevision
@@ -48,6 +48,8 @@ class Connection(Caller):
         self._kept: dict[tuple[str, str], str] = {}
         self._is_dirty = False
         self._tip = ""
+        self.is_watched = False
+        """Whether the client wants to hear what others write."""
         self.last_seen = ""
         """Where the memory stood when this client was last here."""
 
@@ -108,12 +110,21 @@ class Connection(Caller):
         """What a tool answers, as text, and whether that is a failure; a failure is one sentence."""
         try:
             self._look_for_it()
-            if TOOLS[name].reads and self._is_dirty:
-                self.flush()  # what was kept a moment ago is found
-            answer = calls.run(name, arguments, self)
+            with self._as_ours():
+                if TOOLS[name].reads and self._is_dirty:
+                    self.flush()  # what was kept a moment ago is found
+                answer = calls.run(name, arguments, self)
             return in_lines(name, answer.value, self._world.clock()), answer.failed
         except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
             return self.failure(error), True
+
+    @contextlib.contextmanager
+    def _as_ours(self) -> Iterator[None]:
+        """What is committed inside is no news to a client that listens."""
+        before = self.memory.tip if self.is_watched else ""
+        yield
+        if before and before == self._tip and self._memory is not None:
+            self._tip = self._memory.tip
 
     def failure(self, error: Exception) -> str:
         """What went wrong, in a sentence; what was open is opened anew by the next call."""
@@ -159,10 +170,10 @@ class Connection(Caller):
 
     def settle(self) -> None:
         """Nobody is asking: commit what waits, and let a linked host's files follow."""
-        if self._memory is not None and (self.waits or self._tip != self._memory.tip):
-            self.flush()
-            self._memory.bring_host_along()
-            self._tip = self._memory.tip
+        if self._memory is not None:
+            with self._as_ours():
+                self.flush()
+                self._memory.bring_host_along()
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
@@ -172,6 +183,12 @@ class Connection(Caller):
             if self._memory.has_part(Indexing):
                 self._memory.index.close()
             self._memory.repository.store.close()
+
+    def watch(self) -> None:
+        """From here on the client wants to hear what others write."""
+        if not self.is_watched:
+            self.is_watched = True
+            self._tip = self.memory.tip
 
     def others_wrote(self) -> bool:
         """Whether somebody else committed something since the last time that this was asked."""

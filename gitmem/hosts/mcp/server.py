@@ -185,8 +185,7 @@ class Server:
 
     def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:
         self._subscribed.add(_text(params, "uri"))
-        if self._connection is None:  # so that there is something to compare with
-            self._work().soon("open", lambda: self._opened().others_wrote())
+        self._work().soon("watch", lambda: self._opened().watch())
         return {}
 
     def _unsubscribe(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -248,8 +247,6 @@ class Server:
 
     def _look(self) -> None:
         """Tell a client that listens what others brought, a sync above all."""
-        if self._connection is None:
-            return
         self._work().soon("look", self._tell_what_came)
 
     def _tell_what_came(self) -> None:

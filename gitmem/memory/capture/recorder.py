@@ -24,7 +24,9 @@ from gitmem.okf.identity import EntryKey
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
 
-KINDS = ("observation", "decision", "tool_call", "turn")
+SKILL_USE = "skill_use"
+"""The kind of an event that says how the use of a skill went."""
+KINDS = ("observation", "decision", "tool_call", "turn", SKILL_USE)
 HELD = "held"
 """The kind of an event whose text waits in quarantine."""
 RESULT_LIMIT = 500
@@ -70,7 +72,12 @@ class Recorded:
 
     def summary(self) -> str:
         """The counts in words, for the subject of a commit."""
-        names = {"tool_call": "tool call", HELD: "event held back", RECALLED: "recall"}
+        names = {
+            "tool_call": "tool call",
+            SKILL_USE: "skill use",
+            HELD: "event held back",
+            RECALLED: "recall",
+        }
         plurals = {HELD: "events held back"}
         parts = []
         for kind in (*KINDS, RECALLED, HELD):
@@ -402,6 +409,8 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
         raise InvalidContent("A decision needs the decision itself.")
     if kind == "tool_call" and not texts.get("tool_name", "").strip():
         raise InvalidContent("A tool call needs the name of the tool.")
+    if kind == SKILL_USE and not texts.get("skill", "").strip():
+        raise InvalidContent("The use of a skill needs the skill's name.")
     return texts
 
 

@@ -99,7 +99,7 @@ class Egress:
             return False
         if not self._is_for_reader(place):
             return False
-        if not self.is_harmless(text):
+        if not self.is_harmless(text, place.path):
             self.withheld += 1
             return False
         if self._about == "then" and place.rank == KNOWLEDGE:
@@ -346,7 +346,7 @@ class Egress:
         if not self.holds(path, entry):
             return GONE
         text = _read(entry)
-        return (self.clean(text) or GONE) if self.is_harmless(text) else FLAGGED
+        return (self.clean(text) or GONE) if self.is_harmless(text, path) else FLAGGED
 
     # Whole answers
 
@@ -375,10 +375,12 @@ class Egress:
 
     # The scanner
 
-    def is_harmless(self, text: str) -> bool:
+    def is_harmless(self, text: str, path: str = "") -> bool:
+        """Whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
         from gitmem.safety.verdict import Verdict
 
-        return self.verdict(text, "recall").verdict is Verdict.ALLOW
+        scopes: tuple[Scope, ...] = ("recall", "skill") if path.startswith("skills/") else ("recall",)
+        return all(self.verdict(text, scope).verdict is Verdict.ALLOW for scope in scopes)
 
     def verdict(self, text: str, scope: Scope) -> Result:
         """What the scanner says of a text now; each text is read once."""

@@ -17,7 +17,6 @@ from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.results import brief
-from gitmem.okf import layout
 from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
@@ -270,6 +269,8 @@ class History:
 
     def _sides(self, old: Tree, new: Tree, path: str = "", *, knowledge: bool = False) -> Sides:
         """The files that differ between two trees, on both sides; all, or those that hold what is known."""
+        from gitmem.okf import layout
+
         return {
             change.path: (
                 old.read_entry(change.old) if change.old else None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gitmem.git.message import KINDS
 from gitmem.memory.history.log import Diff, History, LogEntry
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class Chapter:
         """What it is about: of a session its title, of a commit what it says."""
         if self.session:
             return self._bundle.session_title(self.session)
-        return self.entry.subject.removeprefix(f"{self.entry.kind}: ")
+        said = self.entry.subject.removeprefix(f"{self.entry.kind}: ")
+        kind, colon, rest = said.partition(": ")
+        return rest if colon and kind in KINDS else said
 
     @cached_property
     def diff(self) -> Diff:

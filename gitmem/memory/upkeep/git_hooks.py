@@ -142,7 +142,7 @@ def _refusals(bundle: Bundle, path: str, data: bytes, before: bytes | None) -> I
     known = open_file(path, before).entries
     for key, entry in open_file(path, data).entries.items():
         if key not in known or known[key].text != entry.text:
-            yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"")
+            yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"", path)
 
 
 def afterwards(bundle: Bundle) -> None:

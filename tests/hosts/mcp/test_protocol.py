@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
+import gitmem
 import pytest
 from gitmem.hosts.mcp import server, wire
 from gitmem.hosts.mcp.catalogue import INSTRUCTIONS, PREFER_PROVIDER, VERSIONS
@@ -14,6 +17,8 @@ from gitmem.hosts.tools.table import TOOLS, offered
 
 from tests.hosts.mcp.client import Inside, Process, text_of
 from tests.hosts.mcp.conftest import Connect, Place
+
+HOME = Path(gitmem.__file__).parents[1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -280,6 +285,56 @@ def test_a_tool_that_is_asked_wrongly(
     told = client.fail(tool, **arguments)
     assert named in told
     assert "\n" not in told
+
+
+# --- the start -------------------------------------------------------------------------------------------
+
+STARTED = """
+import sys
+before = set(sys.modules)
+sys.argv[1:] = ["-C", "nowhere", "mcp"]
+from gitmem.__main__ import main
+main()
+sys.stderr.write(" ".join(sorted(set(sys.modules) - before)))
+"""
+
+
+def test_a_start_loads_next_to_nothing() -> None:
+    """Until the first call: a client waits for it, and some give up."""
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 3, "method": "resources/list"},
+    ]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {[str(HOME)]!r}\n{STARTED}"],
+        input="".join(json.dumps(one) + "\n" for one in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [1, 2, 3] == [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    ours = {name for name in done.stderr.split() if name.startswith("gitmem.") and name.count(".") > 1}
+    assert {
+        "gitmem.hosts.mcp",
+        "gitmem.hosts.mcp.catalogue",
+        "gitmem.hosts.mcp.server",
+        "gitmem.hosts.mcp.wire",
+        "gitmem.hosts.tools",
+        "gitmem.hosts.tools.table",
+    } == ours
+    heavy = {
+        "click",
+        "dataclasses",
+        "dulwich",
+        "inspect",
+        "logging",
+        "sqlite3",
+        "threading",
+        "typing",
+        "yaml",
+    }
+    assert set() == heavy & set(done.stderr.split())
 
 
 # --- processes -------------------------------------------------------------------------------------------
