@@ -392,7 +392,7 @@ def diff(app: App, name: str, old: str | None, new: str | None) -> None:
         for file in sorted({*before, *after})
         if before.get(file) != after.get(file)
     }
-    app.out.json({"skill": name, "from": old, "to": new or "HEAD", "files": shown})
+    app.out.json({"name": name, "from": old, "to": new or "HEAD", "diffs": shown})
     app.out.paged()
     _tell_diff(app, shown.values())
     if not shown:
