@@ -355,9 +355,10 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(
-            kind, self.sessions.meant(session), agent, machine, path, *self._between(since, until)
-        )
+        session = (
+            self.sessions.meant(session) if session else ""
+        )  # what writes need not be loaded to read all
+        wanted = LogFilter(kind, session, agent, machine, path, *self._between(since, until))
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
