@@ -389,6 +389,7 @@ def _hit_json(hit: Hit, explain: bool) -> Json:
         "tags": list(hit.tags),
         "commit": hit.commit or None,
         "also": hit.also,
+        "alike": hit.alike,
         "source": hit.source or None,
         "holds_now": hit.since or None,
         "unconfirmed": hit.unconfirmed or None,
@@ -535,7 +536,7 @@ def skill_view_json(view: SkillView) -> Json:
 
 def skill_write_json(done: SkillWrite) -> Json:
     return {
-        "skill": done.name,
+        "name": done.name,
         "action": done.action,
         "path": done.path,
         "commit": done.commit or None,

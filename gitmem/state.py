@@ -250,6 +250,12 @@ HOST_STATE = Name(
 SKILL_LIST = Name(
     "skill-list", "json", "what each skill says of itself, at the last listing", "memory.skills.catalog"
 )
+SKILL_LINKS = Name(
+    "skill-links",
+    "json",
+    "directories of agents that skills are kept in step with, as both sides last agreed on them",
+    "memory.skills.links",
+)
 HOST_SKILLS = Name(
     "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
 )

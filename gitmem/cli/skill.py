@@ -304,6 +304,54 @@ def used(app: App, name: str, outcome: str, note: str, session: str) -> None:
         app.out.line(yellow(f"It needs a patch: `gitmem skill patch {name} OLD NEW`."))
 
 
+# --- directories of agents -------------------------------------------------------------------------------
+
+
+@skill.command()
+@click.argument("directory", required=False)
+@click.option("--flat/--nested", "is_flat", default=None, help="Whether the agent knows no categories.")
+@with_json
+def link(app: App, directory: str | None, is_flat: bool | None) -> None:
+    """Keep a directory of an agent in step with the bundle; without one, compare and list those that are linked.
+
+    \b
+    gitmem skill link ~/.claude/skills
+    """
+    from gitmem.memory.skills.links import SkillLinks
+
+    bundle = app.writing_bundle
+    links = bundle.part(SkillLinks)
+    if directory is not None:
+        done = links.link(app.world.path(directory), is_flat=is_flat)
+        app.out.line(
+            f"{directory} is linked: {count(done.taken, 'commit')}, {count(len(done.written), 'file')} written"
+        )
+    else:
+        links.compare()
+    found = links.all()
+    app.out.json(
+        {"links": [{"directory": one.directory, "flat": one.is_flat, "ours": one.is_ours} for one in found]}
+    )
+    for one in found if directory is None else ():
+        app.out.line(
+            cyan(one.directory), "" if one.is_ours else yellow("  says nothing of this bundle: left alone")
+        )
+    if not found:
+        app.out.line("No directory is linked.")
+
+
+@skill.command()
+@click.argument("directory")
+@with_json
+def unlink(app: App, directory: str) -> None:
+    """Leave a linked directory alone from now on; its files stay."""
+    from gitmem.memory.skills.links import SkillLinks
+
+    app.writing_bundle.part(SkillLinks).unlink(app.world.path(directory))
+    app.out.json({"unlinked": directory})
+    app.out.line(f"{directory} is left alone from now on.")
+
+
 # --- its history -----------------------------------------------------------------------------------------
 
 
@@ -344,7 +392,7 @@ def diff(app: App, name: str, old: str | None, new: str | None) -> None:
         for file in sorted({*before, *after})
         if before.get(file) != after.get(file)
     }
-    app.out.json({"skill": name, "from": old, "to": new or "HEAD", "files": shown})
+    app.out.json({"name": name, "from": old, "to": new or "HEAD", "diffs": shown})
     app.out.paged()
     _tell_diff(app, shown.values())
     if not shown:

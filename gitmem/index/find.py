@@ -64,6 +64,20 @@ def find(database: Database, query: Query, filters: Filters, *, limit: int = CAN
         return _Finder(database, query, filters, limit).find()
 
 
+def listed(database: Database, filters: Filters, *, limit: int) -> list[Candidate]:
+    """The newest texts that pass the filters, whatever their words."""
+    condition, values = filters.condition()
+    with database.reading():
+        rows = database.rows(
+            "SELECT s.entry, e.text FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
+            f"LEFT JOIN commits c ON c.id = s.origin WHERE {condition} "
+            "GROUP BY s.entry ORDER BY max(s.at) DESC, s.entry DESC LIMIT ?",
+            (*values, limit),
+        )
+        texts = [Candidate(entry, text, 0, ()) for entry, text in rows]
+        return _Finder(database, Query(""), filters, limit).placed(texts)
+
+
 def with_decisions(
     database: Database, found: Candidates, filters: Filters, sessions: Sequence[str]
 ) -> Candidates:
@@ -101,10 +115,10 @@ class _Finder:
     def find(self) -> Candidates:
         narrow = self._filters.is_narrow
         texts = self._search(narrow)
-        found = self._placed(texts)
+        found = self.placed(texts)
         if not narrow and len(texts) >= self._limit and len(found) < self._limit // 4:
             # The best of all do not pass the filters: look among those that do.
-            found = self._placed(self._search(True))
+            found = self.placed(self._search(True))
         return Candidates(self._query, found, self._total, tuple(self._frequency))
 
     def with_decisions(self, found: Candidates, sessions: Sequence[str]) -> Candidates:
@@ -116,7 +130,7 @@ class _Finder:
         )
         known = {candidate.id for candidate in found.texts}
         more = [self._candidate(entry, text, frozenset()) for entry, text in rows if entry not in known]
-        return replace(found, texts=[*found.texts, *self._placed(more)])
+        return replace(found, texts=[*found.texts, *self.placed(more)])
 
     # How many texts have a term
 
@@ -281,7 +295,7 @@ class _Finder:
             self._pieces[piece] = known
         return known
 
-    def _placed(self, texts: list[Candidate]) -> list[Candidate]:
+    def placed(self, texts: list[Candidate]) -> list[Candidate]:
         """The candidates with their spans; those without one that passes are left out."""
         by_id = {candidate.id: candidate for candidate in texts}
         if not by_id:

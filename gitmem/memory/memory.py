@@ -241,6 +241,8 @@ class Memory(OpenBundle):
     ) -> Found:
         """The entries that answer a query, best first; now, or `as_of` a commit, snapshot, date or session.
 
+        An empty query lists what passes the filters, the newest first.
+
         `removed` looks among those that are gone; `events` is for people, and leaves out neither echoes of the memory
         nor what no longer holds. `scope` is empty for what holds on this machine, or `shared`, `all`, or the name of
         a machine. `reader` is for whom it is, where several users talk to one agent.
@@ -249,7 +251,7 @@ class Memory(OpenBundle):
 
         wanted = Wanted(
             type,
-            self.sessions.meant(session),
+            self._meant(session),
             agent,
             tag,
             since,
@@ -355,9 +357,7 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(
-            kind, self.sessions.meant(session), agent, machine, path, *self._between(since, until)
-        )
+        wanted = LogFilter(kind, self._meant(session), agent, machine, path, *self._between(since, until))
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
@@ -378,7 +378,7 @@ class Memory(OpenBundle):
         if session:
             if a or b:
                 raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(self.sessions.meant(session), path)
+            return history.of_session(self._meant(session), path)
         if a:
             return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
         if b:
@@ -452,7 +452,7 @@ class Memory(OpenBundle):
         )
         wanted = Selection(
             named,
-            session=tuple(map(self.sessions.meant, _values(session))),
+            session=tuple(map(self._meant, _values(session))),
             agent=_values(agent),
             machine=_values(machine),
             source=_values(source),
@@ -607,6 +607,10 @@ class Memory(OpenBundle):
 
     def _between(self, since: str, until: str) -> tuple[datetime | None, datetime | None]:
         return self.moment(since, start=True) if since else None, self.moment(until) if until else None
+
+    def _meant(self, session: str) -> str:
+        """The session that a reader names; most name none."""
+        return self.sessions.meant(session) if session else ""
 
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)

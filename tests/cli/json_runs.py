@@ -131,6 +131,33 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield contest
     yield run("contested resolve", contest[1]["contested"][0]["replaces"][:8], "Deploys happen on Sundays")
 
+    # Skills
+    page = "---\nname: {}\ndescription: Deploy the service.\n---\n# Deploy\nTag, then wait for CI.\n"
+    mem.write("../SKILL.md", page.format("deploy"))
+    mem.write("../more.md", "See the runbook.\n")
+    mem.write("../audit/SKILL.md", page.format("audit"))
+    given = str(here.parent / "SKILL.md")
+    yield run("skill template", "deploy")
+    yield run("skill check", str(here.parent / "audit"))
+    yield run("skill import", str(here.parent / "audit"))
+    yield run("skill create", "deploy", "--category", "ops", "--file", given)
+    mem.write("../SKILL.md", page.format("deploy").replace("wait for CI", "wait for the tests"))
+    yield run("skill edit", "deploy", "--file", given)
+    yield run("skill patch", "deploy", "the tests", "the tests to end")
+    yield run("skill write-file", "deploy", "references/more.md", "--from", str(here.parent / "more.md"))
+    yield run("skill list")
+    yield run("skill view", "deploy")
+    yield run("skill view", "deploy", "references/more.md")
+    yield run("skill index")
+    yield run("skill categories")
+    yield run("skill used", "deploy", "--outcome", "failed", "--note", "CI was down")
+    yield run("skill list")
+    yield run("skill log", "deploy")
+    yield run("skill diff", "deploy")
+    yield run("skill blame", "deploy")
+    yield run("skill remove-file", "deploy", "references/more.md")
+    yield run("skill delete", "audit")
+
     # What waits, and upkeep
     mem("memory", "add", DOUBTFUL, "--source", "https://evil.example")
     waiting = run("review")

@@ -451,7 +451,7 @@ def _file(text: str, kind: str = "Note") -> str:
 # --- the host's own files --------------------------------------------------------------------------------
 
 HOST = "gitmem.memory.curated.host_files:_commit"
-SKILLS = "gitmem.hosts.hermes.skill_files:SkillFiles._take_in"
+SKILLS = "gitmem.memory.skills.links:SkillDirectory._take_in"
 SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
 ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
 REFERENCES = "gitmem.hosts.hermes.skill_references:note"
@@ -501,6 +501,14 @@ def a_patch_of_a_skill(place: Place, sample: Sample) -> None:
     harmless = replace(sample, text="Read the page.")
     place.memory.skills.create(sample.topic, _skill(harmless))
     place.memory.skills.patch(sample.topic, harmless.text, sample.text)
+
+
+@door("skills", "SKILL", SKILLS)
+def a_skill_of_a_linked_directory(place: Place, sample: Sample) -> None:
+    directory = place.root / "agent" / ".claude" / "skills"
+    (directory / sample.topic).mkdir(parents=True)
+    (directory / sample.topic / "SKILL.md").write_text(_skill(sample))
+    place.command("skill", "link", str(directory))
 
 
 def _skill(sample: Sample) -> str:

@@ -163,6 +163,7 @@ class Plain:
         assert "Postgres" in cli("search", "postgres").out
         cli("skill", "create", "deploy", "--file", self._skill())
         cli("skill", "list")
+        cli("skill", "link", str(self.root.parent / "agent"))
         cli("session", "end")
         cli("gc")
         cli("doctor")
@@ -260,6 +261,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     cli("session", "end")
     cli("snapshot", "later")
     cli("skill", "list")
+    cli("skill", "link", str(plain.root.parent / "agent"))
     ask(plain.opened())
     cli("gc")
     cli("sync")

@@ -68,6 +68,7 @@ def _hit(hit: Hit, *, as_of: bool, removed: bool) -> Value:
         "session": hit.session or None,
         "machine": hit.machine or None,
         **({"holds": held} if held else {}),
+        **({"alike": hit.alike} if hit.alike else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gitmem.index.claims import words_of
@@ -20,12 +21,16 @@ _NOT_SAID = re.compile(r"[\W_]+")
 _ONE_SUBJECT = 0.5
 _LEAST_SHARED = 2
 _LOOKED_AT = 30
+_LONG = 600
 _QUOTED = 4
 _LABEL = re.compile(r"^\[\w+\] ")
 
 
+@lru_cache(maxsize=2_048)
 def shape(text: str) -> str:
-    """What a text says apart from its numbers, case, accents and punctuation."""
+    """What a text says apart from its numbers, case, accents and punctuation; a long one is like no other."""
+    if len(text) > _LONG:
+        return text
     return _NOT_SAID.sub(" ", _NUMBER.sub("0", fold(text))).strip()
 
 

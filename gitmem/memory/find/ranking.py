@@ -54,11 +54,13 @@ _TYPES = {
 _FAVOUR = {"choice": 1.2, "reason": 0.8, "preference": 1.2, "rule": 1.2}
 """What knowledge that covers all of a question gains, by what the question asks for."""
 _ANSWERS = 1.5
+_SOON = 600
+"""Seconds: a decision that comes later may answer something else."""
 _EVERYDAY = 0.5
 """What knowledge is worth to a question of which it has only words that any question could have."""
 _PERSON = 0.3
 _ROUTINE, _LEAST_ROUTINE = 0.9, 0.5
-"""What each text that says the same with other numbers takes off: a series is hardly what was meant."""
+"""What each text that says the same with other numbers takes off: a series hardly answers a question."""
 _DAY = 86_400
 
 
@@ -87,6 +89,12 @@ class Ranked(NamedTuple):
         told |= {"x crowd": self.crowd} if self.crowd != 1.0 else {}
         told |= {"link": self.link} if self.link else {}
         return {**told, "raised": self.raised} if self.raised else told
+
+    @classmethod
+    def unranked(cls, candidate: Candidate) -> Ranked:
+        """A text that was not looked for by words, at its newest place."""
+        place = _to_open(candidate, candidate.places[0])
+        return cls(candidate, place, 0.0, (0.0,) * len(_PARTS), (1.0,) * len(_FACTORS))
 
     def raised_to(self, score: float) -> Ranked:
         return self if score <= self.score else self._replace(score=score, raised=score - self.score)
@@ -143,8 +151,9 @@ class Ranking:
         self._recency: dict[str, float] = {}
         self._positions = self._place_events(self._own)
         self._answered = self._place_events(heard)
+        self._heard = self._times_of(heard)
         self._covers = self._cover()
-        self._series = series_of(found.texts)
+        self._series = series_of(found.texts) if settings.asks.is_question else {}
 
     def _weight(self, term: Term, count: int) -> float:
         """How much a term says: by how rare it is; whom a question is about says nothing."""
@@ -206,8 +215,22 @@ class Ranking:
         if not self._answered or place.rank != KNOWLEDGE or (position := _position(place)) is None:
             return 0.0
         session, writer, number = position
-        before = (self._answered.get((session, writer, number - back), 0.0) for back in (1, 2))
+        before = [self._answered.get((session, writer, number - back), 0.0) for back in (1, 2)]
+        before += [  # each command line writes on its own, and numbers say nothing then
+            weight
+            for other, at, weight in self._heard.get(session, ())
+            if other != writer and 0 <= _seconds(at, place.at) <= _SOON
+        ]
         return _ANSWERS * max(before)
+
+    def _times_of(self, heard: Mapping[int, float]) -> dict[str, list[tuple[str, str, float]]]:
+        """By session: who wrote down the question, when, and what it weighs."""
+        found: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+        for candidate in self._found.texts:
+            for place in candidate.places if candidate.id in heard else ():
+                if (position := _position(place)) is not None:
+                    found[place.session].append((position[1], place.at, heard[candidate.id]))
+        return found
 
     def _routine(self, candidate: Candidate) -> float:
         return max(_LEAST_ROUTINE, _ROUTINE ** (self._series.get(candidate.id, 1) - 1))
@@ -408,6 +431,12 @@ def _to_open(candidate: Candidate, place: Place) -> Place:
         return place
     concepts = (one for one in candidate.places if one.space == "concept" and one.session == place.session)
     return next(concepts, place)
+
+
+def _seconds(start: str, end: str) -> float:
+    """From one timestamp to another; endless where either is none."""
+    one, other = timestamps.parse(start), timestamps.parse(end)
+    return (other - one).total_seconds() if one and other else math.inf
 
 
 def _idf(count: int, total: int) -> float:

@@ -106,7 +106,8 @@ def _skill_texts(path: str, text: str) -> list[str]:
 
     made = stored(path, text.encode())
     shown = documents_of(path, made)
-    return list(dict.fromkeys((text, made.decode(), *(document.text for document in shown))))
+    body = open_file(path, made).body.strip()
+    return list(dict.fromkeys((text, made.decode(), body, *(document.text for document in shown))))
 
 
 def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> None:
