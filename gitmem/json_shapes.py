@@ -536,7 +536,7 @@ def skill_view_json(view: SkillView) -> Json:
 
 def skill_write_json(done: SkillWrite) -> Json:
     return {
-        "skill": done.name,
+        "name": done.name,
         "action": done.action,
         "path": done.path,
         "commit": done.commit or None,

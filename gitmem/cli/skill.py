@@ -183,9 +183,7 @@ def template(app: App, name: str) -> None:
 def categories(app: App) -> None:
     """List the categories, with how many skills each has."""
     found = app.bundle.skills.categories()
-    app.out.json(
-        {"categories": [{"category": name, "skill_count": number} for name, number in found.items()]}
-    )
+    app.out.json({"categories": found})
     for name, number in found.items():
         app.out.line(cyan(name or "(none)"), f"  {number}")
 
@@ -394,14 +392,7 @@ def diff(app: App, name: str, old: str | None, new: str | None) -> None:
         for file in sorted({*before, *after})
         if before.get(file) != after.get(file)
     }
-    app.out.json(
-        {
-            "skill": name,
-            "from": old,
-            "to": new or "HEAD",
-            "files": [{"file": file, "diff": text} for file, text in shown.items()],
-        }
-    )
+    app.out.json({"name": name, "from": old, "to": new or "HEAD", "diffs": shown})
     app.out.paged()
     _tell_diff(app, shown.values())
     if not shown:

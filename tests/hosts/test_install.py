@@ -305,7 +305,7 @@ def test_a_release_reaches_the_hosts_file(home: HermesHome, shell: Shell, begin:
     home.write("Likes tea", flagged)
     begin("s1").shutdown()
     assert ["Likes tea"] == home.entries() == home.curated()
-    [held] = shell.json("quarantine", "list")["held"]
+    [held] = shell.json("quarantine", "list")["held_texts"]
     shell("quarantine", "release", held["id"], "--reason", "a quotation")
     assert {"Likes tea", flagged} == set(home.entries()) == set(home.curated())
     tip = home.bundle().tip
