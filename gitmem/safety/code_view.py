@@ -47,8 +47,8 @@ _RUNS = re.compile(
 # What a shell only prints: no pipe, no redirection, nothing that is run inside.
 _PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^\n|;&<>`$]*+$", re.MULTILINE)
 _KEPT = re.compile(r"[^\n]")
-_MOST = 8_000
-"""Strings and comments in 100,000 characters of a script: one with more is read as if all of it were run."""
+_MOST, _SHORTEST = 1_000, 20
+"""Strings and comments of a script: one with more than these, each that long, is read as if all of it were run."""
 
 
 def code_of(text: str, path: str) -> str | None:
@@ -56,20 +56,23 @@ def code_of(text: str, path: str) -> str | None:
     family = _family(text, path)
     if family is None:
         return None
-    bare, silent = _without(text, _TOKENS[family])
+    parts = _without(text, _TOKENS[family])
+    if parts is None:
+        return None
+    bare, silent = parts
     if family == _SHELL:
         return _PRINTED.sub(lambda found: _blank(found[0]), bare)
     return bare if _RUNS.search(silent) else silent
 
 
-def _without(text: str, tokens: re.Pattern[str]) -> tuple[str, str]:
-    """The text without comments, and without comments and strings; as it is where it has more than any script has."""
+def _without(text: str, tokens: re.Pattern[str]) -> tuple[str, str] | None:
+    """The text without comments, and without comments and strings; None where it has more than any script has."""
     bare: list[str] = []
     silent: list[str] = []
     place = 0
     for number, found in enumerate(tokens.finditer(text)):
-        if number >= _MOST * (1 + len(text) // 100_000):
-            return text, text
+        if number >= _MOST + len(text) // _SHORTEST:
+            return None
         start, end = found.span()
         blank = _blank(found[0])
         is_comment = found.lastgroup == "comment" and not (start == 0 and text.startswith("#!"))
