@@ -9,8 +9,6 @@ def test_what_is_not_given_is_left_out() -> None:
     """Keys and sections without a value do not appear; the rest is in the template's order."""
     concept = fill("concept", type="Note", title="Tea", tags=["drink"], body="Green.\n")
     assert b"---\ntype: Note\ntitle: Tea\ntags:\n- drink\n---\nGreen.\n" == concept.render()
-    skill = fill("SKILL", name="deploy", description="How to", steps="1. Push")
-    assert "# deploy\n\n## Steps\n\n1. Push\n" == skill.body
 
 
 def test_braces_in_a_text_are_only_text() -> None:
