@@ -71,6 +71,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "clone": Row("clone", "Make a bundle of what a remote holds."),
         "contested": Row("contested", "Settle what two machines reworded differently."),
     },
+    "Other programs": {
+        "import": Row("exchange", "Import what another program kept."),
+        "export": Row("exchange", "Write the memory for other programs and people."),
+    },
     "Hosts": {"hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration.")},
     "Safety": {
         "scan": Row("safety", "Scan text for attacks on a memory."),
@@ -101,7 +105,10 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        command = getattr(importlib.import_module(f"gitmem.cli.{row.module}"), cmd_name.replace("-", "_"))
+        command = getattr(
+            importlib.import_module(f"gitmem.cli.{row.module}"),
+            cmd_name.replace("-", "_") + "_" * (cmd_name == "import"),
+        )
         assert isinstance(command, click.Command)
         return command
 
