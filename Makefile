@@ -12,7 +12,7 @@ PYTEST ?= WHEEL_IS_INSTALLED=1 $(BIN)/python -P -m pytest
 # What the wheel is made of; directories too, whose time says that a file has gone.
 SOURCES := $(shell find gitmem hooks templates -name __pycache__ -prune -o -print) pyproject.toml README.md LICENSE
 
-.PHONY: demo test lint check test-slow test-servers mutants bench clean
+.PHONY: demo test lint check test-slow test-servers test-clients mutants bench clean
 
 $(VENV)/installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,33 @@ test-servers: $(VENV)/installed-wheel
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SERVERS)
 	$(PYTEST) -m servers -rfs
 
+# Real MCP clients, each in an environment of its own: the official SDK, 1.x and 2.x, Hermes' client, and the Codex CLI.
+# Where npm is missing it is installed (as root); a client that cannot be had here is skipped, and that is printed.
+CLIENTS := $(VENV)-clients
+ENVIRONMENT = $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --retries 10
+$(CLIENTS)/sdk1/installed: pyproject.toml
+	$(ENVIRONMENT) 'mcp>=1.26,<2'
+	touch $@
+$(CLIENTS)/sdk2/installed: pyproject.toml
+	$(ENVIRONMENT) 'mcp>=2,<3'
+	touch $@
+# hermes-agent ends with Python 3.13.
+$(CLIENTS)/hermes/installed: pyproject.toml
+	if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; \
+	then $(ENVIRONMENT) 'hermes-agent[mcp]==0.19.0'; else mkdir -p $(@D); fi
+	touch $@
+$(CLIENTS)/codex/installed: pyproject.toml
+	mkdir -p $(@D)
+	command -v npm >/dev/null || DEBIAN_FRONTEND=noninteractive \
+		sh -c 'apt-get update -qq; apt-get install -y -qq --no-install-recommends nodejs npm' || true
+	for attempt in 1 2 3; do \
+		npm install --silent --no-fund --no-audit --prefix $(@D) @openai/codex@0.166.0 && touch $@ && break; \
+		echo "npm could not install @openai/codex (attempt $$attempt)"; done; true
+
+test-clients: $(VENV)/installed-wheel $(CLIENTS)/sdk1/installed $(CLIENTS)/sdk2/installed \
+		$(CLIENTS)/hermes/installed $(CLIENTS)/codex/installed
+	CLIENTS="$(CURDIR)/$(CLIENTS)" $(PYTEST) -n 1 -m clients -rfs tests/clients
+
 # Changes code in small ways, one at a time, and runs the tests on each: an hour or two. Which files and tests, is in
 # pyproject.toml; what survives, and why, in docs/testing.md. ONLY="gitmem.okf.merge*" takes a part of it.
 MUTANTS := $(VENV)-mutants
@@ -64,4 +91,4 @@ mutants: $(MUTANTS)/installed
 	$(MUTANTS)/bin/mutmut results
 
 clean:
-	rm -rf $(VENV) $(MUTANTS) mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(MUTANTS) $(CLIENTS) mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -13,6 +13,8 @@ TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be most
 if TYPE_CHECKING:
     from gitmem.config import Config as Config
     from gitmem.errors import *  # noqa: F403 (each of them, written once)
+    from gitmem.hosts.loop.manager import MemoryManager as MemoryManager
+    from gitmem.hosts.loop.provider import MemoryProvider as MemoryProvider
     from gitmem.hosts.plain import open as open  # noqa: A004 (`gitmem.open`, as `gzip.open`)
     from gitmem.hosts.plain import open_async as open_async
     from gitmem.index.readers import Reader as Reader
@@ -33,6 +35,8 @@ else:
         "Config": "gitmem.config",
         "HotMemoryBuffer": "gitmem.memory.capture.buffer",
         "Memory": "gitmem.memory.memory",
+        "MemoryManager": "gitmem.hosts.loop.manager",
+        "MemoryProvider": "gitmem.hosts.loop.provider",
         "Prefetch": "gitmem.memory.find.prefetch",
         "Reader": "gitmem.index.readers",
         "Session": "gitmem.memory.session",

@@ -20,9 +20,23 @@ def main() -> int:
         except KeyboardInterrupt:
             sys.stderr.write("gitmem: interrupted.\n")
             return 130
+    if "mcp" in sys.argv and (code := _served(sys.argv[1:])) is not None:
+        return code
     from gitmem.cli.main import main as run
 
     return run()
+
+
+def _served(words: list[str]) -> int | None:
+    """`gitmem [-C BUNDLE] mcp` with options alone, without what commands need: a client waits for this start."""
+    bundle = ""
+    if words[:1] == ["-C"] and len(words) > 1:
+        bundle, words = words[1], words[2:]
+    if words[:1] != ["mcp"] or not {"--allow-undo", "--tools-only"}.issuperset(words[1:]):
+        return None
+    from gitmem.hosts.mcp.server import serve
+
+    return serve(bundle, allow_undo="--allow-undo" in words, tools_only="--tools-only" in words)
 
 
 def _open_closed_streams() -> None:

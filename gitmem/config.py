@@ -140,6 +140,9 @@ class Config:
         False
     )
     undo_tools: Annotated[bool, About("let the model itself take memory back")] = False
+    external_skills: Annotated[
+        str, About("directories with skills that are only read, as in $PATH", is_personal=True)
+    ] = ""
     auto_sync: Annotated[bool, About("sync when a session begins or ends")] = True
     sync_wait: Annotated[
         float, About("seconds that the beginning of a session waits for its sync; 0 = not at all")
@@ -237,6 +240,13 @@ def _table() -> dict[str, Setting]:
     return {setting.key: setting for setting in settings()}
 
 
+def setting_named(key: str, source: str) -> Setting:
+    """The setting of that name; the error names the nearest one."""
+    if key not in _table():
+        raise _unknown(key, source, _table())
+    return _table()[key]
+
+
 @cache
 def _groups() -> frozenset[str]:
     return frozenset(key.partition(".")[0] for key in _table() if "." in key)
@@ -294,7 +304,7 @@ def resolve(env: Mapping[str, str], files: Iterable[ConfigFile] = (), *, hostnam
         if env[name] or setting.type == "str":
             take(
                 setting.key,
-                _from_text(setting, env[name], f"the environment ({name})"),
+                from_text(setting, env[name], f"the environment ({name})"),
                 f"environment {name}",
             )
 
@@ -376,7 +386,8 @@ def _flat(file: ConfigFile) -> Iterator[tuple[str, object]]:
                 raise _unknown(key, file.origin, _table())
 
 
-def _from_text(setting: Setting, text: str, source: str) -> Value:
+def from_text(setting: Setting, text: str, source: str) -> Value:
+    """The value that a text stands for; raises where it is none for this setting."""
     if setting.type in ("str", "choice"):
         return _checked(setting, text, source)
     word = text.strip().lower()

@@ -14,6 +14,7 @@ GitMemError                 exit 1: it failed; the message says what happened an
 │   ├── TooLarge            over a limit that is never cut silently
 │   └── Refused             the gate or the store refuses this content; nothing was changed
 │       ├── BlockedContent  the scanner blocks the text; `result` says why
+│       ├── BlockedSkill    the guard blocks the skill; `findings` says where and why
 │       ├── TakesMuch       an undo that would take more than half of the memory, and nobody said that it is meant
 │       └── StoreRefusal    the curated store cannot do it; says how full it is and what it holds
 ├── RemoteError             a remote could not be reached, or would not do what was asked
@@ -41,6 +42,10 @@ Trouble = Literal["missing", "damaged", "busy", "unwritable"]
 
 VERIFY = "Run `gitmem verify`."
 """The hint of whatever finds the repository damaged."""
+
+
+_FEW_FINDINGS = 3
+_DANGERS = {"dangerous": "an attack", "caution": "something to be looked at"}
 
 
 class GitMemError(Exception):
@@ -110,6 +115,18 @@ class BlockedContent(Refused):
     def __init__(self, result: Result) -> None:
         super().__init__(f"This cannot be stored: {result.explain()}.")
         self.result = result
+
+
+class BlockedSkill(Refused):
+    def __init__(self, name: str, danger: str, findings: Sequence[str]) -> None:
+        told = "; ".join(findings[:_FEW_FINDINGS])
+        more = f"; and {len(findings) - _FEW_FINDINGS} more" if len(findings) > _FEW_FINDINGS else ""
+        super().__init__(
+            f"The skill {name} is not stored, it looks like {_DANGERS.get(danger, danger)}: {told}{more}.",
+            hint="Nothing was changed. Take out what is named, and try again.",
+        )
+        self.danger = danger
+        self.findings = tuple(findings)
 
 
 class TakesMuch(Refused):

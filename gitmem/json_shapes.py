@@ -1,6 +1,7 @@
 """What gitmem shows to programs: every result as JSON, with stable keys.
 
-The command line prints these with `--json`; the tools of a host hand some of them to a model.
+The command line prints these with `--json`. One thing has one name in all of them (docs/json.md); docs/json-schema.json has
+every shape, and a test compares the two. What is not there is null, never an empty text.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gitmem.okf import layout
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from gitmem.memory.find.recall import About, Line, Reading, Recalled
     from gitmem.memory.find.search import Found, Hit
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest, News
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.reach import Exposed, Reached
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
     from gitmem.memory.history.trace import Life, Traced
     from gitmem.memory.plans import Plan
+    from gitmem.memory.skills.catalog import Skill
+    from gitmem.memory.skills.store import SkillView, SkillWrite
+    from gitmem.memory.skills.usage import Use
     from gitmem.memory.snapshots import Snapshot
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.remote_state import RemoteStanding
     from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.learned import Item, Learned
 
 Json = dict[str, Any]
 
@@ -44,12 +49,14 @@ def entry_json(entry: Entry) -> Json:
         "id": entry.key.id,
         "kind": entry.kind,
         "text": entry.text,
-        "at": entry.at,
-        "replaces": entry.replaces,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
     }
 
 
 def changes_json(changes: Iterable[Change]) -> list[Json]:
+    from gitmem.okf import layout
+
     return [
         {
             "path": change.path,
@@ -63,6 +70,52 @@ def changes_json(changes: Iterable[Change]) -> list[Json]:
     ]
 
 
+def learned_json(what: Learned) -> Json:
+    """What was learned, one item each, and how much record there is beside it."""
+    return {
+        "items": [_item_json(item) for item in what.items],
+        "in_short": what.in_short(),
+        "event_count": what.record.events,
+        "session_count": len(what.record.sessions),
+    }
+
+
+def digest_json(found: Digest) -> Json:
+    from gitmem.memory.history.digest import TOPICS
+    from gitmem.okf.timestamps import stamp
+
+    def told(one: News) -> Json:
+        by = origin_json(one.by) if one.by else None
+        return {**_item_json(one.item), "by_commit": by}
+
+    return {
+        "since": stamp(found.since),
+        "until": stamp(found.until),
+        "topics": {
+            topic.lower().replace(" ", "_"): [told(one) for one in found.of(topic)] for topic in TOPICS
+        },
+        "restores": [origin_json(entry) for entry in found.restores],
+        "waiting": [
+            {"id": item.id, "kind": item.kind, "path": item.path, "text": item.text, "why": item.why}
+            for item in found.waiting
+        ],
+        "event_count": found.record.events,
+        "session_count": len(found.record.sessions),
+    }
+
+
+def _item_json(item: Item) -> Json:
+    return {
+        "kind": item.noun,
+        "op": item.op,
+        "path": item.path,
+        "text": item.title,
+        "was": item.was or None,
+        "about": item.about or None,
+        "confirmed": not item.unconfirmed,
+    }
+
+
 def commit_json(entry: LogEntry) -> Json:
     """A commit, whole."""
     commit = entry.commit
@@ -74,10 +127,10 @@ def commit_json(entry: LogEntry) -> Json:
         "at": entry.at,
         "author": {"name": commit.author.name, "email": commit.author.email},
         "committer": {"name": commit.committer.name, "email": commit.committer.email},
-        "session": entry.session,
-        "agent": entry.first("Agent"),
-        "machine": entry.first("Machine"),
-        "reason": entry.first("Reason"),
+        "session": entry.session or None,
+        "agent": entry.first("Agent") or None,
+        "machine": entry.first("Machine") or None,
+        "reason": entry.first("Reason") or None,
         "pulled_from": entry.pulled_from or None,
         "trailers": {key: list(values) for key, values in entry.trailers.items()},
     }
@@ -102,7 +155,7 @@ def origin_json(entry: LogEntry) -> Json:
         "session": entry.session or None,
         "agent": entry.first("Agent") or None,
         "machine": entry.first("Machine") or None,
-        "author": entry.commit.author.name,
+        "author": {"name": entry.commit.author.name, "email": entry.commit.author.email},
         "reason": entry.first("Reason") or None,
         "source": entry.first("Source") or None,
         "pulled_from": entry.pulled_from or None,
@@ -116,9 +169,11 @@ def blamed_json(one: Blamed) -> Json:
         "text": one.entry.text,
         "at": one.entry.at or None,
         "introduced": origin_json(one.introduced),
-        "changed": origin_json(one.changed),
+        "last_changed": origin_json(one.changed),
         "times_changed": one.times,
         "replaced": one.replaced or None,
+        "earlier": [{"text": words.text, **origin_json(words.by)} for words in one.earlier],
+        "first": origin_json(one.first) if one.first else None,
         "verified": one.verified or None,
         "verified_here": one.verified_here,
         "left": origin_json(one.left) if one.left else None,
@@ -142,7 +197,7 @@ def _life_json(life: Life) -> Json:
         "space": life.key.space,
         "id": life.key.id,
         "text": life.text,
-        "came": origin_json(life.came),
+        "introduced": origin_json(life.came),
         "left": origin_json(life.left) if life.left else None,
     }
 
@@ -193,14 +248,14 @@ def snapshot_json(one: Snapshot) -> Json:
         "name": one.name,
         "commit": one.commit,
         "automatic": one.is_automatic,
-        "note": one.note,
+        "note": one.note or None,
         "at": stamp(of_seconds(one.time)),
     }
 
 
 def restored_json(done: Restored, *, dry_run: bool) -> Json:
     return {
-        "target": done.target,
+        "to": done.target,
         "commit": done.commit or None,
         "withheld": done.withheld,
         "dry_run": dry_run,
@@ -234,10 +289,8 @@ def derived_line(entry: LogEntry) -> str:
 
 def answer_json(answer: Answer) -> Json:
     return {
-        "success": True,
         "changed": answer.changed,
-        "held": bool(answer.held),
-        "quarantine": list(answer.held),
+        "held": list(answer.held),
         "target": answer.target,
         "message": answer.message,
         "usage": answer.usage,
@@ -251,8 +304,13 @@ def answer_json(answer: Answer) -> Json:
 
 
 def curated_json(entry: Entry, blamed: Blamed | None = None) -> Json:
-    found = {"hash": entry.key.id, "at": entry.at, "replaces": entry.replaces or None, "text": entry.text}
-    return {**found, "origin": blamed_json(blamed)} if blamed else found
+    found = {
+        "id": entry.key.id,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
+        "text": entry.text,
+    }
+    return {**found, "blame": blamed_json(blamed)} if blamed else found
 
 
 def block_json(block: FrozenBlock) -> Json:
@@ -260,11 +318,31 @@ def block_json(block: FrozenBlock) -> Json:
 
 
 def contest_json(one: Contest) -> Json:
-    return {"path": one.path, "was": one.replaced, "entries": [entry.text for entry in one.entries]}
+    return {
+        "path": one.path,
+        "replaces": one.replaced,
+        "entries": [entry_json(entry) for entry in one.entries],
+    }
+
+
+_OF_A_SESSION = (
+    "title", "status", "started", "ended", "source", "platform", "model", "agent", "machine", "parent",
+)  # fmt: skip
+_BESIDE = ("type", "session", "counts", "generated")
 
 
 def session_json(state: SessionState) -> Json:
-    return {"path": state.path, **{key: value for key, value in state.concept.meta.items() if key != "type"}}
+    known = {name: state.get(name) or None for name in _OF_A_SESSION}
+    more = {
+        name: value for name, value in state.concept.meta.items() if name not in (*_OF_A_SESSION, *_BESIDE)
+    }
+    return {
+        "session": state.id,
+        **known,
+        "counts": state.concept.meta.get("counts") or {},
+        "path": state.path,
+        "more": more,
+    }
 
 
 def plan_json(one: Plan) -> Json:
@@ -274,9 +352,12 @@ def plan_json(one: Plan) -> Json:
         "path": one.path,
         "title": one.title,
         "archived": one.is_archived,
-        "done": done,
-        "total": total,
-        "steps": [step.listed() for step in one.steps],
+        "done_count": done,
+        "step_count": total,
+        "steps": [
+            {"text": step.text, "done": step.done, "result": step.result or None, "at": step.at or None}
+            for step in one.steps
+        ],
     }
 
 
@@ -293,24 +374,26 @@ def found_json(found: Found, *, explain: bool = False) -> Json:
 
 def _hit_json(hit: Hit, explain: bool) -> Json:
     return {
+        "space": hit.key.space,
+        "id": hit.key.id,
         "path": hit.path,
-        "session": hit.session,
+        "session": hit.session or None,
         "type": hit.type,
         "rank": hit.rank,
         "text": hit.text,
-        "at": hit.at,
+        "at": hit.at or None,
         "score": hit.score,
         "snippet": hit.snippet,
-        "agent": hit.agent,
-        "machine": hit.machine,
+        "agent": hit.agent or None,
+        "machine": hit.machine or None,
         "tags": list(hit.tags),
-        "commit": hit.commit,
-        "key": {"space": hit.key.space, "id": hit.key.id},
+        "commit": hit.commit or None,
         "also": hit.also,
-        **({"source": hit.source} if hit.source else {}),
-        **({"since": hit.since} if hit.since else {}),
-        **({"unconfirmed": hit.unconfirmed} if hit.unconfirmed else {}),
-        **({"removed": hit.removed} if hit.removed else {}),
+        "alike": hit.alike,
+        "source": hit.source or None,
+        "holds_now": hit.since or None,
+        "unconfirmed": hit.unconfirmed or None,
+        "removed_by": hit.removed or None,
         **({"parts": hit.parts} if explain else {}),
     }
 
@@ -339,13 +422,18 @@ def reading_json(reading: Reading) -> Json:
 def about_json(about: About) -> Json:
     from dataclasses import asdict
 
-    return {**asdict(about), "when": about.started}
+    return _without_empty_texts(asdict(about))
 
 
 def _lines_json(lines: Iterable[Line]) -> list[Json]:
     from dataclasses import asdict
 
-    return [asdict(line) for line in lines]
+    found = (asdict(line) for line in lines)
+    return [_without_empty_texts({"holds_now": line.pop("since"), **line}) for line in found]
+
+
+def _without_empty_texts(found: Json) -> Json:
+    return {key: None if value == "" and key != "text" else value for key, value in found.items()}
 
 
 # --- other machines --------------------------------------------------------------------------------------
@@ -363,23 +451,6 @@ def remote_json(one: Remote) -> Json:
     }
 
 
-def erased_json(done: Erased) -> Json:
-    """What an erase did, or would do; never what was erased."""
-    return {
-        "what": done.what,
-        "dry_run": done.dry_run,
-        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
-        "rewritten": done.rewritten,
-        "snapshots": list(done.snapshots),
-        "quarantine": list(done.quarantine),
-        "beside": list(done.beside),
-        "receipts": list(done.receipts),
-        "left": list(done.left),
-        "remotes": list(done.remotes),
-        "commit": done.commit or None,
-    }
-
-
 def standing_json(one: RemoteStanding) -> Json:
     return {
         **remote_json(one.remote),
@@ -393,18 +464,94 @@ def standing_json(one: RemoteStanding) -> Json:
     }
 
 
+def erased_json(done: Erased) -> Json:
+    """What an erase did, or would do; never what was erased."""
+    return {
+        "what": done.what,
+        "dry_run": done.dry_run,
+        "commits": [{"commit": one.commit, "paths": list(one.paths)} for one in done.commits],
+        "rewritten": done.rewritten,
+        "snapshots": list(done.snapshots),
+        "held": list(done.quarantine),
+        "beside": list(done.beside),
+        "receipts": list(done.receipts),
+        "left_over": list(done.left),
+        "remotes": list(done.remotes),
+        "commit": done.commit or None,
+    }
+
+
 def synced_json(done: Synced) -> Json:
     return {
         "remote": done.remote,
-        "tip": done.tip,
+        "commit": done.tip,
         "received": done.received,
         "sent": done.sent,
         "checked_entries": done.checked,
         "held": list(done.held),
         "snapshots": list(done.snapshots),
         "dry_run": done.dry_run,
-        "waiting": done.waiting or None,
-        "taken": done.taken or None,
-        "archived": [text for store in done.archived for text in store.texts],
+        "review": {"told": done.waiting or None},
+        "takes_away": done.taken or None,
+        "archived_texts": [text for store in done.archived for text in store.texts],
         "changes": changes_json(without_retractions(done.came)),
+    }
+
+
+# --- skills ----------------------------------------------------------------------------------------------
+
+
+def skill_json(one: Skill, use: Use | None = None) -> Json:
+    return {
+        "name": one.name,
+        "category": one.category or None,
+        "description": one.description,
+        "version": one.head.version or None,
+        "platforms": list(one.head.platforms),
+        "path": one.root,
+        "read_only": one.is_external,
+        **({} if use is None else _use_json(use)),
+    }
+
+
+def _use_json(use: Use) -> Json:
+    return {
+        "uses": use.times,
+        "failed": use.failed,
+        "last_used": use.last or None,
+        "failing": use.is_failing,
+        "note": use.note or None,
+    }
+
+
+def skill_view_json(view: SkillView) -> Json:
+    return {
+        **skill_json(view.skill),
+        "file": view.file,
+        "content": view.text if view.is_text else None,
+        "bytes": view.size,
+        "files": list(view.files),
+    }
+
+
+def skill_write_json(done: SkillWrite) -> Json:
+    return {
+        "name": done.name,
+        "action": done.action,
+        "path": done.path,
+        "commit": done.commit or None,
+        "held": list(done.held),
+        "message": done.message,
+        "diff": done.diff or None,
+        "findings": [
+            {
+                "file": one.file,
+                "line": one.line,
+                "rule": one.rule,
+                "category": one.category,
+                "danger": one.danger,
+                "reason": one.reason,
+            }
+            for one in done.findings
+        ],
     }

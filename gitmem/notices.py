@@ -12,7 +12,8 @@ from typing import Literal
 
 Kind = Literal[
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
-    "entry-held", "erased-came", "event-redacted", "events-recovered", "file-not-committed", "head-elsewhere",
+    "entry-held", "erased-came", "event-redacted", "events-recovered", "file-not-committed", "flood",
+    "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
     "kept-part", "kept-rewritten", "kept-wording", "model-answer", "plan-steps-open", "recall-not-noted",
@@ -94,6 +95,7 @@ _WORDS: dict[Kind, str] = {
     "snapshot-not-made": "No snapshot after the call of {subject}: {detail}",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
+    "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed.",
     "taken-kept": "{subject} takes {detail} away; they stay until a person looks.",
     "turn-cut-short": "The last session ended in the middle of a turn: what the user said is kept.",
     "work-tree-behind": "{detail}",
@@ -107,6 +109,7 @@ _REMEDIES: dict[Kind, str] = {
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
     "setting-ignored": "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
     "skill-file-withheld": "See `gitmem scan`.",
+    "flood": "See `gitmem review`; `gitmem undo` takes the sync back.",
     "taken-kept": "See `gitmem review`.",
     "snapshot-moved": "If that was meant, run `gitmem snapshot delete {subject}` and `gitmem sync`.",
 }

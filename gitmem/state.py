@@ -247,6 +247,15 @@ HOST_STATE = Name(
     "entries that had no room in the host's files, and the notices that are used",
     "hosts.hermes.memory_files",
 )
+SKILL_LIST = Name(
+    "skill-list", "json", "what each skill says of itself, at the last listing", "memory.skills.catalog"
+)
+SKILL_LINKS = Name(
+    "skill-links",
+    "json",
+    "directories of agents that skills are kept in step with, as both sides last agreed on them",
+    "memory.skills.links",
+)
 HOST_SKILLS = Name(
     "host/skills", "json", "the host's skills as both sides last agreed on them", "hosts.hermes.skill_files"
 )
@@ -278,6 +287,12 @@ _HOST_NOTICES_DAMAGED = Name(
     "jsonl",
     "notices with lines that cannot be read, kept for a person",
     "memory.capture.abandoned",
+)
+
+# Clients of `gitmem mcp`
+
+MCP_CLIENTS = Name(
+    "mcp-clients", "json", "the commit at which each MCP client was last here", "hosts.mcp.connection"
 )
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gitmem.errors import GitMemError
+from gitmem.errors import GitMemError, UsageError
 
 Clock = Callable[[], datetime]
 """Gives the present moment as an aware datetime."""
@@ -81,6 +81,12 @@ class World(NamedTuple):
             given = self.home + given[1:]
         if not self.cwd and not os.path.isabs(given):
             raise GitMemError("The current directory is gone: change to one that exists.")
+        try:
+            os.fsencode(given)
+        except UnicodeEncodeError:
+            raise UsageError(f"{given[:80]!a} cannot be the name of a file.") from None
+        if "\0" in given:
+            raise UsageError(f"{given[:80]!a} cannot be the name of a file.")
         return os.path.normpath(os.path.join(self.cwd, given))
 
     def here(self) -> datetime:

@@ -62,7 +62,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     for warning in done.warnings:
         app.warn(warning)
     steps = _install(app, home) if home else []
-    app.out.json({"bundle": done.root, "tip": tip, "held": held, "steps": steps})
+    app.out.json({"bundle": done.root, "commit": tip, "held": held, "steps": steps})
     app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
     for step in steps:
         app.out.line(green("✓ "), step)
@@ -71,11 +71,13 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
 
 def _directory_of(url: str) -> str:
     """The directory that a clone without one goes to, as git names it: the last part of the address."""
+    from gitmem.git.transport import shown_url
+
     place = url.split("?", maxsplit=1)[0].split("#", maxsplit=1)[0].rstrip("/").removesuffix("/.git")
     name = re.split(r"[/:\\]", place)[-1].removesuffix(".git").removesuffix(".bundle")
     if name.strip(". ") == "" or "@" in name:
         raise UsageError(
-            f"No directory can be derived from {url!r}.", hint="Name the directory for the bundle."
+            f"No directory can be derived from {shown_url(url)!r}.", hint="Name the directory for the bundle."
         )
     return name
 

@@ -6,7 +6,7 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.json_shapes import contest_json
 
@@ -17,6 +17,7 @@ def contested() -> None:
 
 
 @contested.command("list")
+@with_dates
 @with_json
 def list_contested(app: App) -> None:
     """List entries that replace the same one."""
@@ -27,7 +28,7 @@ def list_contested(app: App) -> None:
     for one in found:
         app.out.line(bold(one.path), dim(f"  {one.replaced[:8]}"))
         for entry in one.entries:
-            app.out.line("  ", dim(f"{entry.key.id[:8]} {entry.at[:16]} "), entry.text)
+            app.out.line("  ", dim(f"{entry.key.id[:8]} {app.moment(entry.at)} "), entry.text)
     if not found:
         app.out.line("Nothing is contested.")
 

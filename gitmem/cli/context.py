@@ -142,5 +142,16 @@ class App:
         found = parse(at)
         return self.date(found.timestamp()) if found else at
 
+    def day(self, at: str) -> str:
+        """A timestamp of a file as an age, or as its local day."""
+        return self.moment(at) if self.ages else self.exact(at)[:10]
+
+    def exact(self, at: str) -> str:
+        """A timestamp of a file in local time, to the minute: for a moment to come, which has no age."""
+        from gitmem.okf.timestamps import parse
+
+        found = parse(at)
+        return f"{self.world.local(found.timestamp()):%Y-%m-%d %H:%M}" if found else at
+
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"

@@ -74,7 +74,7 @@ def status(app: App, home: str | None, profile: str | None) -> None:
     chosen = _home(app, home, profile)
     found = check(chosen, app.world)
     bad = [one for one in found if not one.ok]
-    rows = [{"name": one.name, "ok": one.ok, "what": one.what, "fix": one.fix or None} for one in found]
+    rows = [{"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None} for one in found]
     app.out.json({"home": chosen.path, "ok": not bad, "checks": rows})
     for one in found:
         app.out.line(green("✓ ") if one.ok else red("✗ "), bold(one.name), "  ", one.what)

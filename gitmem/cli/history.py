@@ -6,14 +6,14 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_changes, with_json
-from gitmem.cli.output import Piece, bold, cyan, dim, green, red, yellow
+from gitmem.cli.options import with_changes, with_dates, with_json
+from gitmem.cli.output import bold, dim, yellow
 from gitmem.errors import UnknownRevision, UsageError
 from gitmem.json_shapes import blamed_json, changes_json, commit_json, counts_json, entry_json, traced_json
 
@@ -28,7 +28,7 @@ _SHORT = 8
 
 @click.command()
 @click.argument("revision", default="HEAD", metavar="[REV]")
-@click.option("-n", "number", type=click.IntRange(min=1), help="At most that many commits.")
+@click.option("-n", "number", type=click.IntRange(min=1), help="At most that many lines.")
 @click.option("--kind", default="", help="Only commits of a kind: edit, flush, session, snapshot, …")
 @click.option("--session", default="", help="Only commits of a session.")
 @click.option("--agent", default="", help="Only commits of an agent.")
@@ -43,32 +43,79 @@ _SHORT = 8
     metavar="TEXT",
     help="Only commits that brought or took an entry with this text.",
 )
-@click.option("--stat/--no-stat", default=None, help="What each commit did in entries: +2 -1 ~3.")
+@click.option("--commits", is_flag=True, help="List commits, one a line, and not sessions.")
+@click.option("-p", "--patch", is_flag=True, help="With what each session or commit changed.")
+@click.option("--stat", is_flag=True, help="With how much each changed in each file.")
+@with_dates
 @with_json
-def log(app: App, /, revision: str, number: int | None, path: str, stat: bool | None, **wanted: str) -> None:
-    """List commits, newest first, from REV or from now.
+def log(
+    app: App,
+    /,
+    revision: str,
+    number: int | None,
+    path: str,
+    commits: bool,
+    patch: bool,
+    stat: bool,
+    **wanted: str,
+) -> None:
+    """List sessions and what each of them learned, newest first, from REV or from now.
 
+    What stands by itself has a line of its own: a revert, a restore, a merge, a snapshot, a hand edit.
     REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID.
 
     \b
-    gitmem log -n 5
-    gitmem log --kind edit --since yesterday
+    gitmem log --since "1 week ago"
+    gitmem log -n 5 -p
     gitmem log --path memories/MEMORY.md
+    gitmem log --commits --kind edit
     """
     inside = app.path(path) if path else ""
-    found = app.bundle.log(**wanted, path=inside, limit=number, start=revision)
+    limit = number if commits else None
+    found = app.bundle.log(**wanted, path=inside, limit=limit, start=revision)
     first = next(iter(found), None)
     if first is None:
         _explain_nothing(app, inside, wanted)
     else:
         found = chain([first], found)
+    app.out.paged()
+    (_log_commits if commits else _log_sessions)(app, found, number, patch, stat)
+
+
+def _log_sessions(app: App, found: Iterable[LogEntry], number: int | None, patch: bool, stat: bool) -> None:
+    from gitmem.cli import show_log
+    from gitmem.memory.history.story import chapters
+
+    listed = islice(chapters(app.bundle, found), number)
     if app.out.is_json:
-        rows = [{**commit_json(entry), **(_counts(app, entry) if stat else {})} for entry in found]
+        told = list(listed)
+        commits = [commit_json(entry) for one in told for entry in one.commits]
+        app.out.json({"sessions": show_log.chapters_json(told), "commits": commits})
+        return
+    show_log.tell_chapters(app, listed, patch=patch, stat=stat)
+
+
+def _log_commits(
+    app: App,
+    found: Iterable[LogEntry],
+    _: int | None,
+    patch: bool,
+    stat: bool,
+) -> None:
+    from gitmem.cli import show_changes as told
+    from gitmem.cli.show_log import commit_line
+
+    if app.out.is_json:
+        rows = [
+            {**commit_json(entry), **({"counts": _counts(app, entry)} if stat else {})} for entry in found
+        ]
         app.out.json({"commits": rows})
         return
-    app.out.paged()
     for entry in found:
-        app.out.line(*_log_line(app, entry), *_told_counts(app, entry, stat))
+        app.out.line(*commit_line(app, entry))
+        if patch or stat:
+            with app.out.indented(_MARGIN):
+                told.tell(app.out, app.bundle.show(entry.id).diff, stat=stat)
 
 
 def _explain_nothing(app: App, path: str, wanted: dict[str, str]) -> None:
@@ -84,33 +131,6 @@ def _explain_nothing(app: App, path: str, wanted: dict[str, str]) -> None:
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
     """What a commit did in entries."""
     return counts_json(app.bundle.show(entry.id).diff)
-
-
-def _told_counts(app: App, entry: LogEntry, stat: bool | None) -> list[Piece]:
-    # On a terminal unless it is not wanted; elsewhere only when asked for, because it costs reading files.
-    if not (sys.stdout.isatty() if stat is None else stat):
-        return []
-    counts = _counts(app, entry)
-    signs = (("+", "added"), ("-", "removed"), ("~", "changed"))
-    return [dim("  " + " ".join(f"{sign}{counts[name]}" for sign, name in signs))]
-
-
-def _log_line(app: App, entry: LogEntry) -> list[Piece]:
-    commit = entry.commit
-    what = commit.subject.removeprefix(f"{entry.kind}: ")
-    who = entry.first("Agent") or commit.author.name
-    machine = entry.first("Machine")
-    about = f"{who} on {machine}" if machine else who
-    if entry.session:
-        about += f", session {entry.session}"
-    if entry.pulled_from:
-        from gitmem.cli.show_origins import claimed
-
-        about = claimed(entry, about).strip("()")
-    reason = entry.first("Reason")
-    when, kind = dim(app.date(commit.committer.time)), cyan(entry.kind.ljust(8))
-    told = f"{what}: {reason}" if reason else what
-    return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({about})")]
 
 
 # --- show ------------------------------------------------------------------------------------------------
@@ -329,7 +349,8 @@ def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bo
     from gitmem.cli import show_changes as told
 
     if app.out.is_json and stat:
-        app.out.json({**about, "files": told.stat(diff)})
+        rows = [{"path": row.pop("path"), "counts": row} for row in told.stat(diff)]
+        app.out.json({**about, "files": rows})
     elif app.out.is_json:
         app.out.json({**about, "changes": changes_json(diff)})
     elif not diff:
@@ -356,6 +377,7 @@ def _tell_unified(app: App, lines: Iterable[str]) -> None:
 @click.option(
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
+@with_dates
 @with_json
 def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     """Say for every entry of a file when it came, from which session, agent and machine, and why.
@@ -364,29 +386,33 @@ def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     gitmem blame memories/MEMORY.md
     gitmem blame memories/MEMORY.md --removed
     """
-    from gitmem.cli.show_origins import blame_line
+    from gitmem.cli.show_origins import tell_blamed
 
     found = app.bundle.blame(app.path(path), removed=removed, as_of=as_of)
     app.out.json({"path": path, "entries": [blamed_json(one) for one in found]})
     app.out.paged()
     for one in found:
-        mark = red("- ") if one.left else green("+ ")
-        app.out.line(mark, one.entry.text)
-        app.out.line(dim(f"    {blame_line(one)}"))
+        tell_blamed(app, one)
 
 
 @click.command()
 @click.argument("text")
+@click.option("--sessions", is_flag=True, help="List the sessions that it reached, and what they wrote.")
+@click.option("--events", is_flag=True, help="Also each time that it was said in a session.")
+@with_dates
 @with_json
-def trace(app: App, text: str) -> None:
-    """Say where a text came from, and what it may have touched: its whole life and its blast radius.
+def trace(app: App, text: str, sessions: bool, events: bool) -> None:
+    """Say where a text came from, what became of it, and what it may have touched.
 
-    Ends with the command that takes it back.
+    Ends with the narrowest command that takes it back.
+
+    \b
+    gitmem trace "the suspicious words"
+    gitmem trace "the suspicious words" --sessions
     """
-    from gitmem.cli.show_origins import trace_lines
+    from gitmem.cli.show_origins import tell_traced
 
     found = app.bundle.trace(text)
     app.out.json(traced_json(found))
     app.out.paged()
-    for line in trace_lines(found):
-        app.out.line(line)
+    tell_traced(app, found, sessions=sessions, events=events)

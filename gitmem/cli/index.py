@@ -33,7 +33,7 @@ def rebuild(app: App) -> None:
         made = bundle.index.rebuild()
         entries, commits, tip = made.count_texts(), made.seq, made.tip
         weight = os.path.getsize(bundle.index.path)
-    app.out.json({"commit": tip, "commits": commits, "entries": entries, "bytes": weight})
+    app.out.json({"commit": tip, "commit_count": commits, "entry_count": entries, "bytes": weight})
     took = time.monotonic() - began
     app.out.line(f"Indexed {entries:,} entries of {commits:,} commits in {took:.1f} s ({size(weight)}).")
 

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.cli.context import App
     from gitmem.world import World
 
+_COMPLETE = "_GITMEM_COMPLETE"
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 """What a shell shows for a program that SIGPIPE ended, as git is."""
@@ -35,21 +37,28 @@ class Row(NamedTuple):
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
         "init": Row("init", "Make a bundle."),
-        "status": Row("status", "Show what the bundle holds and what waits to be committed."),
-        "commit": Row("status", "Commit what was edited by hand."),
+        "status": Row("status", "Show the session, the stores, the remotes and what waits for you."),
         "demo": Row("demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
+        "remember": Row("short", "Add a fact that is in every prompt."),
+        "forget": Row("short", "Remove a fact."),
+        "note": Row("short", "Write a note, a page of its own."),
+        "edit": Row("short", "Edit a file with your editor, and commit it."),
+        "commit": Row("status", "Commit what was edited by hand."),
         "memory": Row("memory", "The curated store: add, replace, remove, list, block."),
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin, end, list and show sessions."),
         "plan": Row("record", "Plans with their steps."),
+        "skill": Row("skill", "Skills: create, patch, list, view, use, link to agents' directories."),
     },
     "History": {
-        "log": Row("history", "List commits, newest first."),
+        "log": Row("history", "List sessions and what each of them learned."),
+        "digest": Row("digest", "Say what was learned lately, and what waits for you."),
         "show": Row("history", "Show a commit, or a file as it was."),
-        "diff": Row("history", "Show what changed, entry by entry."),
+        "diff": Row("history", "Show what was learned, changed and forgotten."),
         "blame": Row("history", "Say who brought each entry of a file, when and why."),
+        "why": Row("short", "Say where a fact came from and what it touched."),
         "trace": Row("history", "Follow a text through the history and say what it touched."),
     },
     "Find": {
@@ -75,23 +84,45 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "import": Row("exchange", "Import what another program kept."),
         "export": Row("exchange", "Write the memory for other programs and people."),
     },
-    "Hosts": {"hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration.")},
     "Safety": {
-        "scan": Row("safety", "Scan text for attacks on a memory."),
         "review": Row("review", "Decide on what waits for a person, one after the other."),
         "erase": Row("erase", "Erase something for good, from the history too."),
+        "scan": Row("safety", "Scan text for attacks on a memory."),
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
-    "Upkeep": {
+    "Set up and keep well": {
+        "config": Row("config", "List, read and change settings."),
+        "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
+        "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
         "verify": Row("upkeep", "Prove that the bundle is whole."),
         "doctor": Row("upkeep", "Find the usual problems and say how to repair each."),
-        "index": Row("index", "The search index: rebuild, verify."),
         "gc": Row("upkeep", "Compress the object store."),
+    },
+    "Plumbing, for git, shells and scripts": {
+        "index": Row("index", "The search index: rebuild, verify."),
         "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
         "completion": Row("upkeep", "Print a completion script for a shell."),
     },
 }
+MEANT = {
+    "list": "`gitmem memory list` lists facts; there are also `session list`, `plan list`, `snapshot list` and `log`",
+    "ls": "`gitmem memory list` lists facts, `gitmem show memories/` the files of a directory",
+    "add": "`gitmem remember TEXT` adds a fact, `gitmem note TITLE` a page",
+    "rm": "`gitmem forget TEXT` removes a fact",
+    "remove": "`gitmem forget TEXT` removes a fact",
+    "delete": "`gitmem forget TEXT` removes a fact",
+    "push": "`gitmem sync` sends and takes in what is new",
+    "pull": "`gitmem sync` takes in and sends what is new",
+    "fetch": "`gitmem sync --dry-run` looks at what a remote has",
+    "merge": "`gitmem sync` merges what a remote has",
+    "checkout": "`gitmem restore` puts the memory back to an earlier state",
+    "reset": "`gitmem restore` puts the memory back to an earlier state",
+    "tag": "`gitmem snapshot NAME` names the present state",
+    "find": "`gitmem search WORDS` finds entries",
+    "history": "`gitmem log` is the history",
+}
+"""Words of other programs, and what they are called here."""
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 
 
@@ -110,6 +141,10 @@ class LazyGroup(click.Group):
             cmd_name.replace("-", "_") + "_" * (cmd_name == "import"),
         )
         assert isinstance(command, click.Command)
+        if _COMPLETE in os.environ:  # a shell asks what to offer
+            from gitmem.cli.complete import offer
+
+            offer(command, cmd_name)
         return command
 
     def format_commands(
@@ -124,6 +159,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
+        if args == ["version"]:
+            _version(ctx, cli.params[0], True)
+        if args and args[0] in MEANT:
+            raise click.UsageError(f"There is no command `{args[0]}`: {MEANT[args[0]]}.", ctx)
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             import difflib
 
@@ -202,6 +246,18 @@ class Run:
         self.app.chosen = bundle
         return self.app
 
+    def fail(self, error: str, hint: str, code: int, argv: Sequence[str] | None) -> int:
+        """Say what went wrong, in one line; where JSON is wanted and no document is out yet, in one too."""
+        from gitmem.cli.output import complain, to_json
+
+        wants_json = "--json" in (sys.argv[1:] if argv is None else argv)
+        if wants_json and not (self.app is not None and self.app.out.has_json):
+            told = {"error": " ".join(error.split()), "hint": hint or None, "exit_code": code}
+            with contextlib.suppress(BrokenPipeError):
+                click.echo(to_json(told))
+        complain(f"{error} {hint}", env=self._world.env if self._world is not None else os.environ)
+        return code
+
     def close(self, failure: GitMemError | None = None) -> None:
         if self.app is not None:
             self.app.close(failure)
@@ -217,6 +273,7 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
     failure = None
     try:
         try:
+            _check_words(sys.argv[1:] if argv is None else argv)
             code = cli.main(argv, prog_name="gitmem", standalone_mode=False, obj=run)
             return code if isinstance(code, int) else 0
         except GitMemError as error:
@@ -225,21 +282,17 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         finally:
             run.close(failure)
     except GitMemError as error:
-        _complain(f"{error} {error.hint}", env=env)
-        return error.exit_code
+        return run.fail(str(error), error.hint, error.exit_code, argv)
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later: a group without a command
             click.echo(error.format_message())
             return 0
         path = error.ctx.command_path if error.ctx is not None else "gitmem"
-        _complain(f"{error.format_message()} See `{path} --help`.", env=env)
-        return 2
+        return run.fail(error.format_message(), f"See `{path} --help`.", 2, argv)
     except click.ClickException as error:
-        _complain(error.format_message(), env=env)
-        return 1
+        return run.fail(error.format_message(), "", 1, argv)
     except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted.", env=env)
-        return _INTERRUPTED
+        return run.fail("interrupted.", "", _INTERRUPTED, argv)
     except (ReaderGone, BrokenPipeError):
         # The reader of our output went away; what is still buffered has nowhere to go.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
@@ -248,20 +301,16 @@ def main(argv: Sequence[str] | None = None, world: World | None = None) -> int:
         if env.get("GITMEM_DEBUG"):
             raise
         if isinstance(error, OSError):
-            _complain(f"{_plain(error)} Repair that and try again.", env=env)
-        else:
-            _complain(
-                f"{type(error).__name__}: {error}. This is a bug in gitmem; "
-                "run it again with GITMEM_DEBUG=1 to see where.",
-                env=env,
-            )
-        return 1
+            return run.fail(_plain(error), "Repair that and try again.", 1, argv)
+        told = f"{type(error).__name__}: {error}. This is a bug in gitmem; run it again with GITMEM_DEBUG=1 to see where."
+        return run.fail(told, "", 1, argv)
 
 
-def _complain(message: str, *, env: Mapping[str, str]) -> None:
-    from gitmem.cli.output import complain
-
-    complain(message, env=env)
+def _check_words(argv: Sequence[str]) -> None:
+    """Refuse what no file, name or text can hold; bytes that are not UTF-8 may be a file's name."""
+    for word in argv:
+        if "\0" in word or any("\ud800" <= each <= "\udc7f" or "\udd00" <= each <= "\udfff" for each in word):
+            raise click.UsageError(f"{word[:60]!a} holds a NUL or half of a character.")
 
 
 def _prepare_streams() -> None:

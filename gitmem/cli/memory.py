@@ -9,8 +9,8 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_json
-from gitmem.cli.output import bold, count, dim, yellow
+from gitmem.cli.options import with_dates, with_json
+from gitmem.cli.output import AGE, bold, count, dim, padded, yellow
 from gitmem.json_shapes import answer_json, block_json, curated_json
 
 if TYPE_CHECKING:
@@ -29,20 +29,32 @@ def memory() -> None:
     """
 
 
+def where_from(command: Any) -> Any:
+    """The options that say why something is written, and where it comes from."""
+    for option in (
+        click.option("--session", default="", help="The session it belongs to."),
+        click.option(
+            "--derived-from",
+            multiple=True,
+            metavar="NAME",
+            help="What this follows from: an entry's hash, a file, a commit or a session.",
+        ),
+        click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
+        click.option("--reason", default="", help="Why; kept in the commit."),
+    ):
+        command = option(command)
+    return command
+
+
 def _writing(command: Any) -> Any:
     """The options of everything that changes the store."""
     for option in (
+        with_json,
+        where_from,
+        click.option("--machine", is_flag=True, help="True on this machine only."),
         click.option(
             "--target", type=click.Choice(["memory", "user"]), default="memory", help="Which store."
         ),
-        click.option("--machine", is_flag=True, help="True on this machine only."),
-        click.option("--reason", default="", help="Why; kept in the commit."),
-        click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
-        click.option(
-            "--derived-from", multiple=True, metavar="HASH", help="An entry that this follows from."
-        ),
-        click.option("--session", default="", help="The session it belongs to."),
-        with_json,
     ):
         command = option(command)
     return command
@@ -58,7 +70,7 @@ def add(app: App, text: str, target: Target, machine: bool, **where: Any) -> Non
     """
     by_person = sys.stdin.isatty()
     answer = app.writing_bundle.remember(text, target=target, machine=machine, by_person=by_person, **where)
-    _tell(app, answer)
+    tell_answer(app, answer)
 
 
 @memory.command()
@@ -71,7 +83,7 @@ def replace(app: App, old: str, new: str, target: Target, machine: bool, **where
     answer = app.writing_bundle.replace(
         old, new, target=target, machine=machine, by_person=by_person, **where
     )
-    _tell(app, answer)
+    tell_answer(app, answer)
 
 
 @memory.command()
@@ -79,7 +91,7 @@ def replace(app: App, old: str, new: str, target: Target, machine: bool, **where
 @_writing
 def remove(app: App, old: str, target: Target, machine: bool, **where: Any) -> None:
     """Remove the entry that contains OLD. It stays in the history."""
-    _tell(app, app.writing_bundle.forget(old, target=target, machine=machine, **where))
+    tell_answer(app, app.writing_bundle.forget(old, target=target, machine=machine, **where))
 
 
 @memory.command("list")
@@ -88,6 +100,7 @@ def remove(app: App, old: str, target: Target, machine: bool, **where: Any) -> N
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
 @click.option("--verbose", "-v", is_flag=True, help="With age and origin.")
+@with_dates
 @with_json
 def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
     """List the entries, oldest first."""
@@ -110,9 +123,10 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
             bold(f"{one}: {count(len(entries), 'entry', 'entries')}, {usage:,} of {limit:,} characters")
         )
         for e in entries:
-            app.out.line(dim(f"  {e.key.id[:8]} {e.at[:10]} "), e.text)
+            lead = f"  {e.key.id[:8]} {padded(app.day(e.at), AGE if app.ages else 0)}  "
+            app.out.block(dim(lead), e.text, indent=" " * len(lead))
             if e.key in blamed:
-                app.out.line(dim(f"           {blame_line(blamed[e.key])}"))
+                app.out.block(" " * 11, dim(blame_line(blamed[e.key], app.date)), indent=" " * 13)
     app.out.json(result)
 
 
@@ -146,7 +160,8 @@ def undo(app: App, dry_run: bool) -> None:
     tell_reverted(app, done, dry_run=dry_run, by="redo")
 
 
-def _tell(app: App, answer: Answer) -> None:
+def tell_answer(app: App, answer: Answer) -> None:
+    """What a change of the store did; exit code 3 where it is held."""
     app.out.json(answer_json(answer))
     if answer.changed or not answer.held:
         app.out.line(answer.message)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -112,6 +113,9 @@ class Output:
         self._held: list[str] = []
         self._held_rows = 0
         self._paged = False
+        self.has_json = False
+        """Whether the one document is out."""
+        self._margin = ""
         self.is_json = False
         """Whether the command was asked for JSON: then nothing else comes out."""
         self.warning = ""
@@ -121,7 +125,16 @@ class Output:
     def line(self, *pieces: Piece, between: str = "") -> None:
         """One line; a line end inside a piece is shown, not obeyed."""
         if not self.is_json:
-            self._write(between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+            self._write(self._margin + between.join(self._rendered(piece, "\t") for piece in pieces) + "\n")
+
+    @contextmanager
+    def indented(self, margin: str) -> Iterator[None]:
+        """What is printed meanwhile stands behind a margin."""
+        before, self._margin = self._margin, self._margin + margin
+        try:
+            yield
+        finally:
+            self._margin = before
 
     def text(self, *pieces: Piece) -> None:
         """Text of several lines, as it stands; ended with a line end where it has none."""
@@ -145,12 +158,14 @@ class Output:
     def block(self, *pieces: Piece, indent: str = "    ") -> None:
         """A text whose later lines stand under its first: at its own line ends, and where a screen's line is full."""
         if not self.is_json:
-            for line in _folded(pieces, indent, self.columns):
-                self._write("".join(self._rendered(piece, "\t") for piece in line) + "\n")
+            columns = self.columns
+            for line in _folded(pieces, indent, max(columns - width(self._margin), 20) if columns else 0):
+                self._write(self._margin + "".join(self._rendered(piece, "\t") for piece in line) + "\n")
 
     def json(self, value: object) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            self.has_json = True
             if self.warning and isinstance(value, dict):
                 value = {**value, "warning": self.warning}
             self._write(to_json(value) + "\n")
@@ -322,6 +337,24 @@ def width(text: str) -> int:
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text
     )
+
+
+def cut(text: str, columns: int) -> str:
+    """The text on one line of at most so many columns, with an ellipsis where it is longer."""
+    line = safe(" ".join(text.split()))
+    if width(line) <= columns:
+        return line
+    kept, used = 0, 1
+    for char in line:
+        used += width(char)
+        if used > columns:
+            break
+        kept += 1
+    return line[:kept].rstrip() + "…"
+
+
+AGE = len("59 minutes ago")
+"""Columns for the longest age, where what follows stands in a column of its own."""
 
 
 def padded(text: str, columns: int) -> str:

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
 from gitmem.json_shapes import about_json, reading_json, recalled_json
+from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
-    from gitmem.memory.find.recall import About, Line, Reading, Recalled
+    from collections.abc import Sequence
+
+    from gitmem.memory.find.recall import About, Line, Reading, Recalled, Recap
+
+_AROUND = 2
+"""Lines that are shown on each side of a match."""
+FIRST = 20
+"""Lines of the beginning, where a session is too long to be shown whole."""
+_SPEAKER = 11
+_KINDS = {"observation": "noticed", "decision": "decided", "tool_call": "tool", "turn": "said"}
 
 
 @click.command()
 @click.argument("query", nargs=-1, metavar="[QUERY...]")
 @click.option("--session", default="", help="Read this session instead: how it began and ended.")
 @click.option(
-    "--around", default="", metavar="ENTRY", help="With --session: what stands around an entry, by its id."
+    "--around", default="", metavar="ENTRY", help="Read what stands around an entry instead, by its id."
 )
 @click.option(
     "--window", type=click.IntRange(1, 20), default=5, show_default=True, help="Entries on each side."
@@ -38,6 +49,7 @@ if TYPE_CHECKING:
     "--events", is_flag=True, help="Leave out nothing: echoes of the memory, and what no longer holds."
 )
 @click.option("--current", default="", metavar="SESSION", help="Leave out this session; else the open one.")
+@with_dates
 @with_json
 def recall(
     app: App,
@@ -59,12 +71,10 @@ def recall(
     gitmem recall --session s1
     """
     text = " ".join(query)
-    if around and not session:
-        raise UsageError("--around needs the --session that the entry is in.")
-    if session and text:
-        raise UsageError("Give a question or a --session to read, not both.")
+    if (session or around) and text:
+        raise UsageError("Give a question, or a --session or an entry to read --around; not both.")
     with shown_while_building(app) as bundle:
-        if session:
+        if session or around:
             reading = bundle.read_session(
                 session, around=around, window=window, events=bool(wanted["events"])
             )
@@ -87,12 +97,19 @@ def _tell_recalled(app: App, found: Recalled, text: str) -> None:
         if number:
             app.out.line()
         _tell_about(app, recap.about)
-        if recap.recap:
-            app.out.text("  " + recap.recap)
-        for window in recap.windows:
-            app.out.line()
-            for line in window:
-                _tell_line(app, line)
+        if _says_more(recap):
+            app.out.block("  ", recap.recap, indent="  ")
+        app.out.line()
+        _tell_chat(app, [line for window in recap.windows for line in window], around=_AROUND)
+
+
+def _says_more(recap: Recap) -> bool:
+    """Whether a recap is more than sentences of the lines that follow it."""
+    from gitmem.memory.find.recap import sentences
+
+    lines = (*recap.began, *(line for window in recap.windows for line in window), *recap.ended)
+    said = " ".join(" ".join(line.text.split()) for line in lines)
+    return not all(sentence.rstrip(".…") in said for sentence in sentences(recap.recap))
 
 
 def _tell_sessions(app: App, sessions: list[About]) -> None:
@@ -107,10 +124,12 @@ def _tell_reading(app: App, reading: Reading) -> None:
     app.out.json(reading_json(reading))
     app.out.paged()
     _tell_about(app, reading.about)
-    for line in reading.lines:
-        _tell_line(app, line)
+    app.out.line()
+    first = reading.lines[:FIRST] if reading.left_out else reading.lines
+    _tell_chat(app, first)
     if reading.left_out:
-        app.out.line(dim(f"  {count(reading.left_out, 'entry', 'entries')} in between are not shown."))
+        app.out.line(dim(f"  … {count(reading.left_out, 'entry', 'entries')} in between are not shown"))
+        _tell_chat(app, reading.lines[FIRST:])
 
 
 def _tell_about(app: App, about: About) -> None:
@@ -119,13 +138,58 @@ def _tell_about(app: App, about: About) -> None:
     app.out.line(cyan(about.session), dim(f"  {told}"))
 
 
-def _tell_line(app: App, line: Line) -> None:
+def _tell_chat(app: App, lines: Sequence[Line], *, around: int = 0) -> None:
+    """Lines as a conversation: when, who, what, and the id to go on with; only what is near a match, if `around` says so."""
+    from gitmem.okf.timestamps import parse
+
+    near = {
+        number + step
+        for number, line in enumerate(lines)
+        if line.matches
+        for step in range(-around, around + 1)
+    }
+    day, told = "", -1
+    for number, line in enumerate(lines):
+        if around and near and number not in near:
+            continue
+        if told >= 0 and told != number - 1:
+            app.out.line(dim("  …"))
+        told = number
+        at = parse(line.at)
+        local = f"{app.world.local(at.timestamp()):%Y-%m-%d %H:%M}" if at else ""
+        date, _, time = local.partition(" ")
+        if date != day:
+            day = date
+            app.out.line("  ", dim(day))
+        _tell_line(app, line, time)
+
+
+def _tell_line(app: App, line: Line, time: str) -> None:
+    """What was said, one speaker below the other."""
     from gitmem.memory.find.search import on_one_line
 
-    text = on_one_line(line.text)
-    source = dim(f"output of {line.source}: ") if line.source else ""
-    app.out.line("  ", dim(f"{app.moment(line.at)}  "), source, bold(text) if line.matches else text)
+    margin = bold("> ") if line.matches else "  "
+    indent = " " * (2 + 7 + _SPEAKER)
+    for number, (who, words) in enumerate(_spoken(line)):
+        text = on_one_line(words)
+        shown = bold(text) if line.matches else text
+        begun = dim(f"{time:<5}  ") if number == 0 else "       "
+        end = dim(f"  {short(line.id)}") if number == 0 and line.id else ""
+        app.out.block(
+            margin if number == 0 else "  ", begun, cyan(f"{who:<{_SPEAKER}}"), shown, end, indent=indent
+        )
     if line.unconfirmed:
-        app.out.line("    ", yellow(f"unconfirmed, from {line.unconfirmed}"))
+        app.out.block(indent, yellow(f"unconfirmed, from {line.unconfirmed}"), indent=indent)
     if line.since:
-        app.out.line("    ", dim(f"since then replaced by: {on_one_line(line.since)}"))
+        app.out.block(indent, dim(f"since then replaced by: {on_one_line(line.since)}"), indent=indent)
+
+
+def _spoken(line: Line) -> list[tuple[str, str]]:
+    """Who said what in a line: the speakers of a turn, or what kind of thing it is."""
+    if line.type == "turn":
+        said = re.split(r"^\[(\w+)\] ", line.text, flags=re.MULTILINE)
+        if len(said) > 2:
+            return list(zip(said[1::2], said[2::2], strict=True))
+    if line.source:
+        return [("tool", f"{line.source}: {line.text}")]
+    return [(_KINDS.get(line.type, line.type), line.text)]

@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import json_option, with_changes, with_json
-from gitmem.cli.output import bold, count, cyan, dim, yellow
+from gitmem.cli.options import json_option, with_changes, with_dates, with_json
+from gitmem.cli.output import AGE, bold, count, cut, cyan, dim, padded, yellow
 from gitmem.errors import GitMemError, UsageError
 from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
 
 if TYPE_CHECKING:
+    from gitmem.memory.capture.sessions import SessionState
     from gitmem.memory.memory import Memory
     from gitmem.memory.plans import Plan
     from gitmem.memory.provenance import Origin
 
+_TITLE = 40
 _session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")
 
 
@@ -231,6 +233,7 @@ def end(app: App, session_id: str) -> None:
 
 
 @session.command("list")
+@with_dates
 @with_json
 def list_(app: App) -> None:
     """List the sessions, newest first."""
@@ -238,20 +241,23 @@ def list_(app: App) -> None:
     app.out.json({"sessions": [session_json(state) for state in states]})
     app.out.paged()
     for state in states:
-        began = dim(state.get("started")[:16].replace("T", " "))
-        app.out.line(began, bold(state.id), state.status, state.get("model"), between="  ")
+        began = dim(padded(app.moment(state.get("started")), AGE))
+        title = cut(app.bundle.session_title(state.id), _TITLE)
+        known = (state.get("model"), "open" if state.status == "open" else "")
+        app.out.line(began, bold(state.id), *filter(None, (title, *known)), between="  ")
 
 
 @session.command("show")
 @click.argument("session_id")
 @with_changes
+@with_dates
 @with_json
 def show(app: App, session_id: str, events: bool, stat: bool) -> None:
     """Show a session: what is known of it, and what it learned; with --events all that was said and done."""
     from gitmem.cli import show_changes as told
 
     bundle = app.bundle
-    state = bundle.sessions.get(session_id)
+    state = bundle.sessions.get(bundle.sessions.meant(session_id))
     commits = list(bundle.log(session=state.id))
     changes = bundle.diff(session=state.id).changes if commits else ()
     if app.out.is_json:
@@ -264,24 +270,34 @@ def show(app: App, session_id: str, events: bool, stat: bool) -> None:
         )
         return
     app.out.paged()
-    app.out.line(bold(state.concept.title or state.id))
-    for key, value in state.concept.meta.items():
-        if key not in ("type", "title", "generated"):
-            app.out.line(dim(f"  {key}: "), _plain(value))
-    app.out.line()
-    for entry in commits:
-        app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
+    app.out.block(bold(bundle.session_title(state.id) or state.id), indent="")
+    for line in _about(app, state):
+        app.out.block("  ", dim(line))
+    if events:
+        for entry in commits:
+            app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
     app.out.line()
     told.tell(app.out, changes, events=events, stat=stat)
 
 
-def _plain(value: object) -> str:
-    """A value of front matter as people read it."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return "; ".join(map(_plain, value))
-    return str(value)
+def _about(app: App, state: SessionState) -> Iterator[str]:
+    """What is known of a session, as people say it."""
+    machine = f"on {state.get('machine')}" if state.get("machine") else ""
+    who = " ".join(filter(None, (state.get("agent"), machine)))
+    status = "open" if state.status == "open" else "ended"
+    yield ", ".join(filter(None, (state.id, status, who, state.get("model"), state.get("platform"))))
+    ended = f", ended {app.moment(state.get('ended'))}" if state.get("ended") else ""
+    yield f"began {app.moment(state.get('started'))}{ended}"
+    counts, tokens = state.concept.meta.get("counts"), state.concept.meta.get("tokens")
+    if isinstance(counts, Mapping):
+        yield ", ".join(
+            count(int(n), kind.replace("_", " ")) for kind, n in counts.items() if isinstance(n, int)
+        )
+    if isinstance(tokens, Mapping):
+        yield "tokens: " + ", ".join(f"{n:,} {kind}" for kind, n in tokens.items() if isinstance(n, int))
+    for key, said in (("parent", "goes on from"), ("user", "user"), ("chat", "chat")):
+        if state.get(key):
+            yield f"{said} {state.get(key)}"
 
 
 # --- plan ------------------------------------------------------------------------------------------------

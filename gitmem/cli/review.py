@@ -173,7 +173,7 @@ def _line(item: Item) -> tuple[Any, ...]:
 
 def _tell(app: App, item: Item, *, lines: int = 0) -> None:
     """An item, its text cut to so many lines where that is asked for."""
-    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(item.at[:16].replace("T", " ")))
+    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))
     if item.why:
         app.out.line(red("  ! "), safe(item.why))
     for name, value in (("session", item.session), ("source", item.source)):
@@ -187,7 +187,7 @@ def _tell(app: App, item: Item, *, lines: int = 0) -> None:
 
 
 def _done(app: App, item: Item, what: str, commit: str) -> None:
-    app.out.json({"id": item.id, "kind": item.kind, "done": what, "commit": commit or None})
+    app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import need_a_person, with_json
+from gitmem.cli.options import need_a_person, with_dates, with_json
 from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
@@ -67,7 +67,7 @@ def scan(
     else:
         judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
-    app.out.json({"findings": [{"where": where, **_result_json(result)} for where, result in found]})
+    app.out.json({"flagged": [{"where": where, **_result_json(result)} for where, result in found]})
     for where, result in found:
         style = red if result.verdict == "block" else yellow
         app.out.line(style(f"{result.verdict} "), bold(where), " ", result.explain())
@@ -131,6 +131,7 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
+@with_dates
 @with_json
 def list_(app: App) -> None:
     """List what is held, and entries of the curated store that the scanner hides from prompts."""
@@ -139,12 +140,12 @@ def list_(app: App) -> None:
     held = app.bundle.quarantine.all()
     hidden = list(flagged(app.bundle, "memories"))
     app.out.json(
-        {"held": [_held_json(one) for one in held], "hidden": [_flagged_json(one) for one in hidden]}
+        {"held_texts": [_held_json(one) for one in held], "hidden": [_flagged_json(one) for one in hidden]}
     )
     for one in held:
         where = one.destination
         target = where.get("path") or where.get("session", "")
-        about = (dim(one.at[:16].replace("T", " ")), bold(one.verdict), f"for {target}")
+        about = (dim(app.moment(one.at)), bold(one.verdict), f"for {target}")
         app.out.line(yellow(one.id), *about, shortened(one.text, 60), between="  ")
     for each in hidden:
         text = shortened(each.text, 60)
@@ -192,14 +193,14 @@ def release(app: App, item: str, reason: str) -> None:
     if not bundle.quarantine.has(item):
         entry = find_flagged(bundle, item)
         commit = unhide(bundle, entry, by=app.world.person or "human", reason=reason)
-        app.out.json({"id": entry.id, "commit": commit or None, "destination": {"path": entry.path}})
+        app.out.json({"id": entry.id, "commit": commit or None, "path": entry.path, "session": None})
         app.out.line(green("released "), entry.id, f" in {entry.path}")
         return
     found = bundle.quarantine.get(item)
     if any(finding.get("rule") == UNCONFIRMED for finding in found.findings):
         need_a_person()  # a scanner may be wrong; what the user never said is only his to confirm
     one, commit = let_in(bundle, item, by=app.world.person or "human", reason=reason)
-    app.out.json({"id": one.id, "commit": commit or None, "destination": one.destination})
+    app.out.json(_released_json(one, commit))
     where = one.destination.get("path") or one.destination.get("session", "")
     app.out.line(green("released "), one.id, f" to {where}")
 
@@ -214,13 +215,24 @@ def drop(app: App, item: str) -> None:
     app.out.line("dropped ", one.id)
 
 
+def _released_json(one: QuarantineItem, commit: str) -> dict[str, Any]:
+    where = one.destination
+    return {
+        "id": one.id,
+        "commit": commit or None,
+        "path": where.get("path") or None,
+        "session": where.get("session") or None,
+    }
+
+
 def _held_json(one: QuarantineItem) -> dict[str, Any]:
     return {
         "id": one.id,
         "verdict": one.verdict,
         "at": one.at,
-        "destination": one.destination,
-        "origin": one.origin,
+        "path": one.destination.get("path") or None,
+        "session": one.destination.get("session") or one.origin.get("Session") or None,
+        "source": one.origin.get("Source") or None,
         "findings": one.findings,
         "text": one.text,
     }

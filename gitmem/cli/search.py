@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
-from gitmem.cli.output import Piece, bold, cyan, dim, yellow
+from gitmem.cli.options import with_dates, with_json
+from gitmem.cli.output import Piece, bold, count, dim, yellow
 from gitmem.cli.progress import shown_while_building
+from gitmem.errors import UsageError
 from gitmem.json_shapes import found_json
+from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
     from gitmem.memory.find.search import Found, Hit
 
+_IN = "    "
+_FILTERS = ("type", "session", "agent", "tag", "since", "until", "path")
+
 
 @click.command()
-@click.argument("query", nargs=-1, required=True, metavar="QUERY...")
+@click.argument("query", nargs=-1, metavar="[QUERY...]")
 @click.option(
     "--as-of",
     default="",
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="At most that many."
 )
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@with_dates
 @with_json
 def search(
     app: App,
@@ -57,7 +63,7 @@ def search(
     explain: bool,
     **wanted: Any,
 ) -> None:
-    """Find entries, the best first.
+    """Find entries, the best first; without a query, list what passes the filters, the newest first.
 
     The more of the words an entry has, and the rarer they are, the better. "Words in quotes" must stand
     there in that order, -word must not, word* begins with, one OR other counts as the same.
@@ -66,12 +72,15 @@ def search(
     gitmem search database migration
     gitmem search '"dark mode" -terminal' --since "2 weeks ago"
     gitmem search invoice --as-of 2026-06-30 --type Decision
+    gitmem search --type Decision --since "last month"
     """
     wanted["path"] = app.path(path) if path else ""
     text = " ".join(query)
+    if not text.strip() and not removed and not any(wanted[name] for name in _FILTERS):
+        raise UsageError("There is nothing to look for: give a word, or a filter such as `--type Decision`.")
     with shown_while_building(app) as bundle:
         found = bundle.search(text, **wanted, removed=removed, events=events, limit=limit)
-    if found.query and not found.hits:
+    if not found.hits:
         from gitmem.memory.history.named import check_names, check_path
 
         check_names(bundle, **{name: wanted[name] for name in ("type", "session", "agent")})
@@ -92,25 +101,34 @@ def search(
 
 
 def _tell(app: App, hit: Hit, explain: bool) -> None:
-    session = f"  session {hit.session}" if hit.session else ""
-    places = "another place" if hit.also == 1 else f"{hit.also} other places"
-    also = f"  (and in {places})" if hit.also else ""
-    gone = f"  removed by {hit.removed[:8]}" if hit.removed else ""
-    app.out.line(cyan(hit.path), dim(f"  {hit.type}  {app.moment(hit.at)}{session}{gone}{also}"))
+    """The text, and behind it where it is from: an id to go on with, the kind, the time, the place."""
     from gitmem.memory.find.search import on_one_line
     from gitmem.okf.ranks import ECHO, TOOL
 
     if hit.rank in (TOOL, ECHO):
         said = "output of" if hit.rank == TOOL else "an echo of the memory by"
-        app.out.line("    ", yellow(f"{said} {hit.source or hit.text.partition(chr(10))[0]}"))
-    app.out.line("    ", *_marked(hit))
+        app.out.block(yellow(f"{said} {hit.source or hit.text.partition(chr(10))[0]}"), indent="")
+    app.out.block(*_marked(hit), indent="")
     if hit.unconfirmed:
-        app.out.line("    ", yellow(f"unconfirmed, from {hit.unconfirmed}"))
+        app.out.block(_IN, yellow(f"unconfirmed, from {hit.unconfirmed}"))
     if hit.since:
-        app.out.line("    ", dim(f"since then replaced by: {on_one_line(hit.since)}"))
+        app.out.block(_IN, dim(f"since then replaced by: {on_one_line(hit.since)}"))
+    app.out.block(_IN, dim("  ".join(piece for piece in _place(app, hit) if piece)))
     if explain:
         parts = "  ".join(f"{name} {value:.2f}" for name, value in hit.parts.items())
-        app.out.line("    ", yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
+        app.out.block(_IN, yellow(f"{hit.score:.2f}"), dim(f" = {parts}"))
+
+
+def _place(app: App, hit: Hit) -> Iterator[str]:
+    is_event = hit.key.space == "event"
+    yield short(hit.key.id)
+    yield hit.type
+    yield app.moment(hit.at)
+    # The file of an event is its session's; a file that is the entry is what to open.
+    yield f"session {hit.session}" if is_event and hit.session else hit.path
+    yield f"removed by {hit.removed[:8]}" if hit.removed else ""
+    yield f"and in {count(hit.also, 'other place')}" if hit.also > 0 else ""
+    yield f"and {hit.alike:,} alike" if hit.alike else ""
 
 
 def _marked(hit: Hit) -> Iterator[Piece]:
@@ -124,7 +142,7 @@ def _marked(hit: Hit) -> Iterator[Piece]:
 
 
 def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, str], removed: bool) -> None:
-    if not found.query:
+    if not found.query and text.strip():
         app.out.line("There is nothing to look for in that: give a word.")
         return
     if found.withheld:
@@ -134,6 +152,6 @@ def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, str], rem
     asked += ["--removed"] if removed else []
     where = f" with {' '.join(asked)}" if asked else ""
     shown = text if len(text) <= 80 else text[:79] + "…"
-    app.out.line(f"Nothing found for {shown!r}{where}.")
+    app.out.line(f"Nothing found for {shown!r}{where}." if text.strip() else f"Nothing found{where}.")
     if found.near:
         app.out.line("Near it: ", bold(", ".join(found.near)), ".")

@@ -40,13 +40,12 @@ def tell(out: Output, changes: Iterable[Change], *, events: bool = False, stat: 
             _tell_events(out, what.events)
     counted = what.record.told()
     if counted and not events:
-        out.line(dim(f"… and {counted} (--events)" if what else f"Nothing learned; {counted} (--events)"))
+        out.block(dim(f"… and {counted} (--events)" if what else f"Nothing learned; {counted} (--events)"))
 
 
 def _tell_group(out: Output, heading: str, items: Sequence[Item]) -> None:
-    paths = {item.path for item in items}
-    where = paths.pop() if len(paths) == 1 else ""
-    out.line(bold(heading), dim(f"  {where}" if where not in ("", heading) else ""))
+    where = f"  {items[0].path}" if items[0].noun == "fact" and items[0].path != heading else ""
+    out.line(bold(heading), dim(where))
     for item in items:
         _tell_item(out, item)
 
@@ -97,12 +96,16 @@ def _changed(out: Output, lead: list[Piece], old: str, new: str, tail: list[Piec
         for line in _line_diff(old, new):
             out.line(margin, line)
         return
+    out.block(*lead, *told_words(out, old, new), *tail, indent=margin)
+
+
+def told_words(out: Output, old: str, new: str) -> list[Piece]:
+    """A text with the words that went and came."""
     from gitmem.okf.comparison import words
 
-    pieces = list(lead)
-    for sign, text in words(old.strip("\n"), new.strip("\n")):
-        pieces += _word(out, sign, text)
-    out.block(*pieces, *tail, indent=margin)
+    return [
+        piece for sign, text in words(old.strip("\n"), new.strip("\n")) for piece in _word(out, sign, text)
+    ]
 
 
 def _word(out: Output, sign: str, text: str) -> list[Piece]:
@@ -138,18 +141,26 @@ def coloured(line: str) -> Piece:
 def _tell_events(out: Output, changes: Sequence[Change]) -> None:
     from gitmem.okf.learned import session_of
 
-    for place, group in groupby(changes, key=lambda change: session_of(change.path) or change.path):
-        listed = list(group)
+    places: dict[str, list[Change]] = {}
+    for change in changes:
+        places.setdefault(session_of(change.path) or change.path, []).append(change)
+    for place, listed in places.items():
+        listed.sort(key=_moment)  # a session's events are in a file for each process that recorded some
         page = next((one.new or one.old for one in listed if one.key.space == "concept"), None)
         of_session = bool(session_of(listed[0].path))
         named = page.text if page is not None and page.text not in ("", f"Session {place}") else ""
         if of_session:
             out.line(bold(f"Session {place}"), dim(f"  {named}" if named else ""))
         else:
-            out.line(bold(place))
+            out.line(bold(place.removeprefix("hermes/observations/").removesuffix(".md").replace("_", " ")))
         for change in listed:
             if change.key.space == "event" or not of_session:
                 _tell_event(out, change)
+
+
+def _moment(change: Change) -> str:
+    entry = change.new or change.old
+    return entry.at if entry is not None else ""
 
 
 def _tell_event(out: Output, change: Change) -> None:

@@ -5,21 +5,13 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_changes, with_json
-from gitmem.cli.output import bold, dim, yellow
+from gitmem.cli.default_group import DefaultGroup
+from gitmem.cli.options import with_changes, with_dates, with_json
+from gitmem.cli.output import AGE, bold, dim, padded, yellow
 from gitmem.json_shapes import changes_json, snapshot_json
 
 
-class SnapshotGroup(click.Group):
-    """`gitmem snapshot NAME` makes one; `list`, `show` and `delete` are commands."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--help" not in args[:1] and "-h" not in args[:1] and (not args or args[0] not in self.commands):
-            args = ["create", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SnapshotGroup)
+@click.group(cls=DefaultGroup)
 def snapshot() -> None:
     """Name the present state of the memory.
 
@@ -46,19 +38,21 @@ def create(app: App, name: str, note: str, session: str, model: str, plan_name: 
 
 @snapshot.command("list")
 @click.option("--all", "everything", is_flag=True, help="Also automatic ones.")
+@with_dates
 @with_json
 def list_(app: App, everything: bool) -> None:
     """List snapshots, oldest first."""
     found = app.bundle.snapshots.all(automatic=everything)
     app.out.json({"snapshots": [snapshot_json(one) for one in found]})
     for one in found:
-        when, where = dim(app.date(one.time)), yellow(one.commit[:8])
+        when, where = dim(padded(app.date(one.time), AGE)), yellow(one.commit[:8])
         app.out.line(when, where, bold(one.name), one.note, between="  ")
 
 
 @snapshot.command("show")
 @click.argument("name")
 @with_changes
+@with_dates
 @with_json
 def show(app: App, name: str, events: bool, stat: bool) -> None:
     """Show a snapshot, and what changed since."""
@@ -68,7 +62,7 @@ def show(app: App, name: str, events: bool, stat: bool) -> None:
     one = bundle.snapshots.get(name)
     since = bundle.diff(one.commit)
     if app.out.is_json:
-        app.out.json({**snapshot_json(one), "since": changes_json(since)})
+        app.out.json({**snapshot_json(one), "changes": changes_json(since)})
         return
     app.out.line(bold(one.name), "  ", yellow(one.commit[:8]), "  ", dim(app.date(one.time)))
     app.out.line("  ", one.note)

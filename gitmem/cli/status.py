@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_json
+from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import Json, commit_json, counts_json, standing_json
+from gitmem.json_shapes import Json, commit_json, learned_json, standing_json
 from gitmem.notices import Notice
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.memory import Memory
-    from gitmem.okf.entries import Change
 
 
 @click.command()
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--config", "show_config", is_flag=True, help="Every setting, its value and where it comes from."
 )
+@with_dates
 @with_json
 def status(app: App, verbose: bool, show_config: bool) -> None:
     """Show the session, how full the curated store is, how the remotes stand, and what waits for you.
@@ -38,7 +37,9 @@ def status(app: App, verbose: bool, show_config: bool) -> None:
     gitmem status --config
     """
     if show_config:
-        _show_config(app)
+        from gitmem.cli.config import show_settings
+
+        show_settings(app)
         return
     tell_status(app, verbose=verbose)
 
@@ -48,30 +49,6 @@ def tell_status(app: App, *, verbose: bool = False) -> None:
     found = _gather(app)
     app.out.json(found)
     _tell(app, found, verbose=verbose)
-
-
-# --- settings --------------------------------------------------------------------------------------------
-
-
-def _show_config(app: App) -> None:
-    from gitmem.config import settings
-    from gitmem.errors import BundleNotFound
-
-    try:
-        config = app.config_of(app.repository)
-    except BundleNotFound:  # settings hold without a bundle too
-        config = app.config_of(None)
-    rows = [
-        {"key": row.key, "value": config[row.key], "origin": config.origin(row.key), "help": row.help}
-        for row in settings()
-    ]
-    app.out.json({"settings": rows})
-    app.out.paged()
-    width = max(len(row.key) for row in settings())
-    for row in rows:
-        value = row["value"]
-        shown = str(value).lower() if isinstance(value, bool) else str(value) or '""'
-        app.out.line(bold(str(row["key"]).ljust(width)), "  ", shown, dim(f"  ({row['origin']})"))
 
 
 # --- status ----------------------------------------------------------------------------------------------
@@ -109,11 +86,11 @@ def _gather(app: App) -> Json:
         "subject": tip.commit.subject,
         "at": tip.at,
         "format": version,
-        "files": len(paths),
-        "concepts": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
+        "file_count": len(paths),
+        "concept_count": sum(path.endswith(".md") and not layout.is_generated(path) for path in paths),
         "store": {"bytes": weight.bytes, "packs": weight.packs, "loose": weight.loose},
         "curated": _usage(bundle),
-        "session": _session(bundle),
+        "last_session": _session(bundle),
         "events_waiting": _waiting(bundle),
         "remotes": [standing_json(one) for one in how_remotes_stand(bundle)],
         "review": _review(bundle),
@@ -126,6 +103,7 @@ def _gather(app: App) -> Json:
 def _session(bundle: Memory) -> Json | None:
     """The session that committed last, which may be open, and what it learned."""
     from gitmem.memory.history.last_session import last_session
+    from gitmem.okf.learned import learned
 
     found = last_session(bundle)
     if found is None:
@@ -139,16 +117,8 @@ def _session(bundle: Memory) -> Json | None:
         "ended": state.get("ended") or None,
         "agent": state.get("agent") or None,
         "machine": state.get("machine") or None,
-        "learned": _learned(found.changes),
+        "learned": learned_json(learned(found.changes)),
     }
-
-
-def _learned(changes: Iterable[Change]) -> list[str]:
-    """What was learned, in a few words each."""
-    from gitmem.memory.exposure import is_knowledge
-
-    counts = counts_json(change for change in changes if is_knowledge(change.path))
-    return [f"{number} {name}" for name, number in counts.items() if number]
 
 
 def _review(bundle: Memory) -> dict[str, object]:
@@ -157,7 +127,10 @@ def _review(bundle: Memory) -> dict[str, object]:
 
     items = [*waiting(bundle), *unconfirmed(bundle)]
     kinds = [item.kind for item in items]
-    return {**{kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}, "told": in_words(items)}
+    return {
+        "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        "told": in_words(items) or None,
+    }
 
 
 def _iso(seconds: float) -> str:
@@ -182,8 +155,8 @@ def _usage(bundle: Memory) -> list[Json]:
                 {
                     "target": target,
                     "path": path,
-                    "entries": len(file.entries),
-                    "characters": file.usage,
+                    "entry_count": len(file.entries),
+                    "usage": file.usage,
                     "limit": limit,
                 }
             )
@@ -212,10 +185,10 @@ def _edits_json(bundle: Memory) -> list[Json]:
     edits = bundle.hand_edits()
     problems = problems_of(bundle, edits) if edits else {}
     for edit in edits:
-        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": ""})
+        row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": None})
         row["change"] = _kind_of_edit(edit, edit.path in tree)
         row["staged"] = row["staged"] or edit.staged
-        row["problem"] = problems.get(edit.path, "")
+        row["problem"] = problems.get(edit.path) or None
     return list(found.values())
 
 
@@ -228,7 +201,7 @@ def _kind_of_edit(edit: HandEdit, known: bool) -> str:
 def _tell(app: App, found: Json, *, verbose: bool) -> None:
     out = app.out
     out.line(bold(found["bundle"]))
-    rows = [*_session_rows(app, found["session"]), *_store_rows(found["curated"])]
+    rows = [*_session_rows(app, found["last_session"]), *_store_rows(found["curated"])]
     if found["events_waiting"]:
         rows.append(("journal", f"{count(found['events_waiting'], 'event')} not committed yet"))
     rows += _remote_rows(app, found["remotes"])
@@ -269,15 +242,15 @@ def _session_rows(app: App, session: Json | None) -> list[tuple[str, str]]:
     else:
         ended = f", ended {app.moment(session['ended'])}" if session["ended"] else ""
         rows = [("last session", name + ended)]
-    return [*rows, ("learned", ", ".join(session["learned"]) or "nothing")]
+    return [*rows, ("learned", ", ".join(session["learned"]["in_short"]) or "nothing")]
 
 
 def _store_rows(curated: list[Json]) -> list[tuple[str, str]]:
     return [
         (
             row["path"].rpartition("/")[2],
-            f"{count(row['entries'], 'entry', 'entries')}, {row['characters']:,} of {row['limit']:,} characters"
-            f" ({round(100 * row['characters'] / row['limit'])} %)",
+            f"{count(row['entry_count'], 'entry', 'entries')}, {row['usage']:,} of {row['limit']:,} characters"
+            f" ({round(100 * row['usage'] / row['limit'])} %)",
         )
         for row in curated
     ]
@@ -300,7 +273,7 @@ def _stored_rows(app: App, found: Json) -> list[tuple[str, str]]:
     return [
         ("git directory", found["git_dir"]),
         ("newest commit", f"{found['commit'][:8]}  {found['subject']}  ({app.moment(found['at'])})"),
-        ("holds", f"{count(found['concepts'], 'concept')}, {count(found['files'], 'file')}"),
+        ("holds", f"{count(found['concept_count'], 'concept')}, {count(found['file_count'], 'file')}"),
         ("object store", f"{size(store['bytes'])} ({packs})"),
         ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
         ("format", str(found["format"])),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
+from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_changes, with_json
+from gitmem.cli.options import with_changes, with_dates, with_json
 from gitmem.cli.output import bold, count, dim, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
 
 
-class SyncGroup(click.Group):
-    """`gitmem sync [REMOTE]` syncs; `gitmem sync status` looks."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args[:1] not in (["status"], ["--help"], ["-h"]):
-            args = ["run", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=SyncGroup)
+@click.group(cls=DefaultGroup)
 def sync() -> None:
     """Bring this memory and a remote together: fetch, check, merge, push.
 
@@ -81,14 +73,14 @@ def run(
         from gitmem.memory.sync.schedule import start_due
 
         started, _ = start_due(app.bundle)
-        app.out.json({"started": started})
+        app.out.json({"started_remotes": started})
         app.out.line(f"started: {', '.join(started)}" if started else "No remote is due.")
         return
     if to_file:
         from gitmem.memory.sync.bundle_file import write_file
 
         commits = write_file(app.whole_bundle, app.world.path(to_file))
-        app.out.json({"file": to_file, "commits": commits})
+        app.out.json({"file": to_file, "commit_count": commits})
         app.out.line(f"{to_file}: {commits} commits")
         return
     if due:
@@ -160,6 +152,7 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
 
 
 @sync.command("status")
+@with_dates
 @with_json
 def status(app: App) -> None:
     """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
@@ -169,9 +162,11 @@ def status(app: App) -> None:
     app.out.json({"remotes": found})
     for row in found:
         app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")
-        app.out.line(dim(f"  last success: {row['last_success'] or 'never'}"))
+        app.out.line(dim(f"  last success: {app.moment(str(row['last_success'] or 'never'))}"))
         if row["failures"]:
-            app.out.line(yellow(f"  last error: {row['last_error']} ({row['last_error_at']})"))
-            app.out.line(dim(f"  next try by itself: {row['next_try']}"))
+            app.out.line(
+                yellow(f"  last error: {row['last_error']} ({app.moment(str(row['last_error_at']))})")
+            )
+            app.out.line(dim(f"  next try by itself: {app.exact(str(row['next_try']))}"))
     if not found:
         app.out.line("There is no remote: add one with `gitmem remote add NAME URL`.")

@@ -201,7 +201,7 @@ def _tell_reached(app: App, done: Reverted) -> None:
         fate = "taken back too" if found[0].taken else f"{option} takes it back too"
         app.out.line(yellow(f"{title}; {fate}:"))
         for one in found[:_LISTED] if group != "derived" else found:
-            app.out.line("  ", dim(f"{one.entry.id[:8]}  {one.session}  "), reached_line(one))
+            app.out.block("  ", dim(f"{one.entry.id[:8]}  {one.session}  "), reached_line(one))
         if group != "derived" and len(found) > _LISTED:
             app.out.line(dim(f"  and {len(found) - _LISTED} more: --json lists them"))
 

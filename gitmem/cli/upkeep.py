@@ -41,8 +41,8 @@ def verify(app: App, history: bool) -> None:
         {
             "ok": not findings,
             "checks": list(CHECKS),
-            "commits": verification.commits,
-            "files": verification.files,
+            "commit_count": verification.commits,
+            "file_count": verification.files,
             "findings": [asdict(finding) for finding in findings],
         }
     )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 KINDS = (
     "init", "flush", "compress", "snapshot", "memory", "session", "plan", "skill", "restore", "revert",
-    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine",
+    "merge", "edit", "host", "import", "recover", "archive", "erase", "quarantine", "note",
 )  # fmt: skip
 TRAILERS = (
     "Kind", "Session", "Parent-Session", "Agent", "Machine", "Platform", "Model", "Trigger", "Reason",
     "Source", "Derived-From", "Reverts", "Snapshot", "Scan", "Events",
 )  # fmt: skip
+_IDS = ("Derived-From", "Reverts", "Events", "Scan")
 _SUBJECT_LIMIT = 100
 _VALUE_LIMIT = 2000
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
@@ -40,6 +41,18 @@ class Message:
                     lines.append(f"{key}: {clean}")
         prose = f"{_prose(self.body)}\n\n" if self.body.strip() else ""
         return f"{subject}\n\n{prose}" + "\n".join(lines) + "\n"
+
+    def redacted(self, redact: Callable[[str], str]) -> Message:
+        """The same, redacted: all but what names commits and entries."""
+        trailers = {
+            key: value
+            if key in _IDS
+            else redact(value)
+            if isinstance(value, str)
+            else tuple(map(redact, value))
+            for key, value in self.trailers.items()
+        }
+        return Message(self.kind, redact(self.what), trailers, redact(self.body))
 
 
 def one_line(text: str, limit: int) -> str:

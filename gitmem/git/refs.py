@@ -61,6 +61,8 @@ class Refs:
 
     def read(self, name: str, *, hops: int = 5) -> Oid | None:
         """The object a ref names, or None where there is no such ref."""
+        if not _can_be_named(name):
+            return None
         try:
             with open(self.path(name), "rb") as file:
                 value = file.read(4096).strip()
@@ -295,12 +297,21 @@ def _above(ref: str) -> list[str]:
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
+_LONGEST = 200
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|\.$|\.lock(/|$)|(^|/)\.")
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a file system and git can have something of that name: no NUL, no half of a character, not too long."""
+    try:
+        return len(name.encode()) <= _LONGEST and "\0" not in name
+    except UnicodeEncodeError:
+        return False
 
 
 def check_ref_name(name: str) -> None:
     """Refuse a name that git would not take as a ref."""
-    if not name or _BAD_REF.search(name) or name == "@" or len(name.encode("utf-8", "replace")) > 200:
+    if not name or _BAD_REF.search(name) or name == "@" or not _can_be_named(name):
         raise InvalidContent(
             f"{name.rpartition('snapshot/')[2]!r} cannot be a name in git: "
             "use letters, digits, '-', '_' and '.'."

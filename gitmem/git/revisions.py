@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from gitmem import dates
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
@@ -17,11 +16,14 @@ from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _STEPS = re.compile(r"(.+?)((?:~\d*|\^\d*)+)")
+_LONGEST = 1000
 
 
 def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
     """The commit that a name stands for. `now` carries the time zone in which dates are meant."""
     name = name.strip()
+    if len(name) > _LONGEST:
+        raise UnknownRevision(f"Nothing here is called {name[:40]!r}…: it is too long for a name.")
     tip = repository.tip()
     if tip is None:
         raise UnknownRevision("This bundle has no commits yet.", hint="Run `gitmem init`.")
@@ -34,7 +36,11 @@ def resolve(repository: Repository, name: str, *, now: datetime) -> Oid:
         if start and found is None:
             raise UnknownRevision(f"{name!r} goes back further than the history does.")
     is_id = found is not None and _HEX.fullmatch(name) and _by_name(repository, name, tip) is None
-    when = dates.span(name, now=now) if found is None or is_id else None
+    if found is not None and not is_id:
+        return found
+    from gitmem import dates
+
+    when = dates.span(name, now=now)
     if found is not None and when is not None:
         raise UnknownRevision(
             f"{name!r} is a date, and begins the id of a commit too.",
@@ -126,6 +132,8 @@ def _stepped(repository: Repository, start: Oid, steps: str) -> Oid | None:
 
 
 def _unknown(repository: Repository, name: str) -> UnknownRevision:
+    from gitmem import dates
+
     refs = repository.refs.under(SNAPSHOTS) | repository.refs.under(AUTOMATIC)
     snapshots = [snapshot_name(ref) for ref in refs]
     return UnknownRevision(

@@ -129,6 +129,8 @@ _CONFIG = """[core]
 [gc]
 	auto = 0
 	reflogExpire = never
+[transfer]
+	fsckObjects = true
 """
 
 

@@ -40,6 +40,8 @@ _SCHEMES = ("ssh", "https", "http", "git", "file")
 _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Up to the last @ before the path: a password may hold one.
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_SCP_LOGIN = re.compile(r"^[^/@:\s]+:[^/@\s]+@(?=[^/:\s]+:)")
+"""A password before the host where there is no scheme: ssh would show it to everybody, and not use it."""
 _QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 
@@ -115,6 +117,12 @@ def too_much(url: str, limit: int) -> RemoteError:
 def check_url(url: str) -> None:
     """Refuse addresses that would run a program or could be taken for an option."""
     scheme = _WITH_SCHEME.match(url)
+    try:
+        url.encode()
+    except UnicodeEncodeError:
+        raise RemoteError(
+            f"{shown_url(url)!a} is not UTF-8, and not the address of a git repository."
+        ) from None
     if not url.strip() or url.startswith("-") or "\n" in url or "\0" in url:
         raise RemoteError(f"{shown_url(url)!r} is not the address of a git repository.")
     if "::" in url.partition("/")[0]:
@@ -125,7 +133,8 @@ def check_url(url: str) -> None:
     kind = scheme[1].lower() if scheme else ""
     if kind in ("http", "https") and re.search(r"[?#]", url):
         raise RemoteError(f"{shown_url(url)} has a query in it.", hint=_LOGINS)
-    if kind == "ssh" and urllib.parse.urlsplit(url).password is not None:
+    with_password = kind == "ssh" and urllib.parse.urlsplit(url).password is not None
+    if with_password or _SCP_LOGIN.match(url):
         raise RemoteError(
             f"{shown_url(url)} has a password in it, which ssh does not take.", hint="Use a key."
         )
@@ -167,7 +176,7 @@ def _is_inside(path: str, lender: Repository) -> bool:
 
 def shown_url(url: str) -> str:
     """An address without the credentials in it."""
-    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", url))
+    return _QUERY.sub(r"\1***", _CREDENTIALS.sub("***@", _SCP_LOGIN.sub("***@", url)))
 
 
 def without_credentials(text: str, url: str) -> str:

@@ -52,7 +52,11 @@ class Tree:
         for part in path.split("/"):
             if not current.is_directory:
                 return None
-            found = self._store.tree(current.oid).get(path_bytes(part))
+            try:
+                name = path_bytes(part)
+            except UnicodeEncodeError:  # half of a character: no file is called so
+                return None
+            found = self._store.tree(current.oid).get(name)
             if found is None:
                 return None
             current = found

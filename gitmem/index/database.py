@@ -137,12 +137,18 @@ class Database:
 
     def rows(self, query: str, values: Any = ()) -> list[tuple[Any, ...]]:
         with translated():
-            return self.sql.execute(query, values).fetchall()
+            return self._asked(query, values).fetchall()
 
     def row(self, query: str, values: Any = ()) -> tuple[Any, ...] | None:
         with translated():
-            found: tuple[Any, ...] | None = self.sql.execute(query, values).fetchone()
+            found: tuple[Any, ...] | None = self._asked(query, values).fetchone()
             return found
+
+    def _asked(self, query: str, values: Any) -> sqlite3.Cursor:
+        try:
+            return self.sql.execute(query, values)
+        except UnicodeEncodeError:  # half of a character, which no document has
+            return self.sql.execute(query, [_whole(value) for value in values])
 
     def get(self, key: str) -> str:
         """A value of the table `meta`; empty where there is none."""
@@ -174,6 +180,10 @@ def _connect(path: str, *options: str) -> sqlite3.Connection:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def _whole(value: object) -> object:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _identity(path: str) -> tuple[int, int]:

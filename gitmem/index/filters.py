@@ -10,7 +10,7 @@ from gitmem.index.readers import Reader
 from gitmem.index.records import DEPRECATED, MACHINE, SHARED
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
 
-_EVENTS = ("turn", "observation", "decision", "tool_call")
+_EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ looked for in those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitmem.index import grams, marking
@@ -24,6 +24,7 @@ _SMALL = 20_000  # texts up to which every word is asked for at once
 _SAMPLE = 2_000
 _FREQUENT = 0.02  # the share of all texts from which a word's frequency is estimated and not counted
 _MOST_PLACES = 5_000
+_MOST_DECISIONS = 30
 
 
 @dataclass(slots=True)
@@ -63,6 +64,30 @@ def find(database: Database, query: Query, filters: Filters, *, limit: int = CAN
         return _Finder(database, query, filters, limit).find()
 
 
+def listed(database: Database, filters: Filters, *, limit: int) -> list[Candidate]:
+    """The newest texts that pass the filters, whatever their words."""
+    condition, values = filters.condition()
+    with database.reading():
+        rows = database.rows(
+            "SELECT s.entry, e.text FROM span s JOIN entry e ON e.id = s.entry JOIN path p ON p.id = s.path "
+            f"LEFT JOIN commits c ON c.id = s.origin WHERE {condition} "
+            "GROUP BY s.entry ORDER BY max(s.at) DESC, s.entry DESC LIMIT ?",
+            (*values, limit),
+        )
+        texts = [Candidate(entry, text, 0, ()) for entry, text in rows]
+        return _Finder(database, Query(""), filters, limit).placed(texts)
+
+
+def with_decisions(
+    database: Database, found: Candidates, filters: Filters, sessions: Sequence[str]
+) -> Candidates:
+    """The candidates, and what was decided in some sessions, whatever its words."""
+    if not sessions:
+        return found
+    with database.reading():
+        return _Finder(database, found.query, filters, len(found.texts)).with_decisions(found, sessions)
+
+
 class _Finder:
     def __init__(self, database: Database, query: Query, filters: Filters, limit: int) -> None:
         self._database = database
@@ -90,11 +115,22 @@ class _Finder:
     def find(self) -> Candidates:
         narrow = self._filters.is_narrow
         texts = self._search(narrow)
-        found = self._placed(texts)
+        found = self.placed(texts)
         if not narrow and len(texts) >= self._limit and len(found) < self._limit // 4:
             # The best of all do not pass the filters: look among those that do.
-            found = self._placed(self._search(True))
+            found = self.placed(self._search(True))
         return Candidates(self._query, found, self._total, tuple(self._frequency))
+
+    def with_decisions(self, found: Candidates, sessions: Sequence[str]) -> Candidates:
+        rows = self._database.rows(
+            "SELECT DISTINCT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
+            f"WHERE s.session IN ({marks(sessions)}) AND s.space = 'event' AND s.type = 'decision' "
+            f"AND s.to_seq IS NULL LIMIT {_MOST_DECISIONS}",
+            tuple(sessions),
+        )
+        known = {candidate.id for candidate in found.texts}
+        more = [self._candidate(entry, text, frozenset()) for entry, text in rows if entry not in known]
+        return replace(found, texts=[*found.texts, *self.placed(more)])
 
     # How many texts have a term
 
@@ -259,7 +295,7 @@ class _Finder:
             self._pieces[piece] = known
         return known
 
-    def _placed(self, texts: list[Candidate]) -> list[Candidate]:
+    def placed(self, texts: list[Candidate]) -> list[Candidate]:
         """The candidates with their spans; those without one that passes are left out."""
         by_id = {candidate.id: candidate for candidate in texts}
         if not by_id:

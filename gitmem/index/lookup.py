@@ -137,6 +137,28 @@ class Lookup:
         """Every place that an entry stood at, by its identity."""
         return self._spans("WHERE s.space = ? AND s.key = ? AND s.from_seq > 0", (space, key))
 
+    def spans_of_commit(self, oid: str) -> list[Span]:
+        """What a commit brought."""
+        return self._spans("WHERE c.oid = ? AND s.from_seq > 0", (oid,))
+
+    def places(self, space: str = "", beginning: str = "") -> list[tuple[str, str, str]]:
+        """Path, space and key of every entry there ever was, or of those of a space whose key begins so."""
+        where = "AND s.space = ? AND substr(s.key, 1, ?) = ?" if space else ""
+        return self._database.rows(
+            "SELECT DISTINCT p.name, s.space, s.key FROM span s JOIN path p ON p.id = s.path "
+            f"WHERE s.from_seq > 0 {where}",
+            (space, len(beginning), beginning) if space else (),
+        )
+
+    def spans_of_id(self, space: str, least: str, most: str, end: str, *, limit: int) -> list[Span]:
+        """Every place of entries whose ids are between two, and end so."""
+        where = (
+            "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND substr(s.key, -length(?)) = ? AND s.from_seq > 0"
+            if end
+            else "WHERE s.space = ? AND s.key >= ? AND s.key < ? AND ? = ? AND s.from_seq > 0"
+        )
+        return self._spans(where, (space, least, most, end, end))[:limit]
+
     def spans_containing(self, text: str) -> list[Span]:
         """Every place that a text with these words in it stood at; upper and lower case are one."""
         entries = "SELECT id FROM entry WHERE instr(lower(text), lower(?)) > 0"
@@ -194,6 +216,10 @@ class Lookup:
         """Whether a text ever was in a file."""
         query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
         return self._database.row(query, (entry, path)) is not None
+
+    def spans_of_type(self, type_: str) -> list[Span]:
+        """Every text of an OKF type or of an event's kind, as they are now."""
+        return self._spans("WHERE s.type = ? AND s.from_seq > 0 AND s.to_seq IS NULL", (type_,))
 
     # Sessions
 

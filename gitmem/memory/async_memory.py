@@ -63,6 +63,7 @@ class AsyncMemory:
     diff = Awaitable(Memory.diff)
     blame = Awaitable(Memory.blame)
     trace = Awaitable(Memory.trace)
+    digest = Awaitable(Memory.digest)
     revert = Awaitable(Memory.revert)
     restore = Awaitable(Memory.restore)
     undo = Awaitable(Memory.undo)

@@ -113,6 +113,12 @@ class Bundle(ABC):
         """The commit that a name, date or session stands for."""
         from gitmem.git import revisions
 
+        if name.strip().startswith("session:"):
+            from gitmem.memory.ids import session_meant
+
+            session = name.strip().removeprefix("session:")
+            tip = self.repository.tip()
+            name = f"session:{session_meant(self.repository.tree(tip), session) if tip else session}"
         return revisions.resolve(self.repository, name, now=self.world.here())
 
     def moment(self, text: str, *, start: bool = False) -> datetime:
@@ -141,6 +147,28 @@ class Bundle(ABC):
 
         data = self.read(path, revision)
         return None if data is None else Concept.parse(data, path)
+
+    def session_title(self, session: str) -> str:
+        """What a session is about: the host's title, else the first thing the user said; empty where neither is known.
+
+        For people. It is read from the tree as it is, so that what was taken back is in no title.
+        """
+        from gitmem.okf import layout
+        from gitmem.okf.concept import Concept
+        from gitmem.okf.session_title import first_words, given_title
+
+        tree = self.tree()
+        months = [name for name, entry in tree.names("sessions").items() if entry.is_directory]
+        path = layout.session_path(tree, months, session)
+        if path is None:
+            return ""
+        try:
+            title = given_title(Concept.parse(tree.read(path) or b"", path), session)
+        except InvalidContent:  # a broken one is `verify`'s business
+            title = ""
+        home = path.removesuffix(".md")
+        firsts = (name for name in tree.names(home) if name.endswith("-0001.md"))
+        return title or first_words(tree.read(f"{home}/{name}") or b"" for name in firsts)
 
     def list_concepts(self, directory: str = "") -> list[str]:
         """Paths of the concepts below a directory, without generated pages."""
@@ -281,7 +309,7 @@ class Bundle(ABC):
 
     @abstractmethod
     def admit_message(self, message: Message) -> Message:
-        """What a commit says, without what was erased."""
+        """What a commit says, as it may be committed: without secrets, and without what was erased."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

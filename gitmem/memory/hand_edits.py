@@ -122,7 +122,7 @@ def put_back(bundle: Bundle, path: str) -> None:
         worktree.bring(path, bundle.tree().entry(path))
 
 
-def commit_text(bundle: Bundle, path: str, data: bytes) -> str:
+def commit_text(bundle: Bundle, path: str, data: bytes, *, reason: str = "") -> str:
     """Write a file as a person would, and commit it through the gate; gives the commit. A broken one is not written."""
     if problem := problems_of(bundle, [HandEdit(path, data)]).get(path):
         raise InvalidContent(f"{path} {problem}")
@@ -131,7 +131,7 @@ def commit_text(bundle: Bundle, path: str, data: bytes) -> str:
         worktree.refuse_links([path])
         worktree.write(path, data, FILE, 0)
         found = [edit for edit in bundle.hand_edits() if edit.path == path]
-        published = take_in(bundle, found, strict=True)
+        published = take_in(bundle, found, strict=True, reason=reason)
     return published[-1].commit.oid if published else ""
 
 

@@ -241,7 +241,7 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
     begins = True
     german = sum(word in _GERMAN for word in _fold(text).split()) >= 2
     tokens = _TOKEN.findall(text)
-    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=False):
         if token in _BREAK:
             begins = True
             continue

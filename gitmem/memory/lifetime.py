@@ -62,12 +62,12 @@ class OpenBundle(Bundle):
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first
             steps.callback(self.repository.store.close)
-            steps.callback(lambda: found.extend(self._bring_host_along()))
+            steps.callback(lambda: found.extend(self.bring_host_along()))
             for close in tuple(self._closing):
                 steps.callback(close)
         return found
 
-    def _bring_host_along(self) -> list[Notice]:
+    def bring_host_along(self) -> list[Notice]:
         """An agent that keeps files of its own must see what changed; its next session does."""
         if self._opened_at is None or self._opened_at == (tip := self.repository.tip()):
             return []
@@ -104,9 +104,9 @@ class OpenBundle(Bundle):
     # What a commit asks of the gate
 
     def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import TRAILER, Admission
+        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
 
-        return origin.redacted(lambda text: Admission(self).note(text, TRAILER))
+        return origin.redacted(lambda text: Admission(self).note(text, TRAILER), redacted_words, redacted_id)
 
     def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
         from gitmem.memory.gate.erasures import Erasures
@@ -114,9 +114,10 @@ class OpenBundle(Bundle):
         return self.part(Erasures).files(files)
 
     def admit_message(self, message: Message) -> Message:
+        from gitmem.memory.gate.admission import redacted_words
         from gitmem.memory.gate.erasures import Erasures
 
-        return self.part(Erasures).message(message)
+        return self.part(Erasures).message(message.redacted(redacted_words))
 
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
         if not origin.session:

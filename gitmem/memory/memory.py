@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
     from gitmem.memory.history.blame import Blamed
+    from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gitmem.memory.plans import Plans
     from gitmem.memory.provenance import Origin
     from gitmem.memory.session import Session
+    from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
     from gitmem.memory.sync.engine import Synced
     from gitmem.memory.sync.keeping import Agree
@@ -74,6 +76,12 @@ class Memory(OpenBundle):
         from gitmem.memory.plans import Plans
 
         return self.part(Plans)
+
+    @property
+    def skills(self) -> Skills:
+        from gitmem.memory.skills.store import Skills
+
+        return self.part(Skills)
 
     @property
     def snapshots(self) -> Snapshots:
@@ -128,7 +136,7 @@ class Memory(OpenBundle):
         derived_from: Iterable[str] = (),
         by_person: bool = False,
     ) -> Answer:
-        """Put another text in the place of the one curated entry that contains `old`."""
+        """Put another text in the place of the one curated entry that contains `old`, or has that id."""
         if target is None or machine is None:
             target, machine = self.curated.find(old, target=target, machine=machine)
         origin = self._origin(reason, source, session, derived_from)
@@ -147,7 +155,7 @@ class Memory(OpenBundle):
         session: str = "",
         derived_from: Iterable[str] = (),
     ) -> Answer:
-        """Remove the one curated entry that contains the text; it stays in the history.
+        """Remove the one curated entry that contains the text, or has that id; it stays in the history.
 
         Where none or several contain it, a StoreRefusal says which may be meant (`near`).
         """
@@ -235,6 +243,8 @@ class Memory(OpenBundle):
     ) -> Found:
         """The entries that answer a query, best first; now, or `as_of` a commit, snapshot, date or session.
 
+        An empty query lists what passes the filters, the newest first.
+
         `removed` looks among those that are gone; `events` is for people, and leaves out neither echoes of the memory
         nor what no longer holds. `scope` is empty for what holds on this machine, or `shared`, `all`, or the name of
         a machine. `reader` is for whom it is, where several users talk to one agent.
@@ -242,7 +252,18 @@ class Memory(OpenBundle):
         from gitmem.memory.find.search import Search, Wanted
 
         wanted = Wanted(
-            type, session, agent, tag, since, until, path, scope, removed, as_of, events=events, reader=reader
+            type,
+            self._meant(session),
+            agent,
+            tag,
+            since,
+            until,
+            path,
+            scope,
+            removed,
+            as_of,
+            events=events,
+            reader=reader,
         )
         return self.part(Search)(query, wanted, limit=limit)
 
@@ -286,7 +307,9 @@ class Memory(OpenBundle):
     def read_session(
         self, session: str, *, around: str = "", window: int = 5, events: bool = False
     ) -> Reading:
-        """How a session began and ended; or what is around one of its entries, by the entry's id.
+        """How a session began and ended; or what is around an entry, by its id, which says the session too.
+
+        Ids may be shortened as they are shown: to a beginning that only one has.
 
         `events` is for people, and shows all that was recorded.
         """
@@ -336,7 +359,7 @@ class Memory(OpenBundle):
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(kind, session, agent, machine, path, *self._between(since, until))
+        wanted = LogFilter(kind, self._meant(session), agent, machine, path, *self._between(since, until))
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
@@ -357,7 +380,7 @@ class Memory(OpenBundle):
         if session:
             if a or b:
                 raise UsageError("Give revisions or a session, not both.")
-            return history.of_session(session, path)
+            return history.of_session(self._meant(session), path)
         if a:
             return history.between(self.resolve(a), self.resolve(b or "HEAD"), path)
         if b:
@@ -371,10 +394,17 @@ class Memory(OpenBundle):
         return blame_of(self, path, revision=as_of, removed=removed)
 
     def trace(self, text: str) -> Traced:
-        """Where a text came from, and the sessions that it reached while it was there."""
+        """Where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
         from gitmem.memory.history.trace import trace
+        from gitmem.memory.ids import text_meant
 
-        return trace(self, text)
+        return trace(self, text_meant(self.index.current(), text))
+
+    def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
+        """What was learned, changed, decided, done and taken back in a stretch of time, and what waits for a person."""
+        from gitmem.memory.history.digest import digest
+
+        return digest(self, self.moment(since, start=True), self.moment(until))
 
     def read_log(self) -> str:
         """The text of log.md, as an agent may read it."""
@@ -424,7 +454,7 @@ class Memory(OpenBundle):
         )
         wanted = Selection(
             named,
-            session=_values(session),
+            session=tuple(map(self._meant, _values(session))),
             agent=_values(agent),
             machine=_values(machine),
             source=_values(source),
@@ -620,8 +650,16 @@ class Memory(OpenBundle):
     def _between(self, since: str, until: str) -> tuple[datetime | None, datetime | None]:
         return self.moment(since, start=True) if since else None, self.moment(until) if until else None
 
+    def _meant(self, session: str) -> str:
+        """The session that a reader names; most name none."""
+        return self.sessions.meant(session) if session else ""
+
     def _origin(self, reason: str, source: str, session: str, derived_from: Iterable[str]) -> Origin:
         session = self.session_named(session)
+        if derived_from:
+            from gitmem.memory.find.entry_names import entry_names
+
+            derived_from = entry_names(self, derived_from)
         return self.origin(session=session, reason=reason, source=source, derived_from=tuple(derived_from))
 
 

@@ -17,6 +17,7 @@ from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.pages import LogLine
+from gitmem.okf.short_ids import ambiguous
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
@@ -99,10 +100,12 @@ class Plans:
         exact = [plan for plan in plans if name in (plan.name, plan.path, plan.title)]
         wanted = paths.slug(name)
         near = exact or [plan for plan in plans if plan.name.startswith((name, wanted))]
-        if len(near) != 1:
-            names = ", ".join(plan.name for plan in (near or plans)[:5])
+        if len(near) > 1:
+            raise ambiguous(name, [plan.name for plan in near], "plans")
+        if not near:
+            names = ", ".join(plan.name for plan in plans[:5])
             raise UnknownRevision(
-                f"{len(near)} plans are called {name!r}." if near else f"There is no plan {name!r}.",
+                f"There is no plan {name!r}.",
                 hint=f"Name one of: {names}." if names else "Make one with `gitmem plan create`.",
             )
         return near[0]

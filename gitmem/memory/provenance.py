@@ -39,11 +39,21 @@ class Origin:
     def because(self, trigger: Trigger, reason: str = "") -> Origin:
         return replace(self, trigger=trigger, reason=reason or self.reason)
 
-    def redacted(self, redact: Callable[[str], str]) -> Origin:
-        """The same, with the words of a person or a program in it redacted."""
-        if not self.reason and not self.source:
-            return self
-        return replace(self, reason=redact(self.reason), source=redact(self.source))
+    def redacted(
+        self, redact: Callable[[str], str], names: Callable[[str], str], ids: Callable[[str], str]
+    ) -> Origin:
+        """The same, with the words of a person or a program, the names and the sessions in it redacted."""
+        return replace(
+            self,
+            session=ids(self.session),
+            parent_session=ids(self.parent_session),
+            agent=names(self.agent),
+            machine=names(self.machine),
+            platform=names(self.platform),
+            model=names(self.model),
+            reason=redact(self.reason) if self.reason else "",
+            source=redact(self.source) if self.source else "",
+        )
 
 
 def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[str, ...]]:

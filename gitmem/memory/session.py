@@ -131,6 +131,10 @@ class Session:
         derived_from: Iterable[str] = (),
     ) -> Answer:
         """Add an entry to the curated store; it belongs to this session."""
+        if derived_from:
+            from gitmem.memory.find.entry_names import entry_names
+
+            derived_from = entry_names(self._bundle, derived_from)
         origin = replace(
             origin_of(self._bundle.config, self.info),
             reason=reason,

@@ -102,7 +102,7 @@ class Snapshots:
         self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
     ) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        origin = origin or self._bundle.origin()
+        origin = self._bundle.admit_origin(origin or self._bundle.origin())
         name, note, plan = (Admission(self._bundle).note(words) for words in (name, note, plan))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):
@@ -138,6 +138,7 @@ class Snapshots:
     def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
         """A name for the present state with its circumstances; None where nothing changed since the last."""
         self._bundle.part(OpenBuffers).flush()
+        origin = self._bundle.admit_origin(origin)
         with self._bundle.writing("snapshot"):
             tip = self._bundle.tip
             if self._is_tagged(tip):

@@ -1,6 +1,6 @@
 """§ files: the curated store, its archive and the user profile.
 
-The body is the texts joined by a line with `§`, exactly as Hermes writes it; the front matter lists when each
+The body is the texts joined by a line with `§`, as Hermes writes it, and a final newline; the front matter lists when each
 text came and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
 alone is enough.
 """
@@ -22,6 +22,7 @@ from gitmem.okf.similarity import pair_similar
 _MARK = "§"
 # A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NEXT_FACT = re.compile(r"\n(?=\S)")
 _OWN_KEYS = ("h", "at", "replaces")
 # A place is a timestamp with letters behind it, so that there is always room between two; or comes before all.
 _LONGEST_PLACE = 64
@@ -112,7 +113,8 @@ class CuratedFile:
     def render(self) -> bytes:
         """The file's bytes, with list and body in step."""
         listing = [_listing(entry) for entry in self.entries]
-        concept = replace(self.concept, closing="---\n").with_body(self.text)
+        # The final newline is for whoever adds a line with a shell; hosts strip it.
+        concept = replace(self.concept, closing="---\n").with_body(self.text + "\n" if self.entries else "")
         return concept.with_meta(entries=listing).render()
 
     def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
@@ -202,10 +204,12 @@ class CuratedFile:
         """The file as found, made ours: entries without an age get one, and what they replaced in `old`.
 
         Entries that `old` has keep its ages. The rest got here by hand at `at`, in the order of the body; the
-        ones that resemble an entry that went are taken for its new text.
+        ones that resemble an entry that went are taken for its new text. Lines behind the last entry of `old`, as
+        `echo fact >> MEMORY.md` adds them, are entries of their own.
         """
         before = {entry.key.id: entry for entry in old.entries} if old else {}
-        known = [_older(entry, before.get(entry.key.id)) for entry in self.entries]
+        found = _parted(self.entries, old.entries[-1] if old and old.entries else None)
+        known = [_older(entry, before.get(entry.key.id)) for entry in found]
         here = {entry.key.id for entry in known}
         gone = [entry for key, entry in before.items() if key not in here]
         fresh = [number for number, entry in enumerate(known) if not entry.at]
@@ -222,6 +226,22 @@ class CuratedFile:
                 replaces=replaced.get(number, known[number].replaces),
             )
         return self.with_entries(known)
+
+
+def _parted(entries: Sequence[Entry], last: Entry | None) -> list[Entry]:
+    """The entries, where the last one is what was last before with lines added: that one, and a text for each line.
+
+    A line that is indented belongs to the one above it.
+    """
+    *others, end = entries or (None,)
+    if last is None or end is None or not end.text.startswith(last.text + "\n"):
+        return list(entries)
+    added = _NEXT_FACT.split(end.text[len(last.text) + 1 :])
+    texts = (last.text, *(text.strip() for text in added))
+    return [
+        *(entry for entry in others if entry is not None),
+        *(Entry(EntryKey(_MARK, entry_hash(text)), text) for text in texts if text),
+    ]
 
 
 def split_texts(body: str) -> Iterator[str]:

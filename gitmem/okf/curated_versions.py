@@ -52,7 +52,7 @@ class CuratedVersions:
         after: list[bytes] = []
         while lines and not lines[-1].startswith(b"- {"):
             after.insert(0, lines.pop())
-        texts = data[end + 5 :].split(_DELIMITER)
+        texts = data[end + 5 :].removesuffix(b"\n").split(_DELIMITER)
         if len(lines) != len(texts) or not self._is_frame(data[4 : start + 1], b"\n".join(after)):
             return None
         entries: dict[EntryKey, Entry] = {}

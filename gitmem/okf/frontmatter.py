@@ -390,7 +390,8 @@ def _mapping_lines(mapping: Mapping[str, object], depth: int) -> Iterator[str]:
     _check_depth(depth)
     for key, value in mapping.items():
         if not isinstance(key, str):
-            raise InvalidContent(f"The key {key!r} is not text, so it cannot be in front matter.")
+            kind = type(key).__name__  # type: ignore[unreachable]
+            raise InvalidContent(f"A key is not text ({kind}), so it cannot be in front matter.")
         name = _text(key, flow=True)
         lead = f"{name}:"
         if len(name) > 500:  # longer than what YAML reads as a key without a mark

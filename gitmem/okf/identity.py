@@ -53,6 +53,10 @@ def retraction_hash(key: EntryKey, path: str = "", text: str = "") -> str:
     return entry_hash(f"{key.space} {key.id} {path} {entry_hash(text)}")
 
 
+SHORTEST_NAME = 8
+"""Digits of an entry's name that are enough to say which is meant."""
+
+
 def shown_name(path: str, key: EntryKey) -> str:
     """The name under which a session notes that it was shown an entry, and a commit what it follows from.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date as calendar_date
 from typing import Protocol
 
@@ -42,6 +42,7 @@ AGENT_CONFIG = "AgentConfig"
 SCANNER_RULES = "ScannerRules"
 ERASURE_RECEIPTS = "ErasureReceipts"
 QUARANTINED = "Quarantined"
+NOTE = "Note"
 TYPES = (
     CURATED_MEMORY,
     ARCHIVED_MEMORY,
@@ -58,6 +59,7 @@ TYPES = (
     SCANNER_RULES,
     ERASURE_RECEIPTS,
     QUARANTINED,
+    NOTE,
 )
 
 _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -97,17 +99,27 @@ def session(session_id: str, started_at: str) -> str:
     return f"sessions/{_month(started_at)}/{safe_name(session_id)}.md"
 
 
-class SessionFiles(Protocol):
+class Holder(Protocol):
+    """What says whether it holds a path."""
+
+    def __contains__(self, path: str, /) -> bool: ...
+
+
+class SessionFiles(Holder, Protocol):
     """Enough of a tree to look for a session in it."""
 
     def directories(self, directory: str) -> list[str]: ...
-    def __contains__(self, path: str) -> bool: ...
 
 
 def find_session(files: SessionFiles, session_id: str) -> str | None:
     """The path of a session's concept, in whichever month it began."""
+    return session_path(files, files.directories("sessions"), session_id)
+
+
+def session_path(files: Holder, months: Iterable[str], session_id: str) -> str | None:
+    """The path of a session's concept in one of these months, the last one first."""
     name = safe_name(session_id)
-    for month in reversed(files.directories("sessions")):
+    for month in sorted(months, reverse=True):
         path = f"sessions/{month}/{name}.md"
         if path in files:
             return path

@@ -162,9 +162,7 @@ def _apart(change: Change) -> tuple[Change, ...]:
 def _items(path: str, changes: list[Change]) -> Iterator[Item]:
     """The items of one file: each § entry, or the file as a whole."""
     whole = [change for change in changes if change.key.space != "§"]
-    for change in changes:
-        if change.key.space == "§":
-            yield _fact(change)
+    yield from map(_fact, _with_rewordings([change for change in changes if change.key.space == "§"]))
     first = next((change for change in whole if change.key.space in ("concept", "blob")), None)
     if first is not None:
         yield _whole(first)
@@ -172,6 +170,30 @@ def _items(path: str, changes: list[Change]) -> Iterator[Item]:
         parts = tuple(change for change in whole if change.key.id not in _BOOKKEEPING)
         if parts:
             yield _changed(path, parts)
+
+
+def _with_rewordings(changes: list[Change]) -> list[Change]:
+    """Facts that left and came at once as one that was reworded: back to what it said, or over several wordings."""
+    gone = [change for change in changes if change.op == "remove"]
+    came = [change for change in changes if change.op == "add"]
+    if not gone or not came:
+        return changes
+    from gitmem.okf.similarity import pair_similar
+
+    pairs = pair_similar([_text(change.old) for change in gone], [_text(change.new) for change in came])
+    for place, change in enumerate(came):
+        for number, left in enumerate(gone):
+            if left.old is not None and change.new is not None and left.old.replaces == change.new.key.id:
+                pairs = {**{k: i for k, i in pairs.items() if i != number}, place: number}
+    reworded = {
+        id(came[k]): Change(came[k].path, "change", gone[i].old, came[k].new) for k, i in pairs.items()
+    }
+    taken = {id(gone[i]) for i in pairs.values()}
+    return [reworded.get(id(change), change) for change in changes if id(change) not in taken]
+
+
+def _text(entry: Entry | None) -> str:
+    return entry.text if entry is not None else ""
 
 
 def _fact(change: Change) -> Item:

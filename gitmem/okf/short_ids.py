@@ -9,7 +9,7 @@ Whoever takes an id asks here: the whole id, or a beginning of it that only one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gitmem.errors import UnknownRevision
 from gitmem.okf.plain import shortened
@@ -51,14 +51,14 @@ def is_meant(typed: str, whole: str) -> bool:
     return whole.startswith(typed)
 
 
-def meant(typed: str, ids: Iterable[str] | Mapping[str, str], what: str) -> str:
-    """The one id that is meant, empty where none is; several are listed, with what `ids` says of each."""
+def meant(typed: str, ids: Collection[str], what: str) -> str:
+    """The one id that is meant, empty where none is; the error for several lists them."""
     if typed.strip() in ids:
         return typed.strip()
     found = [one for one in ids if is_meant(typed, one)]
     if len(found) <= 1:
         return found[0] if found else ""
-    raise ambiguous(typed, found, what, ids if isinstance(ids, Mapping) else {})
+    raise ambiguous(typed, found, what)
 
 
 def ambiguous(

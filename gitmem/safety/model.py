@@ -7,13 +7,13 @@ words, so that a payload does not drown in what stands around it, and the highes
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
-from importlib import resources
 from itertools import accumulate
 from math import log2, sqrt
 from typing import TYPE_CHECKING
@@ -99,13 +99,18 @@ class Model:
         """A weights file."""
         return _HEADER.pack(_MAGIC, BITS, unit, bias, threshold) + struct.pack(f"{1 << BITS}b", *weights)
 
-    def doubt(self, text: str, words: list[str], layers: list[Layer]) -> Finding | None:
-        """A finding if a text, or what it says once decoded, looks like an attack to the model."""
+    def doubt(
+        self, text: str, words: list[str], layers: list[Layer], *, patience: float = 0.0
+    ) -> Finding | None:
+        """A finding if a text, or what it says once decoded, looks like an attack to the model.
+
+        `patience` is how much more than usual it has to look like one.
+        """
         best = self.score(words)
         for layer in layers:
             if not layer.dense and len(layer.text) >= 20:
                 best = max(best, self.score(words_of(layer.text)))
-        if best < self.threshold:
+        if best < self.threshold + patience:
             return None
         return Finding(
             "model.suspicious",
@@ -180,5 +185,9 @@ class Model:
 
 @lru_cache(maxsize=1)
 def _shipped() -> Model | None:
-    file = resources.files("gitmem.safety") / "model.bin"
-    return Model.from_bytes(file.read_bytes()) if file.is_file() else None
+    # By its path: `importlib.resources` would be a tenth of what a search as a command costs.
+    try:
+        with open(os.path.join(os.path.dirname(__file__), "model.bin"), "rb") as file:
+            return Model.from_bytes(file.read())
+    except FileNotFoundError:
+        return None

@@ -19,12 +19,13 @@ Patterns see folded text: lower case, no marks on letters, no invisible characte
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module, resources
+from importlib import import_module
 from typing import Any
 
 from gitmem.safety.unicode import fold
@@ -52,6 +53,7 @@ class Rule:
     need: tuple[str, ...] = ()  # words of which one must follow within `reach`, or no try is made
     reach: int = 200
     back: int = 0  # signs before the anchor with which the pattern begins, as in `<|im_start|>`
+    code: bool = False  # speaks of commands: in a script it sees no comments, and no strings that are not run
     note: bool = False  # only in texts short enough to be a note: in long documents it is ordinary
     match: tuple[str, ...] = ()
     no_match: tuple[str, ...] = ()
@@ -63,14 +65,18 @@ class Rule:
         return re.compile(expand(self.pattern, self.anchors, self.need), re.DOTALL)
 
 
-def load_shipped() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """The rules that ship with gitmem, and what is wrong with those that were left out."""
+def load_shipped(folder_name: str = "rules") -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """The rules that ship with gitmem, and what is wrong with those that were left out.
+
+    Those in `skill_rules` are about skills alone: most commands never need them.
+    """
     rules: list[Rule] = []
     problems: list[str] = []
-    folder = resources.files("gitmem.safety") / "rules"
-    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".toml"):
-            more, wrong = parse_rules(file.read_text(encoding="utf-8"), file.name, shipped=True)
+    folder = os.path.join(os.path.dirname(__file__), folder_name)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".toml"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                more, wrong = parse_rules(file.read(), name, shipped=True)
             rules.extend(more)
             problems.extend(wrong)
     return tuple(rules), tuple(problems)
@@ -209,6 +215,7 @@ def _rule(table: dict[str, Any], sets: dict[str, str], origin: str, *, shipped: 
         need=tuple(fold(word) for word in _texts(table, "need")),
         reach=reach,
         back=back,
+        code=table.get("code", False) is True,
         note=table.get("note", False) is True,
         match=_texts(table, "match"),
         no_match=_texts(table, "no_match"),
@@ -274,7 +281,7 @@ def _paths(tree: Any, *, repeated: bool = False) -> int:
 
 
 _KEYS = frozenset(
-    "id category severity reason anchors pattern scope quotable dense need reach back note match no_match".split()  # noqa: SIM905
+    "id category severity reason anchors pattern scope quotable dense need reach back code note match no_match".split()  # noqa: SIM905
 )
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _SET = re.compile(r"\{([a-z]{3,20})\}")

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gitmem.safety.verdict import Finding, Result, Scope, Verdict
+
+Part = Literal["all", "prose", "code"]
 
 if TYPE_CHECKING:
     from gitmem.safety.decode import Layer
@@ -52,6 +54,7 @@ class Scanner:
     rules: tuple[Rule, ...]
     model: Model | None = None
     problems: tuple[str, ...] = ()  # rules that could not be used, each in a sentence
+    knows_skills: bool = False  # whether the shipped rules about skills count in that scope
 
     @staticmethod
     def shipped() -> Scanner:
@@ -60,17 +63,22 @@ class Scanner:
 
     def with_rules(self, extra: Iterable[Rule]) -> Scanner:
         """This scanner and more rules. Rules can only add findings, so the result is never milder."""
-        return Scanner((*self.rules, *extra), self.model, self.problems)
+        return Scanner((*self.rules, *extra), self.model, self.problems, self.knows_skills)
 
-    def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True) -> Result:
-        """The verdict on a text of any length, with findings in the order in which they are in it."""
+    def scan(self, text: str, scope: Scope = "memory", *, statistics: bool = True, path: str = "") -> Result:
+        """The verdict on a text of any length, with findings in the order in which they are in it.
+
+        The `path` of a script says which language it is in.
+        """
+        code = _code_of(text, path) if scope == "skill" and path else None
         if len(text) <= WINDOW:
-            return self._read(text, scope, statistics)
+            return self._read(text, scope, statistics, code)
         # The windows overlap by more than any rule spans, so nothing hides on a border.
         found: dict[tuple[str, tuple[int, int]], Finding] = {}
         verdict = Verdict.ALLOW
         for start in range(0, len(text) - OVERLAP, WINDOW - OVERLAP):
-            result = self._read(text[start : start + WINDOW], scope, statistics)
+            part = code[start : start + WINDOW] if code is not None else None
+            result = self._read(text[start : start + WINDOW], scope, statistics, part)
             verdict = max(verdict, result.verdict)
             for one in result.findings:
                 span = (one.span[0] + start, one.span[1] + start)
@@ -80,8 +88,8 @@ class Scanner:
         ]
         return Result(verdict, tuple(sorted(findings, key=lambda one: one.span)))
 
-    def _read(self, text: str, scope: Scope, statistics: bool) -> Result:
-        """The verdict on a text that is read at once."""
+    def _read(self, text: str, scope: Scope, statistics: bool, code: str | None) -> Result:
+        """The verdict on a text that is read at once; `code` is what of it is run, where it is a script."""
         from gitmem.safety.decode import layers
         from gitmem.safety.unicode import fold, inspect, words_of
 
@@ -89,8 +97,15 @@ class Scanner:
         folded = fold(text)
         words = words_of(folded)
         tries = _Tries(_TRIES * (1 + len(text) // 100_000))
-        index = self._index(scope, is_note=len(text) <= NOTE)
-        findings.extend(self._matches(index, folded, words, text, scope, tries, None))
+        is_note = len(text) <= NOTE
+        index = self._index(scope, is_note=is_note)
+        is_studied = scope == "skill" and _STUDIES.search(folded, 0, _HEAD) is not None
+        seen = self._index(scope, is_note=is_note, part="prose") if code is not None else index
+        findings.extend(self._matches(seen, folded, words, text, scope, tries, None))
+        if code is not None:
+            run = fold(code)
+            commands = self._index(scope, is_note=is_note, part="code")
+            findings.extend(self._matches(commands, run, words_of(run), text, scope, tries, None))
         more: list[Layer] = []
         flooded = False
         # What is blocked already needs no second reading.
@@ -108,9 +123,13 @@ class Scanner:
                     Verdict.HOLD,
                 )
             )
+        if is_studied:
+            findings = [_milder(finding) for finding in findings]
         verdict = max((finding.severity for finding in findings), default=Verdict.ALLOW)
         if statistics and self.model is not None and verdict is Verdict.ALLOW and scope != "event":
-            doubtful = self.model.doubt(text, words, more)
+            # A skill gives orders by its nature, and a finding there should name a line: only the plainest counts.
+            patience = _SKILL_PATIENCE if scope == "skill" else 0.0
+            doubtful = self.model.doubt(text, words, more, patience=patience)
             if doubtful is not None:
                 findings.append(doubtful)
                 verdict = doubtful.severity
@@ -146,22 +165,27 @@ class Scanner:
         from hashlib import sha256
 
         digest = sha256()
-        for rule in self.rules:
+        for rule in (*self.rules, *(_skill_rules()[0] if self.knows_skills else ())):
             told = (rule.id, rule.severity, rule.pattern, rule.anchors, rule.need, sorted(rule.scopes))
-            digest.update(repr((told, rule.quotable, rule.dense, rule.reach, rule.back, rule.note)).encode())
+            how = (rule.quotable, rule.dense, rule.reach, rule.back, rule.code, rule.note)
+            digest.update(repr((told, *how)).encode())
         if self.model is not None:
             digest.update(repr((self.model.unit, self.model.bias, self.model.threshold)).encode())
             digest.update(self.model.weights)
         return digest.hexdigest()
 
-    def _index(self, scope: Scope, *, is_note: bool) -> _Index:
-        """The rules that can say something about a text of that scope and length."""
-        key = scope, is_note
+    def _index(self, scope: Scope, *, is_note: bool, part: Part = "all") -> _Index:
+        """The rules that can say something about a text of that scope and length, or about a part of a script."""
+        key = scope, is_note, part
         if key not in self._indexes:
+            rules = (
+                (*self.rules, *_skill_rules()[0]) if scope == "skill" and self.knows_skills else self.rules
+            )
             self._indexes[key] = _Index(
                 rule
-                for rule in self.rules
+                for rule in rules
                 if scope in rule.scopes
+                and (part == "all" or rule.code is (part == "code"))
                 and (is_note or not rule.note)
                 # What a conversation may quote is one step milder there, and such a rule says nothing.
                 and not (scope == "event" and rule.quotable and rule.severity is Verdict.HOLD)
@@ -169,7 +193,7 @@ class Scanner:
         return self._indexes[key]
 
     @cached_property
-    def _indexes(self) -> dict[tuple[Scope, bool], _Index]:
+    def _indexes(self) -> dict[tuple[Scope, bool, Part], _Index]:
         return {}
 
 
@@ -411,9 +435,38 @@ def _shipped() -> Scanner:
     from gitmem.safety.rules import load_shipped
 
     rules, problems = load_shipped()
-    return Scanner(rules, Model.shipped(), problems)
+    return Scanner(rules, Model.shipped(), problems, knows_skills=True)
 
 
+@lru_cache(maxsize=1)
+def _skill_rules() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    from gitmem.safety.rules import load_shipped
+
+    return load_shipped("skill_rules")
+
+
+def _code_of(text: str, path: str) -> str | None:
+    from gitmem.safety.code_view import code_of
+
+    return code_of(text, path)
+
+
+def _milder(finding: Finding) -> Finding:
+    """A finding in a skill that says that it is about attacks: a person looks at it, smuggled text excepted."""
+    if finding.severity is not Verdict.BLOCK or finding.category in _SMUGGLED:
+        return finding
+    return replace(finding, severity=Verdict.HOLD)
+
+
+_SKILL_PATIENCE = 2.0
+_SMUGGLED = frozenset(("hidden text", "fake fence"))
+_HEAD = 1_500
+"""Characters at the beginning of a skill, where it says what it is about."""
+_STUDIES = re.compile(
+    r"\b(?:red[- ]?team\w*|jailbreak\w*|pen(?:etration)?[- ]?test\w*|prompt injections?|threat (?:model|intel|hunt)\w*|"
+    r"(?:security|safety) (?:research|audit|assessment|review|scan|test|analysis|operations|system)\w*|vulnerabilit\w+|"
+    r"malware analysis|forensics?|\bctf\b|harden(?:er|ing)?\b|exploits?\b|ciso|incident response|skill[- ]?scanner)"
+)
 _MENTION = re.compile(
     r"(?:\b(?:phrase|phrases|text|words?|strings?|sentence|message|says|said|contains|contained|containing|like|"
     r"such as|e\.g\.|example|examples|prompt|input|title|titled)\b[:,\"'\s]{0,4})[\"'`(]{1,2}\Z"

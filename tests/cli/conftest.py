@@ -101,7 +101,7 @@ class Cli:
         path.write_text(old + between + "\n§\n".join(texts))
 
     def git(self, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
-        return git(self.cwd, *args, check=check, input=input)
+        return git(self.cwd, *args, check=check, input=input, now=self.now)
 
     def state(self) -> tuple[object, ...]:
         """All that a failed command must leave as it was: refs, index, work tree."""
@@ -114,8 +114,14 @@ class Cli:
         return tuple(sorted(files.items()))
 
 
-def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> str:  # noqa: A002
-    """Plain git with a person's name and no settings from outside."""
+def git(
+    cwd: Path,
+    *args: str,
+    check: bool = True,
+    input: str | None = None,  # noqa: A002
+    now: datetime = datetime(2026, 6, 30, 14, tzinfo=UTC),
+) -> str:
+    """Plain git with a person's name, at a moment of the story, and no settings from outside."""
     env = {
         **plain_environment(),
         "HOME": str(cwd),
@@ -125,6 +131,8 @@ def git(cwd: Path, *args: str, check: bool = True, input: str | None = None) -> 
         "GIT_AUTHOR_EMAIL": "ann@example.org",
         "GIT_COMMITTER_NAME": "Ann",
         "GIT_COMMITTER_EMAIL": "ann@example.org",
+        "GIT_AUTHOR_DATE": now.isoformat(),
+        "GIT_COMMITTER_DATE": now.isoformat(),
     }
     done = subprocess.run(
         ["git", *args], cwd=cwd, env=env, check=False, capture_output=True, text=True, input=input

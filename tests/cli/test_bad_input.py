@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gitmem.cli.main import COMMANDS
 from gitmem.git import transaction
 
 from tests.cli.conftest import NOTE, Cli
@@ -305,3 +306,45 @@ def test_a_damaged_ref(mem: Cli) -> None:
     mem.write(".git/refs/heads/main", "nonsense\n")
     assert mem.fails("log") == "The ref refs/heads/main is damaged. Run `gitmem verify`."
     assert mem("verify", "--json", code=3).json["ok"] is False
+
+
+@pytest.mark.parametrize("word", ["a\0b", "\ud800"])
+def test_no_command_takes_half_a_character_or_a_nul(mem: Cli, word: str) -> None:
+    """As an argument of every command: wrong usage, in one sentence."""
+    for name in COMMANDS:
+        assert "holds a NUL or half of a character." in mem.fails(name, word, code=2)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *(
+            ("show", "WORD"),
+            ("diff", "WORD"),
+            ("blame", "WORD"),
+            ("trace", "WORD"),
+            ("search", "WORD"),
+            ("recall", "WORD"),
+        ),
+        *(
+            ("log", "-S", "WORD"),
+            ("log", "--session", "WORD"),
+            ("log", "--path", "WORD"),
+            ("restore", "WORD"),
+        ),
+        *(
+            ("revert", "WORD"),
+            ("revert", "--text", "WORD"),
+            ("snapshot", "create", "WORD"),
+            ("snapshot", "show", "WORD"),
+        ),
+        *(("scan", "WORD"), ("sync", "WORD"), ("remote", "add", "WORD", "WORD"), ("clone", "WORD")),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("word", ["x\udcffy", "9" * 5000, "-"])
+def test_words_that_are_no_text_or_very_long(mem: Cli, args: tuple[str, ...], word: str) -> None:
+    """Bytes that are not UTF-8, and a name of 5,000 digits: never a bug, and the next command works."""
+    done = mem.run(*(arg.replace("WORD", word) for arg in args))
+    assert "bug" not in done.err
+    mem("memory", "add", "More.")

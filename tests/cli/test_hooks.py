@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -266,11 +266,12 @@ def test_doctor_replaces_hooks_of_an_older_gitmem(mem: Cli) -> None:
 
 def test_a_fact_that_plain_git_committed_has_its_commits_age(mem: Cli) -> None:
     """It is not the oldest of all for ever: it is dated at once, the next write notes it, and the prompt keeps it."""
-    mem.now = datetime.now(UTC) - timedelta(minutes=10)  # by plain git's clock
     for number in range(3):
         mem("memory", "add", f"An older fact, number {number}")
+    mem.now += timedelta(minutes=10)
     path = mem.cwd / "memories/MEMORY.md"
     path.write_text(path.read_text() + "\n§\nWritten with plain git\n")
+    mem.now += timedelta(minutes=1)
     mem.git("commit", "-qam", "by hand")
     listed = mem("memory", "list", "--json").json["memory"]["entries"]
     assert "Written with plain git" == listed[-1]["text"]

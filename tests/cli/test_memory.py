@@ -40,7 +40,7 @@ def test_undo_takes_the_last_change_of_the_store_back(mem: Cli) -> None:
     mem("memory", "add", "The server runs Debian 12")
     mem("memory", "replace", "Debian 12", "The server runs Debian 13")
     mem("record", "observation", "something else")
-    assert "Debian 13" in mem("memory", "undo", "--dry-run").out
+    assert "~ The server runs Debian [-13-] {+12+}" in mem("memory", "undo", "--dry-run").out
     assert ["The server runs Debian 13"] == texts(mem)
     mem("memory", "undo")
     assert ["The server runs Debian 12"] == texts(mem)
@@ -130,3 +130,21 @@ def test_a_persons_name_is_gits(tmp_path: Path, settings: str, name: str) -> Non
     (tmp_path / ".gitconfig").write_text(settings)
     assert name == _name_in_git({}, str(tmp_path))
     assert "Bea" == _name_in_git({"GIT_AUTHOR_NAME": "Bea"}, str(tmp_path))
+
+
+def test_a_fact_that_a_shell_adds(mem: Cli) -> None:
+    """`echo` puts it behind the last one; both are facts, the old one with its age."""
+    path = mem.root / "memories/MEMORY.md"
+    for by in ("shell", "shell again"):
+        with path.open("a") as file:
+            file.write(f"A fact by {by}\n")
+        mem("memory", "add", f"A fact after {by}")
+    told = mem("memory", "list", "--json").json["memory"]["entries"]
+    assert [entry["text"] for entry in told] == [
+        "A fact by shell",
+        "A fact after shell",
+        "A fact by shell again",
+        "A fact after shell again",
+    ]
+    assert not any(entry["replaces"] for entry in told)
+    assert mem.git("status", "--porcelain") == ""

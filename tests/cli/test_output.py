@@ -127,7 +127,7 @@ def _on_a_terminal(cwd: Path, *args: str, **env: str) -> str:
 
 def test_colours_on_a_terminal_and_nowhere_else(mem: Cli) -> None:
     """Colours need a terminal, and NO_COLOR or a dumb one takes them away."""
-    assert "\x1b[33m" in _on_a_terminal(mem.root, "log")
+    assert "\x1b[36m" in _on_a_terminal(mem.root, "log")
     assert "\x1b[" not in _on_a_terminal(mem.root, "log", NO_COLOR="1")
     assert "\x1b[" not in _on_a_terminal(mem.root, "log", TERM="dumb")
     assert "\x1b[" not in mem("log").out

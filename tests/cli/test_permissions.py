@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gitmem.permissions import create, make_directories, share, wrong
@@ -145,7 +146,7 @@ class _Members:
         job = {"user": user, "groups": [_GROUP], "umask": umask, "cwd": str(cwd), "words": words, "env": env}
         self._jobs.append(job)
 
-    def results(self) -> Iterator[dict[str, str]]:
+    def results(self) -> Iterator[dict[str, Any]]:
         """What came of each, as an iterator in their order."""
         done = subprocess.run(
             [sys.executable, "-P", str(PROJECT / "tests/other_users.py")],

@@ -147,10 +147,11 @@ def test_a_snapshot_after_every_tool_call(mem: Cli, monkeypatch: pytest.MonkeyPa
     """`snapshot_on_tool_call` holds on the command line and for lines from outside."""
     mem.env["GITMEM_SNAPSHOT_ON_TOOL_CALL"] = "true"
     mem("record", "tool-call", "terminal", "--session", "s1")
-    assert len(mem.git("tag", "--points-at", "HEAD").split()) == 1
+    assert len(mem.git("for-each-ref", "refs/gitmem/auto").splitlines()) == 1
     feed(monkeypatch, {"_kind": "tool_call", "tool_name": "t"})
     mem("record", "--stdin", "--session", "s1")
-    assert len(mem.git("tag").split()) == 2
+    assert len(mem.git("for-each-ref", "refs/gitmem/auto").splitlines()) == 2
+    assert "" == mem.git("tag")
 
 
 def test_a_profile_fact_is_there_at_once(mem: Cli) -> None:
@@ -184,7 +185,7 @@ def test_plans_on_the_command_line(mem: Cli) -> None:
     """Create, a step with its result, complete: the plan is in the archive as it stood."""
     mem("plan", "create", "Move the server", "copy data", "switch DNS")
     mem("plan", "step", "move-the-server", "2", "--result", "done early")
-    assert mem("plan", "list", "--json").json["plans"][0]["done"] == 1
+    assert mem("plan", "list", "--json").json["plans"][0]["done_count"] == 1
     again = mem.run("plan", "step", "move-the-server", "2")
     assert "Step 2 was done already; nothing was changed." in again.err
     assert "switch DNS: done early" in again.out

@@ -24,7 +24,7 @@ FACT = "The tram depot of Bonn has 41 tracks."
 def waiting(mem: Cli) -> Cli:
     """A bundle with one held and one unconfirmed entry."""
     env = {**os.environ, "HOME": str(mem.root.parent)}
-    world = World(env, str(mem.root.parent), str(mem.root))
+    world = World(env, str(mem.root.parent), str(mem.root), lambda: mem.now)
     with open_bundle(world, str(mem.root), "write") as memory, memory.session("s1") as session:
         session.hear("What is new there?")
         session.record_tool_call("web_extract", {"url": URL}, f"{POISON} {FACT}")
@@ -125,7 +125,7 @@ def test_dropping_an_unconfirmed_entry_takes_it_out(waiting: Cli) -> None:
 def test_status_says_what_waits(waiting: Cli) -> None:
     """One line, and counts in the JSON."""
     assert "1 held text waits for a person: run `gitmem review`." in waiting("status").out
-    found = waiting("status", "--json").json["review"]
+    found = waiting("status", "--json").json["review"]["counts"]
     assert (1, 1) == (found["held"], found["unconfirmed"])
 
 

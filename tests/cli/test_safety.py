@@ -60,7 +60,7 @@ def test_scan_of_files_and_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPa
     assert "block ../bad.txt" in found.out
     assert "good.txt" not in found.out
     feed(monkeypatch, POISON.encode())
-    [finding] = mem("scan", "--stdin", "--json", code=3).json["findings"]
+    [finding] = mem("scan", "--stdin", "--json", code=3).json["flagged"]
     assert ("block", "standard input") == (finding["verdict"], finding["where"])
     assert finding["findings"][0].keys() == {"rule", "category", "reason", "span"}
 
@@ -103,8 +103,8 @@ def test_history_is_scanned_too(mem: Cli) -> None:
     assert mem.run("scan").code == 0
     found = mem.run("scan", "--history", "--json")
     assert 3 == found.code
-    assert all("bundle.bluebird" in json.dumps(each) for each in found.json["findings"])
-    assert any(each["where"].startswith("memories/MEMORY.md") for each in found.json["findings"])
+    assert all("bundle.bluebird" in json.dumps(each) for each in found.json["flagged"])
+    assert any(each["where"].startswith("memories/MEMORY.md") for each in found.json["flagged"])
 
 
 def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
@@ -112,25 +112,25 @@ def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
     let_rules_in(mem)
     first = mem.run("memory", "add", DOUBTFUL, "--json").json
     second = mem.run("memory", "add", f"{DOUBTFUL}, twice", "--json").json
-    assert (True, True) == (first["held"], second["held"])
-    held = mem.run("quarantine", "list", "--json").json["held"]
+    assert (1, 1) == (len(first["held"]), len(second["held"]))
+    held = mem.run("quarantine", "list", "--json").json["held_texts"]
     assert [DOUBTFUL, f"{DOUBTFUL}, twice"] == [one["text"] for one in held]
     shown = mem.run("quarantine", "show", held[0]["id"]).out
     assert "names the project that stays out of the memory (bundle.bluebird)" in shown
     assert DOUBTFUL in shown
     mem.run("quarantine", "release", held[0]["id"], "--reason", "public by now")
     mem.run("quarantine", "drop", held[1]["id"])
-    assert [] == mem.run("quarantine", "list", "--json").json["held"]
+    assert [] == mem.run("quarantine", "list", "--json").json["held_texts"]
     memory = (mem.cwd / "memories/MEMORY.md").read_text()
     assert 'verified: "human:ada"' in memory
-    assert memory.endswith(DOUBTFUL)
+    assert memory.endswith(f"{DOUBTFUL}\n")
     assert DOUBTFUL in mem.run("memory", "block").out
 
 
 def test_quarantine_is_escaped_for_the_terminal(mem: Cli) -> None:
     """Control characters of a held text do not reach the terminal."""
     let_rules_in(mem)
-    held = mem.run("memory", "add", f"{DOUBTFUL} \x1b[31mred", "--json").json["quarantine"]
+    held = mem.run("memory", "add", f"{DOUBTFUL} \x1b[31mred", "--json").json["held"]
     shown = mem.run("quarantine", "show", *held).out
     assert "\x1b" not in shown
     assert "[31mred" in shown
@@ -143,7 +143,7 @@ def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     assert DOUBTFUL in mem("memory", "block").out
     let_rules_in(mem)
     assert DOUBTFUL not in mem.run("memory", "block").out
-    assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(DOUBTFUL)
+    assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(f"{DOUBTFUL}\n")
     [hidden] = mem.run("quarantine", "list", "--json").json["hidden"]
     assert ("memories/MEMORY.md", DOUBTFUL, "hold") == (hidden["path"], hidden["text"], hidden["verdict"])
     [problem] = [one for one in mem.run("doctor", "--json").json["problems"] if one["name"] == "flagged"]
@@ -173,11 +173,11 @@ def test_the_scanner_needs_no_bundle(tmp_path_factory: pytest.TempPathFactory) -
 def test_a_release_keeps_the_stores_limit(mem: Cli) -> None:
     """A store that is full refuses what a person releases, and says so; nothing leaves the prompt for it."""
     let_rules_in(mem)
-    held = mem.run("memory", "add", DOUBTFUL, "--json").json["quarantine"][0]
+    held = mem.run("memory", "add", DOUBTFUL, "--json").json["held"][0]
     mem.env["GITMEM_MEMORY_CHAR_LIMIT"] = "40"
     mem.run("memory", "add", "The server runs Debian 12, not 11")
     said = mem.run("quarantine", "release", held)
     assert 1 == said.code
     assert "remove or shorten entries first" in said.err
-    assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held"]]
+    assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held_texts"]]
     assert "Debian 12" in mem.run("memory", "block").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -33,11 +34,48 @@ def memory(gitmem: Cli) -> Cli:
 
 
 def test_search_prints_the_best_first(memory: Cli) -> None:
-    """Path, type, time, session, and the line that matched."""
+    """The line that matched, and behind it an id, the type, the time, and where it is."""
     out = memory("search", "database").out
-    assert out.startswith("decisions/use-postgresql-for-invoices_2026-06-30.md  Decision  2026-06-30 14:")
-    assert "session s1" in out
-    assert "    The database migration failed on a lock timeout\n" in out
+    assert out.startswith("Use PostgreSQL for invoices — Row locks database\n    Decision  2026-06-30 14:")
+    assert "  decisions/use-postgresql-for-invoices_2026-06-30.md\n" in out
+    assert re.search(
+        r"^The database migration failed on a lock timeout\n    [0-9a-f]{8}-1  observation  2026-06-30 14:\d\d  session s1$",
+        out,
+        re.MULTILINE,
+    )
+
+
+def test_without_words_the_filters_list_the_newest_first(memory: Cli) -> None:
+    """What is known, unless a type, a session or everything is asked for."""
+
+    def texts(*options: str) -> list[str]:
+        return [hit["text"].partition("\n")[0] for hit in memory("search", *options, "--json").json["hits"]]
+
+    assert ["Use PostgreSQL for invoices"] == texts("--type", "Decision", "--since", "2026-06-30")
+    everything = texts("--since", "2026-06-30")
+    assert "The user prefers dark mode in every editor" in everything
+    assert "The database migration failed on a lock timeout" not in everything
+    assert "The database migration failed on a lock timeout" in texts("--session", "s1")
+    assert "The database migration failed on a lock timeout" in texts("--since", "2026-06-30", "--events")
+    assert [] == texts("--until", "2020-01-01")
+    assert "Nothing found with --until 2020-01-01." in memory("search", "--until", "2020-01-01").out
+    memory("memory", "remove", "dark mode")
+    assert ["The user prefers dark mode in every editor"] == texts("--removed", "--type", "CuratedMemory")
+    assert "give a word, or a filter" in memory.fails("search", code=2)
+
+
+def test_the_ids_that_are_shown_are_accepted(memory: Cli) -> None:
+    entry = re.search(r"\b[0-9a-f]{8}\b", memory("search", "dark mode").out)
+    event = re.search(r"[0-9a-f]{8}-\d+", memory("recall", "migration").out)
+    assert entry
+    assert event
+    assert "dark mode" in memory("trace", entry[0]).out
+    assert (
+        f"> 14:04  noticed    The database migration failed on a lock timeout  {event[0]}\n"
+        in memory("recall", "--around", event[0]).out
+    )
+    memory("memory", "remove", entry[0])
+    assert "dark mode" not in memory("memory", "list").out
 
 
 def test_the_json_has_what_programs_rely_on(memory: Cli) -> None:
@@ -94,7 +132,6 @@ def test_nothing_found_says_what_was_searched(memory: Cli) -> None:
     out = memory("search", "databse", "--type", "Decision").out
     assert "Nothing found for 'databse' with --type Decision.\nNear it: database.\n" == out
     assert "give a word" in memory("search", "?!").out
-    assert "give a word" in memory("search", "").out
     assert "no bug" not in memory("search", 'a"b AND * : (').out
 
 
@@ -119,7 +156,7 @@ def test_recall_by_question_newest_and_one(memory: Cli) -> None:
     """Which sessions, the newest ones, and one as it was."""
     found = memory("recall", "why", "postgresql", "--json").json["sessions"]
     assert ["s1"] == [one["session"] for one in found]
-    assert {"when", "source", "model", "recap", "windows"} <= set(found[0])
+    assert {"started", "source", "model", "recap", "windows"} <= set(found[0])
     assert "s1" in memory("recall", "postgresql").out
     assert "s1" in memory("recall").out
     reading = memory("recall", "--session", "s1", "--json").json
@@ -127,7 +164,7 @@ def test_recall_by_question_newest_and_one(memory: Cli) -> None:
     around = memory("recall", "--session", "s1", "--around", reading["lines"][0]["id"]).out
     assert "lock timeout" in around
     assert "No earlier session" in memory("recall", "zeppelin").out
-    assert "--around needs" in memory.fails("recall", "--around", "x", code=2)
+    assert "There is no event 'x'" in memory.fails("recall", "--around", "x")
     assert "not both" in memory.fails("recall", "x", "--session", "s1", code=2)
     assert "s1" in memory.fails("recall", "--session", "s11")
 

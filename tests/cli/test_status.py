@@ -53,8 +53,8 @@ def test_status_tells_the_session_and_the_remotes(mem: Cli) -> None:
     mem("sync")
     assert "  sync origin   0 to send, 0 to take in; last sync 2026-06-30 14:09\n" in mem("status").out
     found = mem("status", "--json").json
-    assert ("work-1", False) == (found["session"]["session"], found["session"]["open"])
-    assert found["session"]["learned"]
+    assert ("work-1", False) == (found["last_session"]["session"], found["last_session"]["open"])
+    assert ["+1 fact"] == found["last_session"]["learned"]["in_short"]
     assert [("origin", 0, 0)] == [(one["name"], one["ahead"], one["behind"]) for one in found["remotes"]]
 
 
@@ -62,7 +62,7 @@ def test_a_hand_edit_that_is_no_concept_is_told_with_its_problem(mem: Cli) -> No
     """Before anybody tries to commit it."""
     mem.write("notes/broken.md", "no front matter\n")
     told = mem("status").out
-    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter.)" in told
+    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter)" in told
     assert "1 hand edit with a problem waits for a person: run `gitmem review`." in told
 
 
@@ -73,7 +73,8 @@ def test_status_lists_hand_edits(mem: Cli) -> None:
     mem.git("add", "notes")
     (mem.root / "memories/USER.md").unlink()
     (mem.root / "link").symlink_to("/etc/passwd")
-    shown = mem("status").out.rpartition("\n\n")[2]
+    told = mem("status").out
+    shown = told[told.index("Edited by hand; ") :]
     expected = """\
 Edited by hand; the next write commits them:
   added   notes/new.md  (staged)
@@ -99,14 +100,14 @@ def test_status_as_json(mem: Cli) -> None:
         "subject",
         "at",
         "format",
-        "files",
-        "concepts",
+        "file_count",
+        "concept_count",
         "store",
         "curated",
         "events_waiting",
         "remotes",
         "review",
-        "session",
+        "last_session",
         "last_gc",
         "hand_edits",
         "problems",
@@ -115,21 +116,26 @@ def test_status_as_json(mem: Cli) -> None:
     assert found["curated"][0] == {
         "target": "memory",
         "path": "memories/MEMORY.md",
-        "entries": 2,
-        "characters": 16,
+        "entry_count": 2,
+        "usage": 16,
         "limit": 2200,
     }
     assert found["hand_edits"] == [
-        {"path": "memories/MEMORY.md", "staged": False, "problem": "", "change": "changed"}
+        {"path": "memories/MEMORY.md", "staged": False, "problem": None, "change": "changed"}
     ]
-    assert (found["files"], found["concepts"], found["events_waiting"], found["last_gc"]) == (6, 3, 0, None)
+    assert (found["file_count"], found["concept_count"], found["events_waiting"], found["last_gc"]) == (
+        6,
+        3,
+        0,
+        None,
+    )
 
 
 def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
     """What is staged is not in the newest commit yet."""
     mem.write("notes/new.md", NOTE)
     mem.git("add", "notes")
-    assert mem("status", "--json").json["files"] == 6
+    assert mem("status", "--json").json["file_count"] == 6
 
 
 def test_commit_takes_hand_edits_in(mem: Cli) -> None:
@@ -194,9 +200,9 @@ def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told:
     assert path in bad
     assert told in bad
     rows = {row["path"]: row["problem"] for row in mem("status", "--json").json["hand_edits"]}
-    assert rows["notes/fine.md"] == ""
+    assert rows["notes/fine.md"] is None
     assert told in rows[path]
-    assert "held" not in mem("review", "--list").out
+    assert "  held  " not in mem("review", "--list").out
     assert path in mem("review", "--list").out
     assert told in mem.fails("commit")
     assert told in mem.run("memory", "add", "Ann likes tea").err

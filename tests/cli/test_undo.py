@@ -80,7 +80,7 @@ def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
     )
     assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
     assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
-    assert "To take it back: gitmem revert --session bad --derived" in gitmem("trace", "ADMIN-77").out
+    assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("trace", "ADMIN-77")
     done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
     assert [True] == [one["taken"] for one in done["reached"]["derived"]]
     assert [False] == [one["taken"] for one in done["reached"]["turn"]]
@@ -153,7 +153,7 @@ def test_revert_below_a_path(taught: Cli) -> None:
     taught("revert", "--session", "night-7", "--path", "memories")
     assert "4711" not in taught("memory", "list").out
     assert [1, 1] == [len(list(taught.root.glob(f"decisions/*{one}*.md"))) for one in ("night-7", "night-8")]
-    assert "looked at the door" in taught("session", "show", "night-7").out
+    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
     assert "4711" not in (taught.root / "log.md").read_text()
     assert "`gitmem redo` takes this back." in taught("undo").out
     assert "4711" in taught("memory", "list").out
@@ -166,7 +166,7 @@ def test_revert_keeps_the_record(taught: Cli) -> None:
     assert "4711" not in taught("memory", "list").out
     assert [] == list(taught.root.glob("decisions/*night-7*.md"))
     assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*.md")}
-    assert "looked at the door" in taught("session", "show", "night-7").out
+    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
     assert "Held back for a person" in taught("memory", "add", "The gate code is 4711", code=3).err
     assert "Whole." in taught("verify").out
 

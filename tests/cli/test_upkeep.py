@@ -17,7 +17,7 @@ def test_verify_of_a_whole_bundle(mem: Cli) -> None:
     """Nothing found: exit 0 and a sentence."""
     assert mem("verify").out == "Whole. Looked at 1 commit and 6 files; nothing is wrong.\n"
     found = mem("verify", "--history", "--json").json
-    assert {"ok", "checks", "commits", "files", "findings"} == set(found)
+    assert {"ok", "checks", "commit_count", "file_count", "findings"} == set(found)
     assert (found["ok"], found["findings"]) == (True, [])
 
 

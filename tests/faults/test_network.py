@@ -253,6 +253,47 @@ def test_no_credentials_in_what_is_told(
     copy.repository.store.close()
 
 
+@pytest.mark.parametrize("login", ["ada:hunter-two@", "ghp-like-token@"])
+def test_no_login_in_a_process_list(tmp_path: Path, web: Ground, login: str) -> None:
+    """What git, and every program that git starts, gets as arguments is without the login of the address."""
+    web.bundle().close()
+    listed = tmp_path / "listed"
+    real = shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text(f'#!/bin/sh\nprintf "%s\\n" "$0" "$@" >> {listed}\nexec {real} "$@"\n')
+    (tmp_path / "bin/git").chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    with http_backend(web.root / "now", login=("ada", "hunter-two")) as port:
+        url = f"http://{login}{HOST}:{port}/hub.git"
+        world = World(env, clock=Clock())
+        if login.startswith("ada"):
+            clone(world, url, str(tmp_path / "c"), config=Config(machine="c"), prefer="git").close()
+            for _ in range(2):  # the second finds nothing new
+                with open_bundle(world, str(tmp_path / "c"), "as is", config=Config(machine="c")) as copy:
+                    Sync(copy, prefer="git").run()
+            config = (tmp_path / "c/.git/config").read_text()
+            assert url in config  # the one place that keeps it
+        else:
+            with pytest.raises(RemoteError) as refused:
+                clone(world, url, str(tmp_path / "c"), config=Config(machine="c"), prefer="git")
+            assert "ghp-like-token" not in str(refused.value)
+    words = listed.read_text()
+    assert f"http://{HOST}:{port}/hub.git" in words
+    assert login.rstrip("@").rpartition(":")[2] not in words
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://host/x.git?token=hunter-two", "ssh://ada:hunter-two@host/x.git", "ada:hunter-two@host:x.git"],
+)
+def test_an_address_that_would_show_its_login_is_refused(tmp_path: Path, url: str) -> None:
+    """`?token=` and ssh's passwords would be arguments of a program: refused, without showing them."""
+    with pytest.raises(RemoteError) as refused:
+        clone(World(os.environ, clock=Clock()), url, str(tmp_path / "c"), config=Config(machine="c"))
+    assert "hunter-two" not in f"{refused.value} {refused.value.hint}"
+    assert not (tmp_path / "c").exists()
+
+
 def state_texts(bundle: Memory) -> list[str]:
     files = [*Path(bundle.state.directory).rglob("*"), *Path(bundle.repository.git_dir, "logs").rglob("*")]
     return [file.read_text("utf-8", "replace") for file in files if file.is_file()]

@@ -51,7 +51,7 @@ class HermesHome:
 
     def entries(self, name: str = "MEMORY.md") -> list[str]:
         text = self.file(name).read_text() if self.file(name).exists() else ""
-        return [part for part in text.split(DELIMITER) if part]
+        return [part for part in text.removesuffix("\n").split(DELIMITER) if part]
 
     def write(self, *entries: str, name: str = "MEMORY.md", age: float = 10.0) -> None:
         """The whole file, as old as said: what nobody told of waits two seconds."""

@@ -26,6 +26,7 @@ from gitmem.memory.gate.release import release, unhide
 from gitmem.memory.history.log import History
 from gitmem.memory.history.restore import restore
 from gitmem.memory.history.revert import Undo
+from gitmem.memory.notes import write_note
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.git_hooks import pre_commit, pre_push
 from gitmem.okf import layout
@@ -280,6 +281,7 @@ TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
 SESSION = "gitmem.memory.capture.sessions:Sessions._write"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.plans:Plans.create", "gitmem.memory.plans:Plans.complete_step"
+PAGE = "gitmem.memory.notes:write_note"
 SNAPSHOT, TAG = "gitmem.memory.snapshots:Snapshots.create", "gitmem.memory.snapshots:Snapshots._tag"
 COMMIT = "gitmem.memory.bundle:Bundle.commit"
 
@@ -339,6 +341,21 @@ def the_title_of_a_plan(place: Place, sample: Sample) -> None:
 @door("notes", "NOTE", PLAN)
 def the_step_of_a_plan(place: Place, sample: Sample) -> None:
     place.memory.plans.create(f"Plan the {sample.topic}", [sample.text])
+
+
+@door("notes", "NOTE", PAGE)
+def the_title_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, sample.text, "as seen", origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def the_text_of_a_note(place: Place, sample: Sample) -> None:
+    write_note(place.memory, f"Page of the {sample.topic}", sample.text, origin=place.memory.origin())
+
+
+@door("notes", "NOTE", PAGE)
+def a_note_by_command(place: Place, sample: Sample) -> None:
+    place.command("note", f"Sheet of the {sample.topic}", sample.text)
 
 
 @door("notes", "NOTE", STEP)
@@ -434,7 +451,9 @@ def _file(text: str, kind: str = "Note") -> str:
 # --- the host's own files --------------------------------------------------------------------------------
 
 HOST = "gitmem.memory.curated.host_files:_commit"
-SKILLS = "gitmem.hosts.hermes.skill_files:SkillFiles._take_in"
+SKILLS = "gitmem.memory.skills.links:SkillDirectory._take_in"
+SKILL_STORE = "gitmem.memory.skills.store:Skills._write"
+ASKED: Otherwise = {Kind.BLOCKED: (Fate.REFUSED, "The one who asks is there to be refused.")}
 REFERENCES = "gitmem.hosts.hermes.skill_references:note"
 FRESH = {Kind.RETRACTED: "A memory that is made now has nothing retracted."}
 OWN = ("host files",)
@@ -456,6 +475,44 @@ def the_hosts_user_md(place: Place, sample: Sample) -> None:
 def a_skill_of_the_host(place: Place, sample: Sample) -> None:
     _put_skill(place, sample)
     place.driver().compare()
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_skill(place: Place, sample: Sample) -> None:
+    place.memory.skills.create(sample.topic, _skill(sample))
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_skill_by_command(place: Place, sample: Sample) -> None:
+    path = place.root / f"{sample.topic}.md"
+    path.write_text(_skill(sample))
+    place.command("skill", "create", sample.topic, "--file", str(path))
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_file_of_a_skill(place: Place, sample: Sample) -> None:
+    harmless = replace(sample, text="Read the page.")
+    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.write_file(sample.topic, "references/page.md", f"{sample.text}\n")
+
+
+@door("skills", "SKILL", SKILL_STORE, otherwise=ASKED)
+def a_patch_of_a_skill(place: Place, sample: Sample) -> None:
+    harmless = replace(sample, text="Read the page.")
+    place.memory.skills.create(sample.topic, _skill(harmless))
+    place.memory.skills.patch(sample.topic, harmless.text, sample.text)
+
+
+@door("skills", "SKILL", SKILLS)
+def a_skill_of_a_linked_directory(place: Place, sample: Sample) -> None:
+    directory = place.root / "agent" / ".claude" / "skills"
+    (directory / sample.topic).mkdir(parents=True)
+    (directory / sample.topic / "SKILL.md").write_text(_skill(sample))
+    place.command("skill", "link", str(directory))
+
+
+def _skill(sample: Sample) -> str:
+    return f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n"
 
 
 @door("host", "TRAILER", REFERENCES)
@@ -490,11 +547,7 @@ def _add_to_host(place: Place, sample: Sample, name: str) -> None:
 
 
 def _put_skill(place: Place, sample: Sample) -> None:
-    put(
-        place.home,
-        f"{sample.topic}/SKILL.md",
-        f"---\nname: {sample.topic}\ndescription: what to do\n---\n\n{sample.text}\n",
-    )
+    put(place.home, f"{sample.topic}/SKILL.md", _skill(sample))
 
 
 def _install(place: Place) -> None:
@@ -546,7 +599,7 @@ def a_decision(place: Place, sample: Sample) -> None:
     place.write(place.peer, f"decisions/{sample.topic}.md", _file(sample.text, "Decision"))
 
 
-def a_skill(place: Place, sample: Sample) -> None:
+def a_skill_of_another_machine(place: Place, sample: Sample) -> None:
     place.write(place.peer, f"skills/{sample.topic}/SKILL.md", _file(sample.text, "Skill"))
 
 
@@ -612,7 +665,7 @@ def _incoming(
 
 _FILES: dict[Enter, dict[str, Any]] = {
     a_decision: {"at": "decisions/x.md"},
-    a_skill: {"at": "skills/x/SKILL.md"},
+    a_skill_of_another_machine: {"at": "skills/x/SKILL.md"},
     an_event: {"at": "sessions/x"},
     a_session: {"at": "sessions/x"},
 }

@@ -19,6 +19,10 @@ from gitmem import background
 from gitmem.config import EndpointConfig
 from gitmem.hosts.hermes.host_read import HostRead
 from gitmem.hosts.hermes.prompt import system_prompt
+from gitmem.hosts.loop.manager import MemoryManager
+from gitmem.hosts.mcp.catalogue import PROMPTS, RESOURCES
+from gitmem.hosts.mcp.connection import Connection
+from gitmem.hosts.mcp.reading import prompt, resource
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
@@ -323,6 +327,58 @@ def _errors(agent: Agent) -> str:
     return "\n".join(agent.use(tool, **arguments) for tool, arguments in asked)
 
 
+# --- agents other than Hermes ----------------------------------------------------------------------------
+
+
+def _client(agent: Agent) -> Connection:
+    return Connection(agent.home.world, agent.home.home.bundle, "client", "1")
+
+
+def _mcp_tools(agent: Agent) -> str:
+    """Every tool that looks, as text."""
+    client, asked = _client(agent), (*agent.questions, *agent.nearly)
+    told = [client.call(tool, {"query": one})[0] for tool in ("search", "recall") for one in asked]
+    told += [client.call(tool, {})[0] for tool in ("history", "diff", "recall")]
+    told += [client.call("fetch", {"id": store, "level": "full"})[0] for store in ("MEMORY", "USER")]
+    told += [client.call("revise", {"id": one, "why": "x"})[0] for one in ("zzz", *agent.nearly)]
+    client.close()
+    return "\n".join(told)
+
+
+def _mcp_resources(agent: Agent) -> str:
+    client = _client(agent)
+    names = [one["uri"] for one in RESOURCES]
+    names += [f"gitmem://concept/{path}" for path in agent.memory.file_paths()]
+    names += [f"gitmem://session/{about.session}" for about in _sessions(agent)]
+    told = [resource(client, name) or "" for name in names]
+    client.close()
+    return "\n".join(told)
+
+
+def _mcp_prompts(agent: Agent) -> str:
+    client, claims = _client(agent), (HONEST, *agent.questions, *agent.nearly)
+    told = [prompt(client, one["name"], {"claim": claim}) or "" for one in PROMPTS for claim in claims[:4]]
+    client.close()
+    return "\n".join(told)
+
+
+def _loop_turns(agent: Agent) -> str:
+    """What a model gets for a turn: the whole request."""
+    with MemoryManager(agent.memory) as manager, manager.session("a loop") as session:
+        prompts = [session.turn(question) for question in (*agent.questions[:20], HONEST)]
+        told = [json.dumps([one.messages(), one.functions]) for one in prompts]
+        return "\n".join([*told, session.compress(agent.talk("a loop")), session.turn("again").system])
+
+
+def _loop_tools(agent: Agent) -> str:
+    """The memory tool where it says what is there, and session_search."""
+    with MemoryManager(agent.memory) as manager, manager.session("a loop with tools") as session:
+        wrong = {"action": "remove", "old_text": "nothing like this"}
+        told = [session.tool_call("memory", {**wrong, "target": one}) for one in TARGETS]
+        told += [session.tool_call("session_search", {"query": one}) for one in agent.questions]
+        return "\n".join([*told, session.tool_call("session_search")])
+
+
 # --- the table -------------------------------------------------------------------------------------------
 
 
@@ -379,6 +435,12 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "gitmem_remember preference": lambda agent: _remember(agent, "preference"),
     "gitmem_undo": _undo,
     "errors of tools": _errors,
+    # Other agents
+    "mcp tools": _mcp_tools,
+    "mcp resources": _mcp_resources,
+    "mcp prompts": _mcp_prompts,
+    "loop turns": _loop_turns,
+    "loop tools": _loop_tools,
 }
 """What an agent, a prompt or a model endpoint gets, by the name of the way."""
 

@@ -150,9 +150,10 @@ def test_the_texts_are_what_they_are_called(scope: Scope) -> None:
         blocked, doubtful, secret = (Sample.of(kind, scope, number) for kind in list(Kind)[:3])
         verdicts = [str(scanner.scan(one.text, scope).verdict) for one in (blocked, doubtful, secret)]
         assert ["block", "hold", "allow"] == verdicts
-        assert "allow" not in [scanner.scan(one.text, "recall").verdict for one in (blocked, doubtful)]
+        shown: Scope = "skill" if scope == "skill" else "recall"  # a skill is read as both on its way out
+        assert "allow" not in [scanner.scan(one.text, shown).verdict for one in (blocked, doubtful)]
         assert [secret.canary] == [secret.text[one.start : one.end] for one in find(secret.text)]
-        if scope != "event":  # the rules alone would let it in
+        if scope == "memory":  # the rules alone would let it in
             assert "allow" == scanner.scan(doubtful.text, scope, statistics=False).verdict
 
 
@@ -178,7 +179,10 @@ def test_every_policy_has_a_door() -> None:
         name
         for name, value in vars(admission).items()
         if isinstance(value, Policy)
-        or (inspect.isfunction(value) and inspect.signature(value).return_annotation == "Policy")
+        or (
+            inspect.isfunction(made := getattr(value, "__wrapped__", value))  # one of them is cached
+            and inspect.signature(made).return_annotation == "Policy"
+        )
     }
     assert rows == {door.policy for door in DOORS if door.policy}
     assert rows <= names_used()

@@ -301,7 +301,21 @@ NO_EXIT = {
         ("curated", "sessions", "plans", "snapshots", "quarantine", "index", "buffer", "info"), _STORE
     ),
     **dict.fromkeys(
-        ("log", "show", "diff", "blame", "trace", "revert", "restore", "undo", "redo", "sync", "erase"),
+        (
+            "log",
+            "show",
+            "diff",
+            "blame",
+            "trace",
+            "digest",
+            "session_title",
+            "revert",
+            "restore",
+            "undo",
+            "redo",
+            "sync",
+            "erase",
+        ),
         _HISTORY,
     ),
     **dict.fromkeys(

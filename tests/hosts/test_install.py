@@ -160,7 +160,7 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
 
 def problems(shell: Shell, *where: str, code: int = 3) -> dict[str, str]:
     return {
-        one["name"]: one["what"] + (one["fix"] or "")
+        one["name"]: one["what"] + (one["remedy"] or "")
         for one in shell.json("hermes", "status", *where, code=code)["checks"]
         if not one["ok"]
     }
@@ -253,13 +253,13 @@ def test_every_command_through_hermes(
     provider.sync_turn("how do we deploy?", "with make", session_id="s1", messages=[])
     provider.shutdown()
     for words, told in (
-        (["log"], "1 turn"),
-        (["diff", "--session", "s1"], "how do we deploy?"),
+        (["log"], "how do we deploy?"),
+        (["diff", "--session", "s1", "--events"], "how do we deploy?"),
         (["blame", "memories/MEMORY.md"], "Deploys run with make"),
         (["search", "deploy"], "with make"),
         (["status"], home.home.bundle),
         (["snapshot", "good"], "good"),
-        (["revert", "--session", "s1"], "how do we deploy?"),
+        (["revert", "--session", "s1", "--events"], "how do we deploy?"),
         (["restore", "good"], ""),
         (["verify"], "Whole."),
         (["sync", "status"], ""),
@@ -305,7 +305,7 @@ def test_a_release_reaches_the_hosts_file(home: HermesHome, shell: Shell, begin:
     home.write("Likes tea", flagged)
     begin("s1").shutdown()
     assert ["Likes tea"] == home.entries() == home.curated()
-    [held] = shell.json("quarantine", "list")["held"]
+    [held] = shell.json("quarantine", "list")["held_texts"]
     shell("quarantine", "release", held["id"], "--reason", "a quotation")
     assert {"Likes tea", flagged} == set(home.entries()) == set(home.curated())
     tip = home.bundle().tip

@@ -281,7 +281,7 @@ def test_a_restore_reaches_the_hosts_file(home: HermesHome, begin: Begin) -> Non
     [told] = map(str, bring_host_along(bundle))
     assert "MEMORY.md" in told
     assert "new sessions see the change" in told
-    assert b"first" == home.file().read_bytes()
+    assert b"first\n" == home.file().read_bytes()
     tip = home.bundle().tip
     provider.compare()
     assert tip == home.bundle().tip
@@ -455,7 +455,7 @@ def test_a_link_stays_a_link(home: HermesHome, begin: Begin) -> None:
     bundle.curated.add("from the bundle", origin=bundle.origin())
     provider.compare()
     assert home.file().is_symlink()
-    assert {"linked", "from the bundle"} == set(elsewhere.read_text().split("\n§\n"))
+    assert {"linked", "from the bundle"} == set(elsewhere.read_text().removesuffix("\n").split("\n§\n"))
 
 
 # --- the order -------------------------------------------------------------------------------------------
@@ -504,7 +504,30 @@ def test_the_bundle_has_the_hosts_order(
         if compares or number == len(steps) - 1:
             beside.compare(lambda: told, patience=0)
             body = CuratedFile.salvage(bundle.read(layout.MEMORY), layout.MEMORY).text
-            assert home.file().read_text() == body
+            assert home.file().read_text().removesuffix("\n") == body
     beside.compare(lambda: told, patience=0)
-    assert home.file().read_text() == CuratedFile.salvage(bundle.read(layout.MEMORY), layout.MEMORY).text
-    assert home.file().read_text() == "\n§\n".join(entry.text for entry in bundle.curated.entries("memory"))
+    there = home.file().read_text().removesuffix("\n")
+    assert there == CuratedFile.salvage(bundle.read(layout.MEMORY), layout.MEMORY).text
+    assert there == "\n§\n".join(entry.text for entry in bundle.curated.entries("memory"))
+
+
+def test_the_hosts_file_ends_with_a_newline_that_the_host_takes(home: HermesHome) -> None:
+    """Its own store reads the same entries, sees no drift, and may rewrite the file without; nothing is written back."""
+    home.write()
+    bundle = home.bundle()
+    beside = HostFiles.of(bundle, home.home)
+    beside.compare(list, patience=0)
+    bundle.curated.add("one", origin=bundle.origin())
+    bundle.curated.add("two", origin=bundle.origin())
+    beside.compare(list, patience=0)
+    assert home.file().read_bytes() == "one\n§\ntwo\n".encode()
+    with home.file().open("a") as file:  # what a person adds with a shell begins on a line of its own
+        file.write("a line\n")
+    assert memory_store().memory_entries == ["one", "two\na line"]
+    for change in (("replace", "two", "three"), ("remove", "one")):
+        done = getattr(memory_store(), change[0])("memory", *change[1:])
+        assert done["success"], done
+    assert home.file().read_bytes() == b"three"
+    assert beside.compare(list, patience=0).written == []
+    assert [entry.text for entry in bundle.curated.entries("memory")] == ["three"]
+    assert home.file().read_bytes() == b"three"

@@ -105,8 +105,8 @@ def test_chat_and_the_command_line(make: Make, model: Model) -> None:
     model.script.extend([call("memory", action="add", target="user", content="Likes tea"), say("Noted.")])
     assert "Noted." in hermes.run("chat", "-q", "remember that I like tea")
     told = hermes.run("gitmem", "log")
-    assert "add Likes tea" in told
-    assert "1 turn" in told
+    assert "remember that I like tea" in told
+    assert "+1 fact" in told
 
 
 _CLI = """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from gitmem.hosts.hermes.host_link import bring_host_along
-from gitmem.hosts.hermes.skill_files import marked, original, stored
 from gitmem.okf import validate
+from gitmem.okf.skills import marked, original, stored
 from hypothesis import given
 from hypothesis import strategies as st
 

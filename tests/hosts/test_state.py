@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from gitmem.git import sync_mark
 from gitmem.hosts.hermes.install import uninstall
+from gitmem.hosts.mcp.connection import Connection
 from gitmem.memory.find.context import context
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
@@ -141,6 +142,11 @@ class Plain:
         assert 0 == done.returncode, done.stderr
         return done.stderr
 
+    def _skill(self) -> str:
+        path = self.root.parent / "SKILL.md"
+        path.write_text("---\nname: deploy\ndescription: How to deploy\n---\n\nRun `make`.\n")
+        return str(path)
+
     def story(self) -> set[str]:
         """Everything that people do; gives the rows that were seen."""
         cli = self.cli
@@ -148,17 +154,23 @@ class Plain:
         cli.write("config/scanner.md", RULES)
         cli("commit")
         cli.run("scan", "--accept-rules")
-        [held] = cli.run("memory", "add", RELEASED, "--json").json["quarantine"]
+        [held] = cli.run("memory", "add", RELEASED, "--json").json["held"]
         cli.run("quarantine", "release", held)
         cli("session", "start", "work-1")
         self.record("decision", "use Postgres", "--rationale", "the database must query JSON")
         cli("memory", "add", "The staging host is stage1")
         cli("snapshot", "good")
         assert "Postgres" in cli("search", "postgres").out
+        cli("skill", "create", "deploy", "--file", self._skill())
+        cli("skill", "list")
+        cli("skill", "link", str(self.root.parent / "agent"))
         cli("session", "end")
         cli("gc")
         cli("doctor")
         self._sync()
+        client = Connection(cli.world(), str(self.root), "codex", "1")
+        client.call("search", {"query": "postgres"})
+        client.close()
         cli("session", "start", "work-2")
         bundle = self.opened()
         ask(bundle)
@@ -242,12 +254,14 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert RELEASED in cli("memory", "block").out
     held = cli.run("memory", "add", "bluebird soon launches", "--json").json
     assert held["held"]
-    cli("quarantine", "drop", held["quarantine"][0])  # a sync that leaves something to do is not marked
+    cli("quarantine", "drop", held["held"][0])  # a sync that leaves something to do is not marked
     assert [] == cli("quarantine", "list", "--json").json["hidden"]
     cli("session", "start", "work-3")
     plain.record("observation", "it still works")
     cli("session", "end")
     cli("snapshot", "later")
+    cli("skill", "list")
+    cli("skill", "link", str(plain.root.parent / "agent"))
     ask(plain.opened())
     cli("gc")
     cli("sync")
@@ -255,7 +269,7 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert "Whole." in cli("verify").out
     assert 0 == cli.run("doctor").code
     assert "" == cli.git("status", "--porcelain")
-    passing = {"session", "recall.log.1", "index.db-<part>", *PASSING}
+    passing = {"session", "recall.log.1", "index.db-<part>", "mcp-clients", *PASSING}
     assert not {row for row in gone - rows(plain.state) - passing if not row.startswith("journal/")}
 
 

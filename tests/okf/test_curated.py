@@ -49,7 +49,7 @@ def test_the_file_on_disk() -> None:
     assert file.render().decode() == (
         "---\ntype: CuratedMemory\ntitle: Memory\nentries:\n"
         f'- {{h: {quoted(one)}, at: "{AT}"}}\n- {{h: {quoted(two)}, at: "2026-06-30T14:00:00.001Z"}}\n'
-        "---\nUser likes tabs\n§\nSecond\nline"
+        "---\nUser likes tabs\n§\nSecond\nline\n"
     )
     assert file.text == "User likes tabs\n§\nSecond\nline"
     assert file.usage == len(file.text)
@@ -239,7 +239,7 @@ def test_a_bare_file_gets_its_types() -> None:
     assert CuratedFile.parse(b"a", "memories/archive/user.md").concept.type == "ArchivedMemory"
     assert CuratedFile.parse(b"a", "hermes/observations/user_profile_x.md").concept.type == "UserProfile"
     assert CuratedFile.parse(b"a", "tools/x.md").concept.type == "CuratedMemory"
-    assert CuratedFile.parse(b"a").render().endswith(b"---\na")
+    assert CuratedFile.parse(b"a").render().endswith(b"---\na\n")
 
 
 def test_multi_line_crlf_entries_keep_their_identity() -> None:
@@ -356,3 +356,35 @@ def test_rendering_keeps_other_front_matter() -> None:
     data = b"---\n# my notes\ntype:   CuratedMemory\n---\nx"
     assert CuratedFile.parse(data).render().startswith(b"---\n# my notes\ntype:   CuratedMemory\nentries:\n")
     assert isinstance(CuratedFile.parse(data).concept, Concept)
+
+
+@pytest.mark.parametrize(
+    ("added", "texts"),
+    [
+        ("c\n", ["a", "b", "c"]),
+        ("c\nd\n", ["a", "b", "c", "d"]),
+        ("c\n  more of it\n", ["a", "b", "c\n  more of it"]),
+        ("\n\nc\n", ["a", "b", "c"]),
+        ("§\nc\nd\n", ["a", "b", "c\nd"]),
+        ("b\n", ["a", "b"]),
+        ("", ["a", "b"]),
+    ],
+)
+def test_lines_that_a_shell_adds_are_entries(added: str, texts: list[str]) -> None:
+    """`echo c >> MEMORY.md` changes no entry that is there: the file ends with a newline, and the line counts for itself."""
+    old = filled("a", "b")
+    found = CuratedFile.parse(old.render() + added.encode(), "memories/MEMORY.md").taken_in(old, NOW)
+    assert [entry.text for entry in found.entries] == texts
+    assert {entry.text: entry.at for entry in old.entries}.items() <= {
+        entry.text: entry.at for entry in found.entries
+    }.items()
+    assert not any(entry.replaces for entry in found.entries)
+
+
+def test_a_line_in_the_middle_is_part_of_its_entry() -> None:
+    """Where somebody edits, and does not add to the end, a longer entry takes the place of the shorter."""
+    old = filled("the first fact of all", "b")
+    body = old.text.replace("of all", "of all\nand more")
+    found = old.with_text(body).taken_in(old, NOW)
+    assert [entry.text for entry in found.entries][-1] == "the first fact of all\nand more"
+    assert found.entries[-1].replaces == entry_hash("the first fact of all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from gitmem.errors import UnknownRevision
 from gitmem.okf.identity import entry_hash
-from gitmem.okf.short_ids import is_meant, looks_like_id, meant, short
+from gitmem.okf.short_ids import ambiguous, is_meant, looks_like_id, meant, short
 
 ENTRY = entry_hash("The server runs Debian 12")
 WRITER = "5f0c1a2b3c4d5e6f708192a3b4c5d6e7"
@@ -45,9 +45,11 @@ def test_several_that_begin_alike_are_listed_with_enough_to_tell_them_apart() ->
     one, other = "a" * 31 + "b", "a" * 31 + "c"
 
     with pytest.raises(UnknownRevision, match="2 entries begin with 'aaaa'") as caught:
-        meant("aaaa", {one: "The first", other: "The second"}, "entries")
+        meant("aaaa", [one, other], "entries")
 
-    assert f"{one} (The first), {other} (The second)" in caught.value.hint
+    assert caught.value.hint == f"Give more of one: {one}, {other}."
+    told = ambiguous("aaaa", [one, other], "entries", {one: "The first"})
+    assert told.hint == f"Give more of one: {one} (The first), {other}."
 
 
 def test_a_word_is_no_id() -> None:

@@ -10,6 +10,7 @@ from gitmem.safety.scanner import Scanner
 from gitmem.safety.verdict import Verdict
 
 RULES, PROBLEMS = load_shipped()
+SKILL_RULES, SKILL_PROBLEMS = load_shipped("skill_rules")
 
 MINIMAL = """
 [[rule]]
@@ -27,9 +28,40 @@ def parse(pattern: str, name: str = "mine") -> tuple[list[Rule], list[str]]:
 
 def test_every_shipped_rule_loads() -> None:
     """No shipped rule is left out."""
-    assert () == PROBLEMS
+    assert () == PROBLEMS == SKILL_PROBLEMS
     assert len(RULES) > 80
-    assert len(RULES) == len({rule.id for rule in RULES})
+    assert len(RULES) + len(SKILL_RULES) == len({rule.id for rule in (*RULES, *SKILL_RULES)})
+
+
+@pytest.mark.parametrize("rule", SKILL_RULES, ids=lambda rule: rule.id)
+def test_examples_of_rules_about_skills(rule: Rule) -> None:
+    """The same for those that are read for skills alone."""
+    assert frozenset(("skill",)) == rule.scopes
+    assert rule.match
+    assert rule.no_match
+    alone = Scanner((rule,))
+    for text in rule.match:
+        assert rule.id in alone.scan(text, "skill").rules, text
+    for text in rule.no_match:
+        assert rule.id not in alone.scan(text, "skill").rules, text
+
+
+def test_the_categories_of_the_guard_are_covered() -> None:
+    """Each class of attack that a skill can make has rules, here or among those for all texts."""
+    wanted = {
+        "exfiltration",
+        "destructive",
+        "persistence",
+        "network",
+        "obfuscation",
+        "execution",
+        "traversal",
+        "privilege escalation",
+        "supply chain",
+        "credential exposure",
+        "mining",
+    }
+    assert wanted == {rule.category for rule in SKILL_RULES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -44,7 +76,7 @@ def test_shipped_examples(rule: Rule) -> None:
         assert rule.id not in alone.scan(text).rules, text
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", [*RULES, *SKILL_RULES], ids=lambda rule: rule.id)
 def test_shipped_patterns_are_sound(rule: Rule) -> None:
     """Every pattern compiles without a warning, needs its anchor, and does not match ordinary text."""
     with warnings.catch_warnings():

@@ -102,7 +102,7 @@ def test_the_source_of_a_pattern_is_no_attack() -> None:
 def test_a_rule_update_has_another_fingerprint() -> None:
     """The name of a set of rules changes with a rule, and is the same for the same rules."""
     shipped = Scanner.shipped()
-    assert shipped.fingerprint == Scanner(shipped.rules, shipped.model).fingerprint
+    assert shipped.fingerprint == Scanner(shipped.rules, shipped.model, knows_skills=True).fingerprint
     assert shipped.fingerprint != Scanner(shipped.rules[1:], shipped.model).fingerprint
     assert shipped.fingerprint != Scanner(shipped.rules).fingerprint
 

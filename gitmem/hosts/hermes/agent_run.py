@@ -24,7 +24,7 @@ from gitmem.hosts.hermes.host_agent import HostAgent
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.hermes.transcript import Call, Transcript, Turn, clean, cut
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
-from gitmem.hosts.hermes.worker import Worker
+from gitmem.hosts.worker import Worker
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.transcripts import transcripts_of

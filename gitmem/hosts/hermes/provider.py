@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home, real_world
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
+from gitmem.hosts.loop.provider import MemoryProvider
 
 if TYPE_CHECKING:
     from gitmem.config import Config
@@ -27,12 +28,12 @@ SHIM_VERSION = 1
 
 
 def _host_class() -> type:
-    """The host's own base class, where there is a host."""
+    """The host's own base class, where there is a host; else ours, so that a loop of one's own may use it too."""
     try:
         found = importlib.import_module("agent.memory_provider").MemoryProvider
     except (ImportError, AttributeError):
-        return object
-    return found if isinstance(found, type) else object
+        return MemoryProvider
+    return found if isinstance(found, type) else MemoryProvider
 
 
 class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known only where it runs
@@ -78,7 +79,8 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._messages.speak()
 
     def _begin(self, home: Home, session_id: str, kwargs: Mapping[str, Any]) -> None:
-        from gitmem.hosts.hermes import maintenance, whats_new
+        from gitmem.hosts import whats_new
+        from gitmem.hosts.hermes import maintenance
         from gitmem.hosts.hermes.agent_run import AgentRun
         from gitmem.hosts.hermes.bundle_worker import last_tip
         from gitmem.hosts.hermes.host_agent import HostAgent

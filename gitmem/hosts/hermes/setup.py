@@ -31,31 +31,18 @@ def config_schema() -> list[dict[str, Any]]:
 
 def save_settings(home: Home, values: Mapping[str, Any]) -> None:
     """Write settings to gitmem.yaml of the home, line by line; other lines and comments stay."""
-    from gitmem.config import HERMES_YAML, parse_file, resolve
+    from gitmem.config import HERMES_YAML, from_text, setting_named
     from gitmem.hosts.hermes.install import replace_text
+    from gitmem.settings_file import with_setting
 
-    lines = read_settings(home.settings, HERMES_YAML).splitlines()
+    text = read_settings(home.settings, HERMES_YAML)
     for key, value in values.items():
-        if key == "provider":
-            continue
-        line = f"{key}: {_scalar(value)}"
-        at = next((n for n, old in enumerate(lines) if old.split(":")[0].strip() == key), None)
-        if at is None:
-            lines.append(line)
-        else:
-            lines[at] = line
-    text = "\n".join(lines) + "\n" if lines else ""
-    resolve({}, [parse_file(text, HERMES_YAML)])  # refuses what is no setting, before anything is written
+        if key != "provider":
+            setting = setting_named(key, HERMES_YAML)
+            text = with_setting(
+                text, setting, from_text(setting, str(value).strip(), HERMES_YAML), HERMES_YAML
+            )
     replace_text(home.settings, text)
-
-
-def _scalar(value: object) -> str:
-    import json
-
-    text = str(value).strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    return text if text.isalnum() else json.dumps(text)
 
 
 def set_up(home: Home) -> None:

@@ -6,12 +6,12 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import StoreRefusal, UsageError
-from gitmem.hosts.tools.looking import SHORT
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.curated.store import TARGETS, Operation, Target
 from gitmem.memory.gate.admission import EVENT, Admission, redacted
 from gitmem.okf.identity import entry_hash
 from gitmem.okf.plain import shortened
+from gitmem.okf.short_ids import short
 from gitmem.safety.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -44,26 +44,23 @@ def _add(call: Call, target: Target, text: str, why: str, source: str) -> Value:
     if answer.changed:
         machine = call.memory.config.machine if here else ""
         call.caller.wrote(call.memory.curated.path(target, machine=machine), stored, origin)
-    return {**_kept(answer), **({} if answer.held else {"id": entry_hash(stored)[:SHORT]})}
+    return {**_kept(answer), **({} if answer.held else {"id": short(entry_hash(stored))})}
 
 
 def _record(call: Call, kind: str, text: str, why: str, source: str) -> Value:
     """On disk when it answers, and committed right after: nobody waits for git."""
     if kind == "decision":
         rationale = "\n\n".join(part for part in (why, f"Source: {source}" if source else "") if part)
-        fields: dict[str, Any] = {
-            "decision": text,
-            "rationale": rationale,
-            "tags": call.given.get("tags") or [],
-        }
+        given = {"decision": text, "rationale": rationale, "tags": call.given.get("tags")}
     else:
         rationale = "; ".join(part for part in (why, source) if part)
-        fields = {"content": f"{text} ({rationale})" if rationale else text}
+        given = {"content": f"{text} ({rationale})" if rationale else text}
+    fields = {name: value for name, value in given.items() if value}
     event = call.caller.record(kind, **fields)
     result = Admission(call.memory).judge("\n".join((text, rationale)), EVENT)
     if result.verdict is not Verdict.ALLOW:
         return {"success": False, "message": f"Held back for the user to look at: {result.explain()}."}
-    known = {"id": event} if event else {}
+    known = {"id": short(event)} if event else {}
     return {"success": True, "kept": kind, "message": "It is committed in a moment.", **known}
 
 
@@ -98,7 +95,7 @@ def revise(call: Call) -> Value:
         call.caller.wrote(store.path(target, machine=machine), redacted(text), origin)
     return {
         **_kept(answer),
-        **({"id": entry_hash(redacted(text))[:SHORT]} if text and not answer.held else {}),
+        **({"id": short(entry_hash(redacted(text)))} if text and not answer.held else {}),
     }
 
 

@@ -10,10 +10,12 @@ from gitmem.errors import UnknownRevision, UsageError
 from gitmem.memory.find.recall import MOST_SESSIONS, About, Line, Recall
 from gitmem.memory.find.search import Hit, Search, Wanted
 from gitmem.memory.gate.egress import Egress, worth
+from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
 from gitmem.okf.identity import CONCEPT, EntryKey
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID, TOOL
+from gitmem.okf.short_ids import ambiguous, short
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
     from gitmem.okf.entries import Entry
 
 SHORT = 12
-"""Characters of a commit, or of an entry's hash, that stand for it."""
+"""Characters of a commit that stand for it."""
 _ABSTRACT, _OVERVIEW, _FULL = 200, 1_500, 11_000
 _SIZES = {"abstract": _ABSTRACT, "overview": _OVERVIEW, "full": _FULL}
 _HASH = re.compile(r"[0-9a-f]{6,32}")
-_EVENT = re.compile(r"[0-9a-f]{32}-\d+")
+_EVENT = re.compile(r"[0-9a-f]{8,32}-\d+")
 _STORES: Mapping[str, Target] = {"memory": "memory", "user": "user"}
 _NO_PAGES = ("memories/", "hermes/", "tools/", "snapshots/")
 """Directories whose files are read entry by entry, if at all."""
@@ -66,14 +68,13 @@ def _hit(hit: Hit, *, as_of: bool, removed: bool) -> Value:
         "session": hit.session or None,
         "machine": hit.machine or None,
         **({"holds": held} if held else {}),
+        **({"alike": hit.alike} if hit.alike else {}),
     }
 
 
 def id_of(path: str, key: EntryKey) -> str:
     """What an entry is called in an answer, and `fetch` finds it by."""
-    if key.space == "§":
-        return key.id[:SHORT]
-    return key.id if key.space == "event" else path
+    return short(key.id) if key.space in ("§", "event") else path
 
 
 def _ranked(found: Hit | Line) -> Value:
@@ -115,7 +116,7 @@ def _store(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
         return None
     entries = _entries(call, egress, target, as_of)
     call.caller.shown((layout.MEMORY, entry.key) for entry in entries)
-    lines = [f"{entry.key.id[:SHORT]}  {_marked(egress, entry)}" for entry in entries]
+    lines = [f"{short(entry.key.id)}  {_marked(egress, entry)}" for entry in entries]
     return {"id": target.upper(), "text": "\n".join(lines) or "It is empty."}
 
 
@@ -129,11 +130,12 @@ def _entry(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
         if entry.key.id.startswith(wanted)
     }
     if len(found) > 1:
-        raise UsageError(f"{len(found)} entries begin with {wanted}: give more of the id.")
+        texts = {entry.key.id: _marked(egress, entry) for _, entry in found.values()}
+        raise ambiguous(wanted, texts, "entries", texts)
     for target, entry in found.values():
         call.caller.shown([(call.memory.curated.path(target), entry.key)])
         return {
-            "id": entry.key.id[:SHORT],
+            "id": short(entry.key.id),
             "path": call.memory.curated.path(target),
             "at": entry.at,
             "text": _marked(egress, entry),
@@ -160,14 +162,15 @@ def _marked(egress: Egress, entry: Entry) -> str:
 def _moment(call: Call, egress: Egress, wanted: str) -> Value | None:
     if not _EVENT.fullmatch(wanted):
         return None
-    spans = call.memory.index.current().spans_of_key("event", wanted)
-    if not spans or not egress.sees_session(spans[-1].session):
+    try:
+        span = event_meant(call.memory.index.current(), wanted)
+    except UnknownRevision:
         return None
-    return _read(call, spans[-1].session, wanted)
+    return _read(call, span.session, span.key) if egress.sees_session(span.session) else None
 
 
 def _session(call: Call, egress: Egress, wanted: str) -> Value | None:
-    name = wanted.removeprefix("session:")
+    name = _session_meant(call, wanted.removeprefix("session:"))
     if call.memory.index.current().session(name) is None or not egress.sees_session(name):
         return None
     return _read(call, name, "")
@@ -177,11 +180,11 @@ def _read(call: Call, session: str, around: str) -> Value:
     _refuse_without_sessions(call)
     reading = call.memory.read_session(session, around=around)
     note_lines(call, reading.lines)
-    lines = [f"{line.id}  {line.at[:16]}  {_in_words(line)}" for line in reading.lines]
+    lines = [f"{short(line.id)}  {line.at[:16]}  {_in_words(line)}" for line in reading.lines]
     if reading.left_out:
         lines.append(f"({reading.left_out} lines between the first and the last are left out.)")
     return {
-        "id": around or reading.about.session,
+        "id": short(around) or reading.about.session,
         "session": reading.about.session,
         "at": reading.about.started,
         "text": "\n".join(lines) or "Nothing of it may be shown.",
@@ -204,7 +207,7 @@ def is_knowledge(path: str) -> bool:
     return (
         not layout.is_generated(path)
         and not layout.is_session(path)
-        and not path.startswith(("retractions/", "config/"))
+        and not path.startswith(("retractions/", "config/", "."))
     )
 
 
@@ -242,7 +245,7 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
                 **_about(one.about),
                 "recap": one.recap,
                 "matches": [
-                    {"id": line.id, **_ranked(line)}
+                    {"id": short(line.id), **_ranked(line)}
                     for window in one.windows
                     for line in window
                     if line.matches
@@ -254,12 +257,23 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
 
 
 def _one_session(call: Call, session: str, around: str) -> Value:
+    session = _session_meant(call, session)
     if not call.egress().sees_session(session):
         raise UnknownRevision(f"There is no session {shortened(session)!r}.")
     reading = call.memory.read_session(session, around=around)
     note_lines(call, reading.lines)
-    lines = [{"id": line.id, "at": line.at, **_ranked(line)} for line in reading.lines]
+    lines = [{"id": short(line.id), "at": line.at, **_ranked(line)} for line in reading.lines]
     return {"sessions": [{**_about(reading.about), "lines": lines, "left_out": reading.left_out}]}
+
+
+def _session_meant(call: Call, typed: str) -> str:
+    """The session that is meant; whoever may not see all sessions is told of no other."""
+    try:
+        return call.memory.sessions.meant(typed)
+    except UnknownRevision:
+        if call.caller.reader is None:
+            raise
+        return typed
 
 
 def note_lines(call: Call, lines: Iterable[Line]) -> None:

@@ -12,6 +12,7 @@ from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.gate.egress import Egress, worth
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE
+from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
     from gitmem.hosts.tools.calls import Call, Value
@@ -95,7 +96,7 @@ def _story(path: str, story: Blamed, egress: Egress) -> Value:
     last = story.changed
     why = last.first("Reason") if egress.sees_session(last.session) else ""
     return {
-        **({"id": story.entry.key.id[:SHORT]} if story.entry.key.space == "§" else {}),
+        **({"id": short(story.entry.key.id)} if story.entry.key.space == "§" else {}),
         "text": egress.text(story.entry.text),
         **worth(KNOWLEDGE, "", egress.came_from(path, story.entry.key)),
         "since": story.introduced.at,
@@ -124,10 +125,18 @@ def diff(call: Call) -> Value:
             raise UnknownRevision(f"There is no session {shortened(session)!r}.")
         found = call.memory.diff(session=session, path=path)
     else:
-        found = call.memory.diff(call.text("a") or "yesterday", call.text("b"), path=path)
+        found = call.memory.diff(call.text("a") or _yesterday(call), call.text("b"), path=path)
     changes = [one for one in found if egress.tells(one)]
     listed = [egress.change(change) for change in changes[: call.limit(MOST)]]
     return {"changes": listed, "count": len(changes)}
+
+
+def _yesterday(call: Call) -> str:
+    """The commit of that moment, or the first one of a memory that is younger."""
+    try:
+        return call.memory.resolve("yesterday")
+    except UnknownRevision:
+        return list(call.memory.log())[-1].id
 
 
 # --- undo ------------------------------------------------------------------------------------------------

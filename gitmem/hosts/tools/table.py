@@ -144,6 +144,7 @@ _ROWS = (
         },
         run="looking:recall",
         short="recall earlier sessions",
+        hosts=("mcp", "hermes"),  # a loop has session_search
         reads=True,
         checked=True,
     ),
@@ -164,6 +165,7 @@ _ROWS = (
         required=("text",),
         short="keep a fact, a preference or a decision with its reason and source",
         idempotent=True,
+        checked=True,  # it repeats what it was given, and nothing else
     ),
     Tool(
         "revise",
@@ -176,7 +178,7 @@ _ROWS = (
         run="keeping:revise",
         required=("id", "why"),
         short="correct or remove a fact or a preference",
-        hosts=("mcp", "loop"),  # in Hermes the host's own memory tool changes its own files
+        hosts=("mcp",),  # elsewhere the memory tool does that
         destructive=True,
     ),
     Tool(

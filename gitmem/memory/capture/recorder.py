@@ -16,6 +16,7 @@ from gitmem.errors import InvalidContent
 from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
+from gitmem.memory.gate.admission import redacted_id, redacted_words
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
@@ -23,7 +24,9 @@ from gitmem.okf.identity import EntryKey
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
 
-KINDS = ("observation", "decision", "tool_call", "turn")
+SKILL_USE = "skill_use"
+"""The kind of an event that says how the use of a skill went."""
+KINDS = ("observation", "decision", "tool_call", "turn", SKILL_USE)
 HELD = "held"
 """The kind of an event whose text waits in quarantine."""
 RESULT_LIMIT = 500
@@ -37,7 +40,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What is known of a session when its first event is recorded."""
+    """What is known of a session when its first event is recorded, without secrets: files and commits are named by it."""
 
     id: str
     started: str = ""
@@ -52,6 +55,12 @@ class SessionInfo:
     chat: str = ""
     chat_type: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("id", "parent"):
+            object.__setattr__(self, name, redacted_id(getattr(self, name)))
+        for name in ("agent", "platform", "model", "source", "title"):
+            object.__setattr__(self, name, redacted_words(getattr(self, name)))
+
 
 @dataclass(slots=True)
 class Recorded:
@@ -63,7 +72,12 @@ class Recorded:
 
     def summary(self) -> str:
         """The counts in words, for the subject of a commit."""
-        names = {"tool_call": "tool call", HELD: "event held back", RECALLED: "recall"}
+        names = {
+            "tool_call": "tool call",
+            SKILL_USE: "skill use",
+            HELD: "event held back",
+            RECALLED: "recall",
+        }
         plurals = {HELD: "events held back"}
         parts = []
         for kind in (*KINDS, RECALLED, HELD):
@@ -368,6 +382,14 @@ def _generated(at: str, agent: str = "") -> dict[str, str]:
     return {"by": f"{agent}/gitmem-{__version__}" if agent else f"gitmem/{__version__}", "at": at}
 
 
+def as_json(value: object, name: str) -> str:
+    """What a program gave as JSON; raises where it has none, as a number of more digits than Python writes."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidContent(f"{name[:40]!a} cannot be written down as JSON ({error}).") from error
+
+
 def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     """The fields of an event as texts, the way they are archived."""
     texts: dict[str, str] = {}
@@ -380,13 +402,15 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
         elif isinstance(value, str):
             texts[name] = value
         else:
-            texts[name] = json.dumps(value, ensure_ascii=False, default=str)
+            texts[name] = as_json(value, name)
     if kind == "observation" and not texts.get("content", "").strip():
         raise InvalidContent("An observation needs content.")
     if kind == "decision" and not texts.get("decision", "").strip():
         raise InvalidContent("A decision needs the decision itself.")
     if kind == "tool_call" and not texts.get("tool_name", "").strip():
         raise InvalidContent("A tool call needs the name of the tool.")
+    if kind == SKILL_USE and not texts.get("skill", "").strip():
+        raise InvalidContent("The use of a skill needs the skill's name.")
     return texts
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.capture.recorder import ensure_tool
+from gitmem.memory.capture.recorder import as_json, ensure_tool
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.gate.hearing import Hearing
@@ -42,7 +42,7 @@ class Recording:
         at = self._bundle.now()
         admission = Admission(self._bundle)
         name, description = admission.note(name), admission.note(description)
-        schema = json.loads(admission.note(json.dumps(schema, default=str))) if schema is not None else None
+        schema = json.loads(admission.note(as_json(schema, "schema"))) if schema is not None else None
 
         def work(edits: Edits) -> Message | None:
             ensure_tool(edits, name, at, description, schema)

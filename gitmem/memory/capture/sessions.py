@@ -14,7 +14,7 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
-from gitmem.memory.gate.admission import Admission
+from gitmem.memory.gate.admission import Admission, redacted_id
 from gitmem.memory.provenance import Origin, Trigger, origin_of
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
@@ -62,8 +62,14 @@ class Sessions:
 
     def find(self, session: str) -> SessionState | None:
         edits = Edits(self._bundle.tree())
-        path = layout.find_session(edits, session)
+        path = layout.find_session(edits, redacted_id(session))
         return SessionState(path, Concept.parse(edits.read(path) or b"", path)) if path else None
+
+    def meant(self, typed: str) -> str:
+        """The id of the session that a reader names, maybe by a beginning of it; who writes names it in full."""
+        from gitmem.memory.ids import session_meant
+
+        return session_meant(self._bundle.tree(), typed) if typed else ""
 
     def get(self, session: str) -> SessionState:
         """A session by id; the error names the nearest ones."""
@@ -167,7 +173,7 @@ class Sessions:
         **known: Any,
     ) -> Published | None:
         """Close a session: flush what waits, a closing line, counts; again it changes nothing."""
-        session = session or (buffer.session.id if buffer is not None else "") or self.open_id()
+        session = redacted_id(session) or (buffer.session.id if buffer is not None else "") or self.open_id()
         if not session:
             raise UsageError("No session is open: name the one to end.")
         if buffer is not None:

@@ -13,6 +13,7 @@ from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
 from gitmem.memory.edits import Edits
+from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import is_unconfirmed
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
@@ -111,7 +112,8 @@ def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
     """Entries to move, so that the rest fits: unconfirmed ones first, then by class, within a class the oldest first."""
     path = bundle.part(CuratedStore).path(target)
     excess = _excess(bundle, edits, target)
-    entries = ages.read(bundle, edits, path).entries
+    stored = {entry.key: entry for entry in ages.read(bundle, edits, path).entries}
+    entries = Foreign(bundle).marked(stored.values())
     latest = latest_date(bundle)
     found: list[Entry] = []
     for entry in sorted(
@@ -120,7 +122,7 @@ def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
     ):
         if excess <= 0:
             break
-        found.append(entry)
+        found.append(stored[entry.key])
         excess -= len(entry.text) + len(DELIMITER)
     return found
 

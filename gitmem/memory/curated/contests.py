@@ -14,6 +14,7 @@ from gitmem.memory.gate.admission import Admission, Held
 from gitmem.memory.provenance import Origin
 from gitmem.okf.entries import Entry
 from gitmem.okf.files import open_file
+from gitmem.okf.short_ids import meant
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -51,15 +52,13 @@ class Resolved:
 
 def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> Resolved:
     """Settle a contest by a fresh entry that takes the place of all; one that is held settles nothing yet."""
-    found = [one for one in contested(bundle) if one.replaced.startswith(which)]
-    if len(found) != 1:
+    contests = {one.replaced: one for one in contested(bundle)}
+    found = meant(which, contests, "contested entries")
+    if not found:
         raise UnknownRevision(
-            f"{len(found)} contested entries match {which!r}."
-            if found
-            else f"No contested entry matches {which!r}.",
-            hint="List them with `gitmem contested list`.",
+            f"No contested entry matches {which!r}.", hint="List them with `gitmem contested list`."
         )
-    contest = found[0]
+    contest = contests[found]
     held: list[str] = []
 
     def work(edits: Edits) -> Message | None:

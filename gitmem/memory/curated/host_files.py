@@ -65,8 +65,12 @@ def parse(data: bytes, name: str) -> list[str]:
 
 
 def render(texts: Iterable[str]) -> bytes:
-    """The file as the host writes it: stripped entries, its delimiter, no final newline."""
-    return DELIMITER.join(_plain(text).strip() for text in texts).encode()
+    """The file as the host writes it: stripped entries, its delimiter; and a final newline, which the host strips.
+
+    Without it, a line that somebody adds with a shell would be the end of the last entry's own last line.
+    """
+    joined = DELIMITER.join(_plain(text).strip() for text in texts)
+    return f"{joined}\n".encode() if joined else b""
 
 
 def size(texts: Sequence[str]) -> int:

@@ -37,11 +37,17 @@ class FrozenBlock:
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
 
-def freeze(bundle: Bundle, *, revision: str = "HEAD", machine: str | None = None) -> FrozenBlock:
-    """The block of a revision as a session would see it; it never changes afterwards."""
+def freeze(
+    bundle: Bundle,
+    *,
+    revision: str = "HEAD",
+    machine: str | None = None,
+    targets: Sequence[Target] = TARGETS,
+) -> FrozenBlock:
+    """The block of a revision as a session would see it, or that of one store; it never changes afterwards."""
     commit = bundle.resolve(revision)
     tree = bundle.repository.tree(commit)
-    blocks = [_block(bundle, tree, commit, target, machine) for target in TARGETS]
+    blocks = [_block(bundle, tree, commit, target, machine) for target in targets]
     return FrozenBlock("\n\n".join(block for block in blocks if block), commit)
 
 

@@ -20,6 +20,7 @@ from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.pages import LogLine
+from gitmem.okf.short_ids import is_meant, looks_like_id
 from gitmem.okf.timestamps import later, parse
 
 if TYPE_CHECKING:
@@ -351,7 +352,7 @@ def names_local_path(text: str) -> bool:
 
 
 def _the_one(entries: Sequence[Entry], old: str, where: str, *, usage: int, limit: int) -> Entry:
-    """The one entry that contains a text."""
+    """The one entry that contains a text, or has that id."""
     old = old.strip()
     texts = [entry.text for entry in entries]
 
@@ -362,6 +363,8 @@ def _the_one(entries: Sequence[Entry], old: str, where: str, *, usage: int, limi
         raise refusal("Say which entry is meant: give a part of its text.")
     found = [entry for entry in entries if old in entry.text]
     found = [entry for entry in found if entry.text == old] or found
+    if not found and looks_like_id(old):
+        found = [entry for entry in entries if is_meant(old, entry.key.id)]
     if not found:
         raise refusal(f"No entry of {where} contains {old[:_PREVIEW]!r}.", _near(old, texts))
     if len(found) > 1:

@@ -2,7 +2,9 @@
 
 BM25 over the words comes first. What is added to it, as a share of it: the neighbours of a turn in its session,
 the session as a whole, the exact phrase, title and tags, a date that the query names, a link from a better hit.
-What it is then multiplied by, mildly: age, trust, type, and how many better entries its session has already.
+What it is then multiplied by, mildly: age, trust, type, and how many better entries its session has already; and less
+mildly: knowledge, by how much of a question for a choice, a reason, a preference or a rule it covers. Where a record asks
+the same question, that sentence does not count: what it says besides may answer.
 """
 
 from __future__ import annotations
@@ -18,8 +20,14 @@ from typing import NamedTuple
 from gitmem.index.dates import Mention
 from gitmem.index.find import Candidate, Candidates
 from gitmem.index.marking import fold
+from gitmem.index.query import Term
 from gitmem.index.records import CONCEPT, Place
+from gitmem.memory.find.alike import series_of, settled
+from gitmem.memory.find.asks import NOTHING, SPEAKERS, Asks
+from gitmem.memory.find.question import is_telling
 from gitmem.okf import timestamps
+from gitmem.okf.layout import USER
+from gitmem.okf.ranks import KNOWLEDGE
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
 _K1, _B = 1.2, 0.75
@@ -35,12 +43,29 @@ _DATE = 0.6
 _LINK = 0.15
 _RECENT = 0.1
 _TRUST = {-1: 0.5, 0: 1.0, 1: 1.04, 2: 1.1}
-_TYPES = {"tool_call": 0.85, "curatedmemory": 1.1, "decision": 1.05, "tool": 0.9}
+_TYPES = {
+    "tool_call": 0.85,
+    "curatedmemory": 1.3,
+    "decision": 1.25,
+    "plan": 1.25,
+    "tool": 0.9,
+    "session": 0.8,
+}
+_FAVOUR = {"choice": 1.2, "reason": 0.8, "preference": 1.2, "rule": 1.2}
+"""What knowledge that covers all of a question gains, by what the question asks for."""
+_ANSWERS = 1.5
+_SOON = 600
+"""Seconds: a decision that comes later may answer something else."""
+_EVERYDAY = 0.5
+"""What knowledge is worth to a question of which it has only words that any question could have."""
+_PERSON = 0.3
+_ROUTINE, _LEAST_ROUTINE = 0.9, 0.5
+"""What each text that says the same with other numbers takes off: a series hardly answers a question."""
 _DAY = 86_400
 
 
 _PARTS = ("words", "phrase", "title", "tags", "neighbours", "session", "date")
-_FACTORS = ("x recent", "x trust", "x type")
+_FACTORS = ("x recent", "x trust", "x type", "x asked", "x routine")
 
 
 class Ranked(NamedTuple):
@@ -53,6 +78,8 @@ class Ranked(NamedTuple):
     factors: tuple[float, ...]
     link: float = 0.0
     crowd: float = 1.0
+    raised: float = 0.0
+    """What it got to come before another that it holds over."""
 
     @property
     def parts(self) -> dict[str, float]:
@@ -60,7 +87,17 @@ class Ranked(NamedTuple):
         told = {name: value for name, value in zip(_PARTS, self.sums, strict=True) if value}
         told |= {name: value for name, value in zip(_FACTORS, self.factors, strict=True) if value != 1.0}
         told |= {"x crowd": self.crowd} if self.crowd != 1.0 else {}
-        return {**told, "link": self.link} if self.link else told
+        told |= {"link": self.link} if self.link else {}
+        return {**told, "raised": self.raised} if self.raised else told
+
+    @classmethod
+    def unranked(cls, candidate: Candidate) -> Ranked:
+        """A text that was not looked for by words, at its newest place."""
+        place = _to_open(candidate, candidate.places[0])
+        return cls(candidate, place, 0.0, (0.0,) * len(_PARTS), (1.0,) * len(_FACTORS))
+
+    def raised_to(self, score: float) -> Ranked:
+        return self if score <= self.score else self._replace(score=score, raised=score - self.score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +117,7 @@ class Settings:
     half_life: float
     """Days after which being recent counts half; 0 lets age count for nothing."""
     mentions: Sequence[Mention] = ()
+    asks: Asks = NOTHING
 
 
 class Ranking:
@@ -97,15 +135,31 @@ class Ranking:
         self._settings = settings
         self._sizes = sizes
         self._links = list(links)
-        self._weights = [_idf(count, found.total) for count in found.frequency]
+        self._weights = [
+            self._weight(term, count) for term, count in zip(found.query.terms, found.frequency, strict=True)
+        ]
         lengths = [candidate.length for candidate in found.texts]
         self._length = sum(lengths) / len(lengths) if lengths else 1.0
+        self._counts = {candidate.id: candidate.counts for candidate in found.texts}
+        asking = settings.asks.repeated_in(found) if settings.asks.is_question else {}
+        heard = {one.id: self._bm25(one) for one in found.texts if one.id in asking}
+        self._counts |= asking
         self._own = {candidate.id: self._bm25(candidate) for candidate in found.texts}
         self._best = max(self._own.values(), default=0.0)
         self._by_session = self._weigh_sessions()
         self._phrases = self._phrase(found)
         self._recency: dict[str, float] = {}
-        self._positions = self._place_events()
+        self._positions = self._place_events(self._own)
+        self._answered = self._place_events(heard)
+        self._heard = self._times_of(heard)
+        self._covers = self._cover()
+        self._series = series_of(found.texts) if settings.asks.is_question else {}
+
+    def _weight(self, term: Term, count: int) -> float:
+        """How much a term says: by how rare it is; whom a question is about says nothing."""
+        if self._settings.asks.is_question and term.text in SPEAKERS:
+            return 0.0
+        return _idf(count, self._found.total)
 
     # Entries
 
@@ -115,7 +169,7 @@ class Ranking:
         ranked.sort(key=lambda one: one.candidate.id)
         ranked.sort(key=lambda one: one.place.at, reverse=True)
         ranked.sort(key=lambda one: -one.score)
-        return _spread(ranked)
+        return settled(_spread(ranked))
 
     def _at_best_place(self, candidate: Candidate) -> Ranked:
         # A text that is in hundreds of places says little anyway.
@@ -130,18 +184,83 @@ class Ranking:
             self._title(candidate, place) if place.space == "concept" else 0.0,
             self._tags(place) if place.tags else 0.0,
             self._neighbours(place) if place.space == "event" else 0.0,
-            _SHARE * self._by_session[place.session] if place.session else 0.0,
+            _SHARE * self._session_of(candidate, place),
             _DATE * self._best * self._date(place.at) if self._settings.mentions else 0.0,
         )
         recent = self._recent(place.at) if self._settings.half_life else 1.0
-        factors = (recent, _TRUST.get(place.trust, 1.0), _TYPES.get(place.type.lower(), 1.0))
-        return Ranked(candidate, place, sum(sums) * factors[0] * factors[1] * factors[2], sums, factors)
+        factors = (
+            recent,
+            _TRUST.get(place.trust, 1.0),
+            _TYPES.get(place.type.lower(), 1.0),
+            self._asked(candidate, place) if place.rank == KNOWLEDGE else 1.0,
+            self._routine(candidate) if place.rank != KNOWLEDGE else 1.0,
+        )
+        return Ranked(candidate, place, sum(sums) * math.prod(factors), sums, factors)
+
+    # What the query asks for
+
+    def _asked(self, candidate: Candidate, place: Place) -> float:
+        """What knowledge gains by how much of the question it covers."""
+        if not self._settings.asks.is_question:
+            return 1.0
+        gain = _FAVOUR.get(self._settings.asks.kind, 0.0)
+        if self._answers(place):
+            return 1.0 + gain
+        covered, telling = self._covers.get(candidate.id, (0.0, 1.0))
+        about = _PERSON if place.path == USER and self._settings.asks.is_about_person else 0.0
+        return (1.0 + gain * covered + about) * (_EVERYDAY + (1 - _EVERYDAY) * telling)
+
+    def _answers(self, place: Place) -> float:
+        """What a decision gains that was written down right behind the very question."""
+        if not self._answered or place.rank != KNOWLEDGE or (position := _position(place)) is None:
+            return 0.0
+        session, writer, number = position
+        before = [self._answered.get((session, writer, number - back), 0.0) for back in (1, 2)]
+        before += [  # each command line writes on its own, and numbers say nothing then
+            weight
+            for other, at, weight in self._heard.get(session, ())
+            if other != writer and 0 <= _seconds(at, place.at) <= _SOON
+        ]
+        return _ANSWERS * max(before)
+
+    def _times_of(self, heard: Mapping[int, float]) -> dict[str, list[tuple[str, str, float]]]:
+        """By session: who wrote down the question, when, and what it weighs."""
+        found: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+        for candidate in self._found.texts:
+            for place in candidate.places if candidate.id in heard else ():
+                if (position := _position(place)) is not None:
+                    found[place.session].append((position[1], place.at, heard[candidate.id]))
+        return found
+
+    def _routine(self, candidate: Candidate) -> float:
+        return max(_LEAST_ROUTINE, _ROUTINE ** (self._series.get(candidate.id, 1) - 1))
+
+    def _cover(self) -> dict[int, tuple[float, float]]:
+        """For each candidate the share of the question that it has, of the most that any has; and how much of what it
+        has says what the question is about."""
+        if not self._settings.asks.is_question:
+            return {}
+        telling = [
+            weight if is_telling(term) else 0.0
+            for term, weight in zip(self._found.query.terms, self._weights, strict=True)
+        ]
+        shares = {one.id: self._having(one, telling) for one in self._found.texts}
+        most = max(shares.values(), default=0.0)
+        if not most:
+            return {}
+        return {
+            one.id: (shares[one.id] / most, shares[one.id] / (self._having(one, self._weights) or 1.0))
+            for one in self._found.texts
+        }
+
+    def _having(self, candidate: Candidate, weights: Sequence[float]) -> float:
+        return sum(weight for weight, count in zip(weights, self._counts[candidate.id], strict=True) if count)
 
     def _bm25(self, candidate: Candidate) -> float:
         norm = _K1 * (1 - _B + _B * candidate.length / self._length)
         return sum(
             weight * count * (_K1 + 1) / (count + norm)
-            for weight, count in zip(self._weights, candidate.counts, strict=True)
+            for weight, count in zip(self._weights, self._counts[candidate.id], strict=True)
             if count
         )
 
@@ -155,7 +274,8 @@ class Ranking:
         terms = f" {fold(words)} "
         known = [number for number, count in enumerate(found.frequency) if count]
         for candidate in found.texts:
-            if all(candidate.counts[number] for number in known):
+            counts = self._counts[candidate.id]
+            if all(counts[number] for number in known):
                 text = " ".join(fold(candidate.text).split())
                 if typed in text or terms in f" {text} ":
                     gain[candidate.id] = _PHRASE * sum(self._weights)
@@ -198,11 +318,11 @@ class Ranking:
 
     # Neighbours: a turn's context counts
 
-    def _place_events(self) -> dict[tuple[str, str, int], float]:
+    def _place_events(self, weights: Mapping[int, float]) -> dict[tuple[str, str, int], float]:
         found: dict[tuple[str, str, int], float] = {}
         for candidate in self._found.texts:
-            own = self._own[candidate.id]
-            for place in candidate.places:
+            own = weights.get(candidate.id, 0.0)
+            for place in candidate.places if own else ():
                 if place.space == "event" and (position := _position(place)) is not None:
                     found[position] = own
         return found
@@ -213,7 +333,7 @@ class Ranking:
             return 0.0
         session, writer, number = position
         known = self._positions
-        total = 0.0
+        total = self._answers(place)
         for distance, share in _NEIGHBOURS:
             total += share * known.get((session, writer, number - distance), 0.0)
             total += share * known.get((session, writer, number + distance), 0.0)
@@ -226,7 +346,7 @@ class Ranking:
         counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(self._weights))
         for candidate in self._found.texts:
             for session in {place.session for place in candidate.places if place.session}:
-                for number, count in enumerate(candidate.counts):
+                for number, count in enumerate(self._counts[candidate.id]):
                     counts[session][number] += count
         sizes = {session: self._sizes.get(session, 1) for session in counts}
         average = sum(sizes.values()) / len(sizes) if sizes else 1.0
@@ -239,6 +359,12 @@ class Ranking:
                 if count
             )
         return weights
+
+    def _session_of(self, candidate: Candidate, place: Place) -> float:
+        """What a hit gets of its session; what is known and belongs to none is one of its own."""
+        if place.session:
+            return self._by_session[place.session]
+        return self._own[candidate.id] if place.rank == KNOWLEDGE else 0.0
 
     def sessions(self, root_of: Mapping[str, str]) -> list[RankedSession]:
         """The sessions by how well they answer, children counted to their roots."""
@@ -305,6 +431,12 @@ def _to_open(candidate: Candidate, place: Place) -> Place:
         return place
     concepts = (one for one in candidate.places if one.space == "concept" and one.session == place.session)
     return next(concepts, place)
+
+
+def _seconds(start: str, end: str) -> float:
+    """From one timestamp to another; endless where either is none."""
+    one, other = timestamps.parse(start), timestamps.parse(end)
+    return (other - one).total_seconds() if one and other else math.inf
 
 
 def _idf(count: int, total: int) -> float:

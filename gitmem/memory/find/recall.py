@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import IndexTrouble, UnknownRevision
-from gitmem.index.find import CANDIDATES, find
+from gitmem.index.find import CANDIDATES
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
-from gitmem.memory.find.search import Search, Wanted
+from gitmem.memory.find.search import Search, Wanted, without_tags
 from gitmem.memory.gate.egress import Egress
+from gitmem.memory.ids import event_meant
 from gitmem.memory.results import brief
 from gitmem.okf.identity import EntryKey, is_hash
 from gitmem.okf.plain import plain
@@ -165,7 +166,7 @@ class Recall:
         """The sessions that answer, best first, each by its root."""
         here = self._lineage(index, current) if current else ()
         filters = self._bundle.part(Search).filters(index, _without(wanted, here))
-        found = find(index.database, query, filters, limit=2 * CANDIDATES)
+        found = self._bundle.part(Search).candidates(index, query, filters, limit=2 * CANDIDATES)
         sessions = {place.session for one in found.texts for place in one.places if place.session}
         roots = {session: index.root_of(session) for session in sessions}
         return self._bundle.part(Search).ranking(index, found).sessions(roots)
@@ -271,6 +272,7 @@ class Recall:
         """How a session began and how it ended; `events` is for people, and shows all that was recorded."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
+        session = facts.name
         egress = Egress(self._bundle, index, about="ever" if events else "now")
         about = _about(facts, session, egress)
         count = index.count_events(session)
@@ -280,22 +282,22 @@ class Recall:
         return Reading(about, lines, count - first - last)
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND, events: bool = False) -> Reading:
-        """What stands around an entry of a session, by its id."""
+        """What stands around an entry, by its id; `session` may be empty, since the id says it."""
         index = self._bundle.part(Indexing).current()
-        facts = self._known(index, session)
-        found = [span for span in index.spans_of_key("event", entry) if span.session == session]
-        if not found:
-            raise UnknownRevision(f"The session {session!r} has no entry {entry!r}.")
-        spans = index.events_around(session, found[-1].id, max(1, min(window, _MOST_AROUND)))
+        facts = self._known(index, session) if session else None
+        found = event_meant(index, entry, facts.name if facts else "")
+        about = facts or index.session_once(found.session)
+        spans = index.events_around(found.session, found.id, max(1, min(window, _MOST_AROUND)))
         egress = Egress(self._bundle, index, about="ever" if events else "now")
-        return Reading(_about(facts, session, egress), self._lines(spans, egress, {found[-1].id}))
+        return Reading(_about(about, found.session, egress), self._lines(spans, egress, {found.id}))
 
     def _known(self, index: Index, session: str) -> SessionFacts:
         from gitmem.memory.capture.sessions import Sessions
 
-        facts = index.session(session)
+        sessions = self._bundle.part(Sessions)
+        facts = index.session(session) or index.session(sessions.meant(session))
         if facts is None:
-            self._bundle.part(Sessions).get(session)  # which tells the nearest ones
+            sessions.get(session)  # which tells the nearest ones
             raise UnknownRevision(f"There is no session {session!r}.")
         return facts
 
@@ -308,7 +310,7 @@ class Recall:
                 egress.name(span.session),
                 egress.name(span.type),
                 span.at,
-                plain(_cut(egress.clean(span.text))),
+                plain(_cut(egress.clean(without_tags(span.text, span.tags)))),
                 span.id in wanted,
                 span.rank,
                 egress.name(span.source),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,28 +12,37 @@ from gitmem.errors import IndexTrouble, UsageError
 from gitmem.git.objects import Oid
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
-from gitmem.index.find import CANDIDATES, Candidates, find
+from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed, with_decisions
 from gitmem.index.marking import CLOSE, MARKED, OPEN, fold, marked
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.alike import folded
+from gitmem.memory.find.asks import Asks
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.results import brief
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
+from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT, USER_PROFILE
+from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.plain import plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader
+    from gitmem.index.records import Place
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.find.index import Index
 
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
+_TALKS = 10
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _AFTER_HEADING = " \t#"
+_WHY = "\n\n## Rationale\n\n"
+_NOT_LISTED = (TOOL_PAGE, SNAPSHOT, AGENT_CONFIG)
+"""Types that gitmem writes for itself: whoever wants one in a list says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,21 @@ class Wanted:
     """For whom it is, where several users talk to one agent."""
 
     @property
+    def narrows(self) -> bool:
+        """Whether there is anything to list by, without words."""
+        named = (self.type, self.session, self.agent, self.tag, self.since, self.until, self.path)
+        return self.removed or any(named)
+
+    def lists(self, kind: str) -> bool:
+        """Whether entries of a type are in a list without words."""
+        return bool(self.type or self.path or self.events) or kind not in _NOT_LISTED
+
+    @property
+    def as_list(self) -> Wanted:
+        """What a list without words is of: what is known, unless a type, a session or everything is asked for."""
+        return self if self.type or self.session or self.events else replace(self, ranks=(KNOWLEDGE,))
+
+    @property
     def about(self) -> Asked:
         """What of the past counts."""
         return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
@@ -68,7 +92,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry that answers. `also` counts the other places where the same text stands."""
+    """One entry that answers. `also` counts the other places of its kind where the same text stands."""
 
     path: str
     session: str
@@ -98,6 +122,8 @@ class Hit:
     """The wording that holds now, where this text talks about an older one."""
     unconfirmed: str = ""
     """Where it came from, where nobody confirmed it."""
+    alike: int = 0
+    """How many older ones say the same with other numbers, and are not listed."""
 
     def __repr__(self) -> str:
         return brief(self, path=self.path, type=self.type, score=self.score, snippet=repr(self.snippet))
@@ -140,22 +166,48 @@ class Search:
             return self._answer(index, asked, wanted or Wanted(), limit)
 
     def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
-        if not query:
-            return Found(query)
         limit = max(1, min(limit, MOST))
-        filters = self.filters(index, wanted)
-        found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
+        if not query and (query.text.strip() or not wanted.narrows):
+            return Found(query)
+        filters = self.filters(index, wanted if query else wanted.as_list)
+        if not query:
+            texts = listed(index.database, filters, limit=max(CANDIDATES, 2 * limit))
+            ranked = [one for one in map(Ranked.unranked, texts) if wanted.lists(one.place.type)]
+            return self._shown(index, query, wanted, filters, ranked, limit)
+        found = self.candidates(index, query, filters, limit=max(CANDIDATES, 2 * limit))
+        return self._shown(index, query, wanted, filters, self.ranking(index, found).entries(), limit)
+
+    def _shown(
+        self,
+        index: Index,
+        query: Query,
+        wanted: Wanted,
+        filters: Filters,
+        ranked: Iterable[Ranked],
+        limit: int,
+    ) -> Found:
+        """As many as are wanted of those that may leave, each series once."""
         egress = self.egress(index, wanted, filters)
         hits: list[Hit] = []
-        for ranked in self.ranking(index, found).entries():
+        for alike in folded(ranked):
             if len(hits) == limit:
                 break
-            if egress.lets_out(ranked.candidate.text, ranked.place):
-                hits.append(self._hit(index, query, ranked, egress))
-        near = () if hits or egress.withheld else self._near(index, query, filters, egress)
+            for number, one in enumerate(alike):
+                if egress.lets_out(one.candidate.text, one.place):
+                    hits.append(self._hit(index, query, one, egress, len(alike) - number - 1))
+                    break
+        near = () if hits or egress.withheld or not query else self._near(index, query, filters, egress)
         return Found(query, tuple(hits), egress.withheld, near)
 
     # For those who rank on their own
+
+    def candidates(self, index: Index, query: Query, filters: Filters, *, limit: int) -> Candidates:
+        """The texts that may answer; for a choice or a reason also what was decided where it was talked about."""
+        found = find(index.database, query, filters, limit=limit)
+        if Asks.of(query.text).kind not in ("choice", "reason"):
+            return found
+        # What was decided has seldom the words of the question; it stands beside the talk that has them.
+        return with_decisions(index.database, found, filters, _sessions_of(found.texts[:_TALKS]))
 
     def egress(self, index: Index, wanted: Wanted, filters: Filters) -> Egress:
         """The way out for what was asked; who has an older tree checked out asks about that."""
@@ -170,6 +222,7 @@ class Search:
             self._bundle.world.clock(),
             self._bundle.config.recency_half_life,
             mentions(found.query.text, now=self._bundle.world.clock()),
+            Asks.of(found.query.text),
         )
         links = index.links_among(paths) if len(paths) > 1 else ()
         return Ranking(found, settings, sizes=index.session_sizes(sessions), links=links)
@@ -214,10 +267,11 @@ class Search:
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, alike: int) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
         with_marks = candidate.marked or marked(index.database, query, candidate.id, candidate.text)
+        with_marks = without_tags(with_marks, place.tags)
         shown, marks = _parted(egress.piece(candidate.text, with_marks, snippet))
         return Hit(
             egress.name(place.path),
@@ -235,12 +289,13 @@ class Search:
             shown,
             marks,
             {name: round(value, 4) for name, value in ranked.parts.items()},
-            len(candidate.places) - 1,
+            _others(candidate, place),
             gone.oid if gone else "",
             place.rank,
             egress.name(place.source),
             plain(egress.since(candidate.text, place)),
             plain(egress.unconfirmed(place)),
+            alike,
         )
 
     def _near(self, index: Index, query: Query, filters: Filters, egress: Egress) -> tuple[str, ...]:
@@ -288,12 +343,27 @@ def snippet(text: str, *, length: int = _SNIPPET) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """A text without its line breaks; a heading becomes a label."""
-    return " ".join(_HEADING.sub(_label, text).split())
+    """A text without its line breaks; a heading becomes a label, and why something was decided follows a dash."""
+    return " ".join(_HEADING.sub(_label, text.replace(_WHY, " — ")).split())
+
+
+def without_tags(text: str, tags: Sequence[str]) -> str:
+    """A text without the tags that it is found by, where nothing in them matched."""
+    return text.removesuffix(f"\n\n{', '.join(tags)}") if tags else text
 
 
 def _label(heading: re.Match[str]) -> str:
     return f"{heading[1].rstrip(_AFTER_HEADING) or heading[1][0]}:"
+
+
+def _others(candidate: Candidate, place: Place) -> int:
+    """In how many other places a text is; that a decision is in its session, or a fact in a profile, says nothing new."""
+    same = (one for one in candidate.places if one.space == place.space and one.type != USER_PROFILE)
+    return max(0, sum(1 for _ in same) - 1)
+
+
+def _sessions_of(texts: Sequence[Candidate]) -> list[str]:
+    return list(dict.fromkeys(place.session for one in texts for place in one.places if place.session))
 
 
 def _cut(text: str) -> str:

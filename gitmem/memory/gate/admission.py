@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedContent
@@ -79,6 +79,7 @@ def plain_git(path: str) -> Policy:
     return Policy(scope_of(path), on_credential="refuse", on_hold="let in", on_block="refuse")
 
 
+@lru_cache(maxsize=256)
 def incoming(path: str) -> Policy:
     """An entry that another machine sent; what is only doubtful enters, and the way out hides it here."""
     return Policy(scope_of(path), on_credential="report", on_hold="let in", on_block="quarantine")
@@ -219,7 +220,7 @@ class Admission:
         text = data.decode("utf-8", "replace")
         for secret in _refused_secrets(text, policy, before):
             raise _secret_in_file(path, text, secret)
-        return self._settled(text, self.judge(text, policy), policy, {"kind": "file", "path": path})
+        return self._settled(text, self.judge(text, policy, path), policy, {"kind": "file", "path": path})
 
     def file_refusal(self, path: str, data: bytes, before: bytes) -> str:
         """Why `file` would keep it out; empty where it lets it in. Nothing is held."""
@@ -228,13 +229,13 @@ class Admission:
         policy, text = hand_file(path), data.decode("utf-8", "replace")
         for secret in _refused_secrets(text, policy, before):
             return str(_secret_in_file(path, text, secret))
-        result = self.judge(text, policy)
+        result = self.judge(text, policy, path)
         return "" if result.verdict is Verdict.ALLOW else f"{path} {HELD_BACK}: {result.explain()}."
 
-    def skill(self, text: str) -> Result:
+    def skill(self, text: str, path: str = "") -> Result:
         """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
         that it gives orders is a skill's nature."""
-        result = self.judge(text, SKILL)
+        result = self.judge(text, SKILL, path)
         found = _DESCRIPTION.search(text[:_FRONT]) if text.startswith("---") else None
         taint = self._taint(found[1]) if found is not None else None
         if taint is None or taint.channel is None or taint.confirmed or not taint.stakes - {"order"}:
@@ -252,12 +253,12 @@ class Admission:
                 return marks
         return {}
 
-    def refusals(self, text: str, policy: Policy, before: bytes) -> list[str]:
+    def refusals(self, text: str, policy: Policy, before: bytes, path: str = "") -> list[str]:
         """Why a text of a file may not enter, for a hook to say; `before` is the file as it was."""
         found = [
             f"it holds a secret ({secret.kind})" for secret in _refused_secrets(text, policy, before)[:1]
         ]
-        result = self.judge(text, policy)
+        result = self.judge(text, policy, path)
         if _is_blocked(result) and policy.on_block == "refuse":
             found.append(f"the scanner blocks it: {result.explain()}")
         return found
@@ -314,14 +315,17 @@ class Admission:
 
     # For those who decide about many texts, or about files of their own
 
-    def judge(self, text: str, policy: Policy) -> Result:
-        """What the scanner says of a text, and the secrets in it where the policy holds those; nothing is done."""
+    def judge(self, text: str, policy: Policy, path: str = "") -> Result:
+        """What the scanner says of a text, and the secrets in it where the policy holds those; nothing is done.
+
+        The path of a script says which language it is in.
+        """
         from gitmem.safety.verdict import Finding, Result, Verdict
 
         if policy.on_credential == "hold" and secrets_in(text):
             finding = Finding("secret", "secret", "holds a secret", (0, len(text)), Verdict.HOLD)
             return Result(Verdict.HOLD, (finding,))
-        return self._bundle.part(Gate).judge(text, policy.scope)
+        return self._bundle.part(Gate).judge(text, policy.scope, path)
 
     def judge_origin(self, text: str, result: Result, *, session: str = "") -> Result:
         """The verdict on a text that a session writes: held where it follows from what was taken back.
@@ -396,6 +400,22 @@ def redacted(text: str) -> str:
     return redact(text)
 
 
+@lru_cache(maxsize=4096)
+def redacted_words(text: str) -> str:
+    """As `redacted`, for short words that come again with every commit: a model, a title, a subject."""
+    return redacted(text)
+
+
+@lru_cache(maxsize=4096)
+def redacted_id(text: str) -> str:
+    """A name that something is found by, without secrets: two that differ stay apart, and the same is the same."""
+    if redacted(text) == text:
+        return text
+    from hashlib import blake2b
+
+    return f"redacted-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
 def secrets_in(text: str) -> list[Secret]:
     """The secrets in a text, in the order they stand there."""
     from gitmem.safety.secrets import find
@@ -411,9 +431,16 @@ def judge_incoming(path: str, text: str) -> tuple[bool, Result, list[Secret]]:
     from gitmem.safety.scanner import Scanner
 
     policy = incoming(path)
-    result = Scanner.shipped().scan(text, policy.scope, statistics=False)
+    result = Scanner.shipped().scan(text, policy.scope, statistics=False, path=path)
     held = _is_blocked(result) and policy.on_block == "quarantine"
     return held, result, secrets_in(text) if policy.on_credential == "report" else []
+
+
+def judge_skill(path: str, text: str) -> Result:
+    """What the shipped scanner says of a file of a skill that is in no bundle."""
+    from gitmem.safety.scanner import Scanner
+
+    return Scanner.shipped().scan(text, SKILL.scope, path=path)
 
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:

@@ -80,7 +80,7 @@ class Egress:
         self._scopes = scopes
         self._as_then: set[str] = set()
         self._seen: dict[str, bool] = {}
-        self._judged: dict[tuple[str, Scope], Result] = {}
+        self._judged: dict[tuple[str, Scope, str], Result] = {}
         self._marks: dict[str, dict[EntryKey, str]] = {}
         self._clean: dict[str, str] = {}
         self._now: Tree | None = None
@@ -99,7 +99,7 @@ class Egress:
             return False
         if not self._is_for_reader(place):
             return False
-        if not self.is_harmless(text):
+        if not self.is_harmless(text, place.path):
             self.withheld += 1
             return False
         if self._about == "then" and place.rank == KNOWLEDGE:
@@ -206,7 +206,9 @@ class Egress:
         """The entries that `tree` does not retract, each with what the scanner says of it now."""
         from gitmem.memory.gate.retractions import Retracted
 
-        retracted = Retracted(tree)
+        entries, retracted = list(entries), Retracted(tree)
+        if self._about == "then":
+            self._as_then.update(entry.text for entry in entries)  # it was asked for what was known then
         return [
             (
                 replace(entry, text=self._redacted(entry.text)),
@@ -263,7 +265,7 @@ class Egress:
 
     # Files
 
-    def file(self, data: bytes, scope: Scope) -> bool:
+    def file(self, data: bytes, scope: Scope, path: str = "") -> bool:
         """Whether a file may be written where an agent reads it; what is not text is let through.
 
         Nothing is redacted in it: half a script is a broken script.
@@ -275,7 +277,7 @@ class Egress:
             text = data.decode()
         except UnicodeDecodeError:
             return True
-        return self.verdict(text, scope).verdict is Verdict.ALLOW and not secrets_in(text)
+        return self.verdict(text, scope, path).verdict is Verdict.ALLOW and not secrets_in(text)
 
     def page(self, path: str, tree: Tree) -> str:
         """A concept of the memory as an agent may read it, as it is in `tree`: not what was taken back since."""
@@ -293,7 +295,7 @@ class Egress:
         title = str(file.concept.meta.get("title") or "")
         text = file.body.strip()
         text = text if text.startswith(title) else f"{title}\n\n{text}".strip()
-        if not self.is_harmless(text) or self.name(title) == FLAGGED or self.name(path) == FLAGGED:
+        if not self.is_harmless(text, path) or self.name(title) == FLAGGED or self.name(path) == FLAGGED:
             return FLAGGED
         if self._about == "then":
             self._as_then.add(text)  # it was asked for what was known then
@@ -344,7 +346,7 @@ class Egress:
         if not self.holds(path, entry):
             return GONE
         text = _read(entry)
-        return (self.clean(text) or GONE) if self.is_harmless(text) else FLAGGED
+        return (self.clean(text) or GONE) if self.is_harmless(text, path) else FLAGGED
 
     # Whole answers
 
@@ -373,16 +375,18 @@ class Egress:
 
     # The scanner
 
-    def is_harmless(self, text: str) -> bool:
+    def is_harmless(self, text: str, path: str = "") -> bool:
+        """Whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
         from gitmem.safety.verdict import Verdict
 
-        return self.verdict(text, "recall").verdict is Verdict.ALLOW
+        scopes: tuple[Scope, ...] = ("recall", "skill") if path.startswith("skills/") else ("recall",)
+        return all(self.verdict(text, scope, path).verdict is Verdict.ALLOW for scope in scopes)
 
-    def verdict(self, text: str, scope: Scope) -> Result:
-        """What the scanner says of a text now; each text is read once."""
-        known = self._judged.get((text, scope))
+    def verdict(self, text: str, scope: Scope, path: str = "") -> Result:
+        """What the scanner says of a text now; each text is read once. The path of a script says its language."""
+        known = self._judged.get((text, scope, path))
         if known is None:
-            known = self._judged[text, scope] = self._gate.judge(text, scope)
+            known = self._judged[text, scope, path] = self._gate.judge(text, scope, path)
         return known
 
     @property

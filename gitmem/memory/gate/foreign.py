@@ -78,6 +78,12 @@ class Foreign:
                 self._known.setdefault(new.key.id, {"remote": remote, "waits": waits})
         self._write()
 
+    def note_flood(self, remote: str, came: Iterable[Entry]) -> None:
+        """Note more entries of a sync than their store has room for: they come behind those that were here."""
+        for entry in came:
+            self._known.setdefault(entry.key.id, {"remote": remote, "waits": False})
+        self._write()
+
     def keep_retracted(self, remote: str, names: Iterable[str]) -> None:
         """Note that others released these retractions: here they hold until a person says otherwise."""
         for name in names:

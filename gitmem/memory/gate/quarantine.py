@@ -18,6 +18,7 @@ from gitmem.memory.provenance import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import entry_hash
+from gitmem.okf.short_ids import is_meant, meant
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
@@ -83,19 +84,18 @@ class Quarantine:
 
     def has(self, name: str) -> bool:
         """Whether an id that begins so is held."""
-        return bool(name) and any(each.startswith(name) for each in self._tree().names())
+        return any(is_meant(name, each.removesuffix(".md")) for each in self._tree().names())
 
     def get(self, name: str) -> QuarantineItem:
         """One item by its id or the beginning of it."""
-        near = [held for held in self.all() if held.id.startswith(name)] if name else []
-        if len(near) != 1:
+        held = {one.id: one for one in self.all()}
+        found = meant(name, held, "items in quarantine")
+        if not found:
             raise UnknownRevision(
-                f"{len(near)} items in quarantine begin with {name!r}."
-                if near
-                else f"No item in quarantine begins with {name!r}.",
+                f"No item in quarantine begins with {name!r}.",
                 hint="List them with `gitmem quarantine list`.",
             )
-        return near[0]
+        return held[found]
 
     def hold(self, text: str, result: Result, *, destination: Mapping[str, str], origin: Origin) -> str:
         """Keep a text back; gives its id. The same text for the same place is kept once."""

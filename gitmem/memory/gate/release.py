@@ -19,6 +19,7 @@ from gitmem.okf.entries import Entry, EntryKey, entry_hash, section_key
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
 from gitmem.okf.layout import find_session
+from gitmem.okf.skills import stored
 from gitmem.safety.heard import RELEASED
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def release(
             _put_entry(bundle, edits, held, by)
         elif kind == "event":
             _put_event(edits, held)
+        elif kind == "skill":
+            _put_skill(bundle, edits, held)
         elif kind != "file":
             raise InvalidContent(f"Nothing is known of where {held.id} belongs: copy its text by hand.")
-        return Message("memory", f"release {held.id}")
+        return Message("skill" if kind == "skill" else "memory", f"release {held.id}")
 
     published = bundle.commit(work, purpose="release", origin=origin) if kind != "file" else None
     bundle.part(Quarantine).remove(held.id, why="release")
@@ -85,8 +88,26 @@ def _judged_texts(held: QuarantineItem) -> list[str]:
     kind, path = held.destination.get("kind"), held.destination.get("path", "")
     if kind == "event":
         return [_event(held).entry.text, event_text(_event(held))]
+    if kind == "skill":
+        return _skill_texts(path, held.text)
     shown = documents_of(path, held.text.encode()) if kind == "file" else []
     return [held.text, *(document.text for document in shown)]
+
+
+def accept_skill_text(bundle: Bundle, path: str, text: str, *, by: str) -> None:
+    """A person wrote this file of a skill: the scanner's doubts about it are settled on this machine."""
+    for judged in _skill_texts(path, text):
+        bundle.part(Gate).release(entry_hash(judged), by)
+
+
+def _skill_texts(path: str, text: str) -> list[str]:
+    """A file of a skill as its agent has it and as the bundle has it, and as a search would show it."""
+    from gitmem.index.documents import documents_of
+
+    made = stored(path, text.encode())
+    shown = documents_of(path, made)
+    body = open_file(path, made).body.strip()
+    return list(dict.fromkeys((text, made.decode(), body, *(document.text for document in shown))))
 
 
 def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> None:
@@ -118,6 +139,16 @@ def _put_event(edits: Edits, held: QuarantineItem) -> None:
             edits.write(file.path, file.replacing(stub, _event(held).entry).render())
             return
     raise InvalidContent(f"The session {where['session']!r} is gone from the bundle: copy the text by hand.")
+
+
+def _put_skill(bundle: Bundle, edits: Edits, held: QuarantineItem) -> None:
+    """The file as it was meant, whole; with it, whatever was said of it earlier is settled."""
+    path = held.destination["path"]
+    made = stored(path, held.text.encode())
+    for entry in open_file(path, made).units.values():
+        if is_retracted(edits, entry.key, path, open_file(path, made).body):
+            retract(edits, entry, path, state="released", at=bundle.now(), origin=bundle.origin())
+    edits.write(path, made)
 
 
 def _event(held: QuarantineItem) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -84,20 +85,21 @@ class Gate:
         self._scanner = None
         return True
 
-    def judge(self, text: str, scope: Scope) -> Result:
+    def judge(self, text: str, scope: Scope, path: str = "") -> Result:
         """The verdict on a text; what a person released on this machine is let through."""
-        return self._judge(self.scanner, text, scope)
+        return self._judge(self.scanner, text, scope, path)
 
     def judge_all(self, texts: Iterable[str], scope: Scope) -> list[Result]:
         """The verdicts on many texts; the bundle's own rules are looked for once."""
         scanner = self.scanner
         return [self._judge(scanner, text, scope) for text in texts]
 
-    def _judge(self, scanner: Scanner, text: str, scope: Scope) -> Result:
+    def _judge(self, scanner: Scanner, text: str, scope: Scope, path: str = "") -> Result:
         from gitmem.safety.verdict import Finding, Result, Verdict
 
         # A front matter in front of a text must not make it look more harmless than it is.
-        result = max((scanner.scan(one, scope) for one in _readings(text)), key=lambda one: one.verdict)
+        readings = [_moved(scanner.scan(one, scope, path=path), start) for start, one in _readings(text)]
+        result = max(readings, key=lambda one: one.verdict)
         if scope == "memory" and (found := _SECTION.search(text)):
             reason = "looks like a section of the prompt"
             finding = Finding("prompt.section", "structure", reason, found.span(), Verdict.HOLD)
@@ -119,10 +121,19 @@ class Gate:
         return self._bundle.state.read_json(RELEASES)
 
 
-def _readings(text: str) -> list[str]:
-    """A text, and where it is a file with front matter what stands behind that."""
-    body = text.partition("\n---\n")[2] if text.startswith("---\n") else ""
-    return [text, body] if body.strip() else [text]
+def _readings(text: str) -> list[tuple[int, str]]:
+    """A text, and where it is a file with front matter what stands behind that; each with where it begins."""
+    start = text.find("\n---\n") + len("\n---\n") if text.startswith("---\n") else 0
+    body = text[start:] if start >= len("\n---\n") else ""
+    return [(0, text), (start, body)] if body.strip() else [(0, text)]
+
+
+def _moved(result: Result, start: int) -> Result:
+    """A verdict on a piece of a text, with the places that its findings have in the whole."""
+    if not start or not result.findings:
+        return result
+    moved = tuple(replace(one, span=(one.span[0] + start, one.span[1] + start)) for one in result.findings)
+    return replace(result, findings=moved)
 
 
 def _toml_of(body: str) -> str:

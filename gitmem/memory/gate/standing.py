@@ -23,8 +23,11 @@ from gitmem.index.claims import Claim, Sentence, lead, sentences_of, words_of
 from gitmem.index.lookup import Standing as Span
 from gitmem.index.records import DEPRECATED
 from gitmem.okf.identity import entry_hash
+from gitmem.okf.layout import USER_PROFILE
 
 _OBSERVATION = "observation"
+_RECORDS = (_OBSERVATION, USER_PROFILE)
+"""What says that something was known once, not that it holds."""
 _MOST_RIVALS = 50
 _MOST_ANSWERS = 1_000
 _MOST_STEPS = 8
@@ -184,16 +187,19 @@ class Standing:
         return fate
 
     def _fate_of(self, spans: Sequence[Span]) -> _Fate:
-        curated = [span for span in spans if span.space == "§"]
+        curated = [span for span in spans if _is_curated(span)] or [
+            span for span in spans if span.space == "§"
+        ]
         keys = tuple(dict.fromkeys(span.key for span in curated))
         retracted = bool(keys) and bool(self._index.retracted_among(keys))
         ours = curated or spans
         left = max((span.to_seq for span in ours if span.to_seq), default=0)
         left = left if all(span.to_seq for span in ours) else 0
         holding = [span for span in spans if not retracted and self._holds(span)]
-        if curated and not any(span.space == "§" for span in holding):
-            # It was curated and is not any more: a concept with the same words has to be younger than that.
-            holding = [one for one in holding if 0 < left <= one.from_seq and one.type != _OBSERVATION]
+        if curated and not any(span in curated for span in holding):
+            # It was curated and is not any more: a concept with the same words has to be younger than that. A page of
+            # the user's profile only says that it was learned that day.
+            holding = [one for one in holding if 0 < left <= one.from_seq and one.type not in _RECORDS]
         return _Fate(
             # One that never was knowledge claims nothing that could be gone.
             bool(holding) or not spans,
@@ -235,6 +241,10 @@ class Standing:
                 waiting += fresh
                 seen.update(fresh)
         return ""
+
+
+def _is_curated(span: Span) -> bool:
+    return span.space == "§" and span.type != USER_PROFILE
 
 
 def _outlives(other: _Fate, gone: _Fate | None) -> bool:

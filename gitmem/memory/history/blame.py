@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
@@ -19,23 +19,41 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 
+class Wording(NamedTuple):
+    """Words that an entry had, and the commit that gave them to it."""
+
+    text: str
+    by: LogEntry
+
+
 @dataclass(frozen=True, slots=True)
 class Blamed:
     """One entry's story: the commit that brought the fact, the one that gave it its present words."""
 
     entry: Entry
     introduced: LogEntry
+    """Who brought it; of one that was gone and came back, who brought it back."""
     changed: LogEntry
-    times: int = 0
-    """How often it was reworded on the way."""
-    replaced: str = ""
-    """The words it had before."""
+    earlier: tuple[Wording, ...] = ()
+    """The words it had before, the last ones first."""
+    first: LogEntry | None = None
+    """Who brought it the first time, where it was gone in between."""
     left: LogEntry | None = None
     """The commit in which it went, where it is gone."""
     vouched: LogEntry | None = None
     """The commit that brought the word of who verified it."""
     verified_here: bool = False
     """Whether that was a person on this machine; anybody else's word is a machine's."""
+
+    @property
+    def times(self) -> int:
+        """How often it was reworded on the way."""
+        return len(self.earlier)
+
+    @property
+    def replaced(self) -> str:
+        """The words it had before."""
+        return self.earlier[0].text if self.earlier else ""
 
     @property
     def verified(self) -> str:
@@ -113,16 +131,18 @@ def _step(
             old = told[key] = replace(old, entry=entry, vouched=by)
         if key in before:
             if old is not None and before[key].text != entry.text and key.space != "§":
-                told[key] = Blamed(
-                    entry, old.introduced, by, old.times + 1, before[key].text, vouched=old.vouched
-                )
+                earlier = (Wording(before[key].text, old.changed), *old.earlier)
+                told[key] = Blamed(entry, old.introduced, by, earlier, old.first, vouched=old.vouched)
             continue
-        if old is not None:  # it came on another line of history, or is back after an undo
-            told[key] = replace(old, left=None)
+        if old is not None and old.left is not None:  # it was gone: whoever brought it back answers for it
+            told[key] = replace(old, introduced=by, changed=by, first=old.first or old.introduced, left=None)
+            continue
+        if old is not None:  # it came on another line of history too
             continue
         parent = told.get(EntryKey("§", entry.replaces)) if entry.replaces else None
         if parent is not None:
-            told[key] = Blamed(entry, parent.introduced, by, parent.times + 1, parent.entry.text, vouched=by)
+            earlier = (Wording(parent.entry.text, parent.changed), *parent.earlier)
+            told[key] = Blamed(entry, parent.introduced, by, earlier, parent.first, vouched=by)
         else:
             told[key] = Blamed(entry, by, by, vouched=by)
 

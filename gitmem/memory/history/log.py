@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -83,6 +83,8 @@ class Diff:
     runs: tuple[Sides, ...] = field(repr=False)
     """What differs in each run of a session's commits; one, where it is not about a session."""
     session: str = ""
+    folded: bool = False
+    """Whether what came and went again within it is left out."""
     taken_in_at: str = ""
     """When hand edits would be committed, where it is about the work tree."""
 
@@ -90,7 +92,7 @@ class Diff:
     def changes(self) -> tuple[Change, ...]:
         runs = (_taken_in(run, self.taken_in_at) for run in self.runs) if self.taken_in_at else self.runs
         found = [change for run in runs for change in _compare(run)]
-        if self.session:
+        if self.folded:
             from gitmem.okf.folding import fold
 
             found = fold(found)
@@ -235,6 +237,16 @@ class History:
         entry = self.entry(revision)
         return ShownCommit(entry, self.of_commit(entry.commit))
 
+    def knowledge_of(self, commits: Sequence[Commit]) -> Diff:
+        """What some commits (newest first) did to what is known, taken together; the record is not even read."""
+        runs = tuple(
+            self._sides(
+                self._repository.tree(self.before(first)), self._repository.tree(last.oid), knowledge=True
+            )
+            for first, last in _runs(list(reversed(commits)))
+        )
+        return Diff(None, None, runs, folded=True)
+
     def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
         """What differs in `new`, entry by entry; None stands for the empty tree."""
         return Diff(old, new, (self._sides(self._repository.tree(old), self._repository.tree(new), path),))
@@ -255,14 +267,17 @@ class History:
         """The files that differ between two commits, as they were before and after."""
         return _apart(self._sides(self._repository.tree(old), self._repository.tree(new)))
 
-    def _sides(self, old: Tree, new: Tree, path: str = "") -> Sides:
-        """The files that differ between two trees, on both sides."""
+    def _sides(self, old: Tree, new: Tree, path: str = "", *, knowledge: bool = False) -> Sides:
+        """The files that differ between two trees, on both sides; all, or those that hold what is known."""
+        from gitmem.okf import layout
+
         return {
             change.path: (
                 old.read_entry(change.old) if change.old else None,
                 new.read_entry(change.new) if change.new else None,
             )
             for change in self._diff.below(path, old.entry(path), new.entry(path))
+            if not (knowledge and layout.is_record(change.path))
         }
 
     def of_commit(self, commit: Commit, path: str = "") -> Diff:
@@ -272,7 +287,7 @@ class History:
     def _mentions(self, commit: Commit, text: str) -> bool:
         """Whether a commit brought or took an entry with this text."""
         diff = self.of_commit(commit)
-        needle = text.encode()
+        needle = text.encode("utf-8", "surrogatepass")
         if not any(data and needle in data for sides in diff.runs[0].values() for data in sides):
             return False
         return any(text in entry.text for change in diff for entry in (change.old, change.new) if entry)
@@ -288,7 +303,7 @@ class History:
             self.between(self.before(first), last.oid, path).runs[0]
             for first, last in _runs(list(reversed(commits)))
         )
-        return Diff(None, None, tuple(runs), session)
+        return Diff(None, None, tuple(runs), session, folded=True)
 
     def of_work_tree(self, path: str = "") -> Diff:
         """What a person changed since the tip and nobody has committed."""
@@ -315,6 +330,8 @@ def _taken_in(sides: Sides, at: str) -> Sides:
 
 
 def _compare(sides: Sides) -> list[Change]:
+    if not sides:
+        return []
     from gitmem.okf.comparison import compare  # brings YAML, which `log` does without
 
     return compare(*_apart(sides))

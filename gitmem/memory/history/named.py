@@ -14,7 +14,7 @@ from gitmem.okf import layout
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
-_EVENT_TYPES = ("turn", "observation", "decision", "tool_call")
+_EVENT_TYPES = ("turn", "observation", "decision", "tool_call", "skill_use")
 _TRAILERS = ("session", "agent", "machine")
 
 

@@ -24,7 +24,7 @@ from gitmem.okf import timestamps
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import Change, Entry, EntryKey
 from gitmem.okf.events import Event, EventsFile
-from gitmem.okf.identity import shown_name
+from gitmem.okf.identity import SHORTEST_NAME, shown_name
 from gitmem.okf.ranks import ECHO, rank_of_event
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ GROUPS: tuple[Group, ...] = ("derived", "turn", "later")
 
 _NO_WRITES = ("init", "merge", "revert", "restore", "snapshot", "session", "archive")
 _SAID = ("observation", "decision", "tool_call", "turn")
-_SHORTEST_NAME = 8
 
 Place = tuple[str, EntryKey]
 """An entry of a commit: the path and its key there."""
@@ -503,7 +502,7 @@ def _moment(at: str) -> float:
 
 
 def _names(given: str, name: str) -> bool:
-    return len(given) >= _SHORTEST_NAME and name.startswith(given)
+    return len(given) >= SHORTEST_NAME and name.startswith(given)
 
 
 def _is_raw_kin(one: _Tainted, other: _Tainted) -> bool:

@@ -11,6 +11,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value
 from gitmem.git.objects import Commit, Oid
 from gitmem.memory.exposure import is_knowledge
+from gitmem.memory.gate.admission import redacted_id
 from gitmem.memory.history.log import History, LogEntry, LogFilter
 from gitmem.memory.history.named import check_names, check_path
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
@@ -71,7 +72,7 @@ class Selection:
     @property
     def conditions(self) -> tuple[tuple[Condition, tuple[str, ...]], ...]:
         return (
-            ("session", self.session),
+            ("session", tuple(map(redacted_id, self.session))),
             ("agent", self.agent),
             ("machine", self.machine),
             ("source", self.source),

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UnknownRevision, UsageError
 from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.gate.trust import Provenance
-from gitmem.memory.history.log import LogEntry
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import GROUPS, Exposed, Group, Reach, Reached
 from gitmem.memory.results import brief
+from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+
+_FEW, _MANY = 3, 8
+"""Commits that are named rather than their session, or rather than the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,21 @@ class Traced:
     """What those sessions wrote, and what follows from it."""
     origins: tuple[str, ...] = ()
     """What to hand to `gitmem revert`, so that nothing of the text is left."""
+    follows: tuple[Reached, ...] = ()
+    """What follows from what is left of it."""
+    only: str = ""
+    """The entry itself, where those commits brought more than it and nothing follows from it."""
+
+    @property
+    def things(self) -> list[list[Life]]:
+        """The lives by the entry that they are of: each wording behind the one whose place it took."""
+        return _things(self.lives)
 
     @property
     def command(self) -> str:
-        """The command that takes back the text and what follows from it."""
+        """The narrowest command that takes back the text and what follows from it."""
+        if self.only:
+            return shlex.join(["gitmem", "memory", "remove", self.only])
         return self._command("--derived", ("derived",))
 
     @property
@@ -58,7 +73,7 @@ class Traced:
         return self._command("--reached", GROUPS)
 
     def _command(self, option: str, groups: Sequence[Group]) -> str:
-        needed = any(one.group in groups for one in self.reached)
+        needed = any(one.group in groups for one in self.follows)
         return shlex.join(["gitmem", "revert", *self.origins, *([option] if needed else [])])
 
     def __repr__(self) -> str:
@@ -72,21 +87,66 @@ def trace(bundle: Bundle, text: str) -> Traced:
     lives = _lives(bundle, text)
     if not lives:
         raise UnknownRevision(f"No entry in the whole history contains {shortened(text)!r}.")
-    origins, reach = _origins(bundle, lives)
+    there = [life for thing in _things(lives) if thing[-1].left is None for life in thing]
+    origins, reach = _origins(bundle, lives, text)
+    follows = reach.reached
+    if there and len(there) < len(lives):  # what is gone need not be taken back
+        origins, rest = _origins(bundle, there, text)
+        follows = rest.reached
     exposed = _with_questions(reach.exposed, _recalled(bundle, lives))
-    return Traced(text, tuple(lives), exposed, reach.reached, origins)
+    # Who wrote it without having had it did not learn it from the memory.
+    wrote = {life.came.session for life in lives} - {
+        one.session for one in reach.reached if one.group == "derived"
+    }
+    exposed = tuple(one for one in exposed if one.session not in wrote)
+    only = _only(bundle, lives, follows)
+    return Traced(text, tuple(lives), exposed, reach.reached, origins, follows, only)
 
 
-def _origins(bundle: Bundle, lives: Sequence[Life]) -> tuple[tuple[str, ...], Reach]:
-    """The session that brought the text, where all other places follow from it; else every commit that brought it."""
+def _origins(bundle: Bundle, lives: Sequence[Life], text: str) -> tuple[tuple[str, ...], Reach]:
+    """The few commits that brought the text, or the session, where all other places follow from that; else all."""
     first = lives[0].came.session
     own = [life for life in lives if first and life.came.session == first]
     if own:
         reach = _reach(bundle, own)
         derived = {(one.entry.id, one.place) for one in reach.reached if one.group == "derived"}
         if all(life in own or (life.came.id, (life.path, life.key)) in derived for life in lives):
-            return ("--session", first), reach
-    return tuple(dict.fromkeys(life.came.id[:12] for life in lives)), _reach(bundle, lives)
+            commits = _commits(own)
+            return commits if len(commits) <= _FEW else ("--session", first), reach
+    commits = _commits(lives)
+    return commits if len(commits) <= _MANY else ("--text", text), _reach(bundle, lives)
+
+
+def _things(lives: Sequence[Life]) -> list[list[Life]]:
+    found: list[list[Life]] = []
+    for life in lives:
+        thing = next((one for one in found if _goes_on(one[-1], life)), None)
+        if thing is None:
+            found.append([life])
+        else:
+            thing.append(life)
+    return found
+
+
+def _goes_on(before: Life, life: Life) -> bool:
+    """Whether a life is another one of the same entry, or its next wording."""
+    if before.path != life.path or before.left is None:
+        return False
+    return before.key == life.key or (before.key.space == "§" and before.left.id == life.came.id)
+
+
+def _commits(lives: Sequence[Life]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(life.came.id[:12] for life in lives))
+
+
+def _only(bundle: Bundle, lives: Sequence[Life], follows: Sequence[Reached]) -> str:
+    """The id of the one entry that has the text now, where the commit that brought it did more than that."""
+    now = [life for life in lives if life.left is None and not layout.is_record(life.path)]
+    is_one = len(now) == 1 and now[0].key.space == "§" and now[0].path.startswith("memories/")
+    if not is_one or any(one.group == "derived" for one in follows):
+        return ""
+    brought = bundle.part(History).knowledge_of([now[0].came.commit]).learned.items
+    return now[0].key.id[:8] if len(brought) > 1 else ""
 
 
 def _reach(bundle: Bundle, lives: Sequence[Life]) -> Reach:

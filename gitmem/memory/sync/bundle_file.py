@@ -23,12 +23,12 @@ def write_file(bundle: Bundle, path: str) -> int:
     from gitmem.memory.snapshots import Snapshots
     from gitmem.memory.sync.outgoing import refuse_secrets
 
-    refuse_secrets(bundle, only_in(bundle.repository, bundle.tip))
     refs = {BRANCH: bundle.tip}
     for snapshot in bundle.part(Snapshots).all(automatic=False):
         oid = bundle.repository.refs.read(SNAPSHOTS + snapshot.name)
         if oid:
             refs[SNAPSHOTS + snapshot.name] = oid
+    refuse_secrets(bundle, only_in(bundle.repository, bundle.tip), refs.values())
     return write_bundle_file(bundle.repository, path, refs)
 
 

@@ -438,12 +438,12 @@ class Sync:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
         fresh = only_in(self._repository, tip, fetched.main)
         if self._is_erased(remote, fresh):
             return False
-        from gitmem.memory.sync.outgoing import refuse_secrets
-
-        refuse_secrets(self._bundle, fresh)
+        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
         with throw_away(self._repository, []) as room:
             if self._transport.push(room, remote.url, updates):

@@ -2,7 +2,8 @@
 
 Retractions are a union: one that a remote deleted is put back, one that it released holds on until a person here
 releases it. Of the curated store everyday removals go; more than half of it at once, or what a person here verified,
-stays and waits for a person. An event that was recorded here keeps its words.
+stays and waits for a person. An event that was recorded here keeps its words. More new entries than a store has room
+for count as unconfirmed, and displace nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
-from gitmem.memory.curated.store import CuratedStore
+from gitmem.memory.curated.store import TARGETS, CuratedStore
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, retracts
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.taken import Loss, Taken
@@ -22,6 +23,7 @@ from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
 from gitmem.notices import Notice
 from gitmem.okf import layout
+from gitmem.okf.entries import DELIMITER
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
 from gitmem.safety.verdict import Finding, Result, Verdict
@@ -122,6 +124,7 @@ class _Plan:
 def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -> list[str]:
     """Settle what came on top of `before`; gives the names of what went to quarantine for it."""
     was = bundle.repository.tree(before)
+    _note_floods(bundle, was, remote)
     plan = _Plan.of(bundle, was, bundle.tree(), before)
     if not plan:
         return []
@@ -143,6 +146,27 @@ def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -
         Taken(bundle).note(remote, plan.losses)
         bundle.report(Notice("taken-kept", remote, _entries(len(plan.losses))))
     return held
+
+
+def _note_floods(bundle: Bundle, was: Tree, remote: str) -> None:
+    """What brings more into a store than fits there displaces nothing that was in it.
+
+    A remote whose machines have the same limits never sends so much at once: their own stores would not hold it.
+    """
+    now = bundle.tree()
+    store = bundle.part(CuratedStore)
+    for target in TARGETS:
+        paths = [path for path in store.paths(target) if was.entry(path) != now.entry(path)]
+        known = {key for path in paths for key in open_file(path, was.read(path)).entries}
+        come = [
+            entry
+            for path in paths
+            for key, entry in open_file(path, now.read(path)).entries.items()
+            if key not in known
+        ]
+        if sum(len(entry.text) + len(DELIMITER) for entry in come) > store.limit(target) + len(DELIMITER):
+            Foreign(bundle).note_flood(remote, come)
+            bundle.report(Notice("flood", remote, _entries(len(come))))
 
 
 def in_words(changes: Iterable[Change]) -> str:

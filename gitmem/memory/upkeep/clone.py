@@ -16,7 +16,7 @@ from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
 from gitmem.git.transaction import Draft, HandEditsInTheWay, publish, writing
-from gitmem.git.transport import Fetched, choose, remote_ref, shown_url, take_over, throw_away
+from gitmem.git.transport import Fetched, check_url, choose, remote_ref, shown_url, take_over, throw_away
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.holding import hold_back
 from gitmem.memory.gate.trust import note_pulled
@@ -48,6 +48,7 @@ def clone(
 
     Cloning is consent to sync with the remote later. One that was killed is finished by the same again.
     """
+    check_url(url)
     if os.path.isdir(url):
         url = os.path.abspath(url)
     existed = os.path.isdir(root)

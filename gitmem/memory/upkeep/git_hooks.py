@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import git_command
 from gitmem.git.message import trailers_of
+from gitmem.memory.gate.admission import redacted
 
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
@@ -45,8 +46,9 @@ def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
 def commit_msg(message: str, *, kind: str, machine: str, comments: bool) -> str:
     """The message with the trailers that it lacks; what the person wrote stays as it is.
 
-    `comments` says that git will take lines with `#` out, as it does after an editor.
+    `comments` says that git will take lines with `#` out, as it does after an editor. Secrets in it are redacted.
     """
+    message = redacted(message)
     text, rest = _without_comments(message) if comments else (message, "")
     text, blank = text.rstrip("\n"), text[len(text.rstrip("\n")) :]
     if not text.strip():
@@ -93,6 +95,7 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iter
     from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
     from gitmem.memory.gate.trust import Provenance
+    from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
 
     repository = bundle.repository
     diff = TreeDiff(repository.store)
@@ -104,6 +107,9 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iter
     checked: set[tuple[str, Oid]] = set()
     known |= {remote} if remote in repository.store else set()
     fresh = only_in(repository, tip, *known)
+    told: set[str] = set()
+    for kind in secrets_in_tag(repository, local):
+        yield f"What the tag {local[:12]} says holds a secret ({kind})."
     came = Provenance(repository).came(fresh)
     for commit in (repository.store.commit(oid) for oid in fresh if oid not in came):
         for change in diff.of_commit(commit):
@@ -111,10 +117,12 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iter
             if new is not None and (path, new.oid) not in checked:
                 checked.add((path, new.oid))
                 before = repository.store.blob(old.oid) if old is not None else None
-                yield from (
-                    f"{sentence} (commit {commit.oid[:12]})"
-                    for sentence in _problems(bundle, path, new.mode, new.oid, before)
-                )
+                for sentence in _problems(bundle, path, new.mode, new.oid, before):
+                    told.add(path)
+                    yield f"{sentence} (commit {commit.oid[:12]})"
+    for oid, place, kind in secrets_in(repository, [oid for oid in fresh if oid not in came]):
+        if place not in told:
+            yield f"{place} holds a secret ({kind}) (commit {oid[:12]})"
 
 
 def _problems(bundle: Bundle, path: str, mode: int, oid: Oid, before: bytes | None) -> list[str]:
@@ -134,7 +142,7 @@ def _refusals(bundle: Bundle, path: str, data: bytes, before: bytes | None) -> I
     known = open_file(path, before).entries
     for key, entry in open_file(path, data).entries.items():
         if key not in known or known[key].text != entry.text:
-            yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"")
+            yield from Admission(bundle).refusals(entry.text, plain_git(path), before or b"", path)
 
 
 def afterwards(bundle: Bundle) -> None:

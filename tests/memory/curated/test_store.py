@@ -58,12 +58,12 @@ def test_each_action_is_a_commit_with_its_reason(bundle: Memory) -> None:
 
 
 def test_the_body_is_exactly_what_the_host_has(bundle: Memory) -> None:
-    """Entries joined by the delimiter, no final newline, and the list of hashes in front."""
+    """Entries joined by the delimiter, a final newline, and the list of hashes in front."""
     bundle.curated.add("one")
     bundle.curated.add("two\nlines")
     data = bundle.read(layout.MEMORY)
     assert data is not None
-    assert data.endswith("---\none\n§\ntwo\nlines".encode())
+    assert data.endswith("---\none\n§\ntwo\nlines\n".encode())
     listed = CuratedFile.parse(data).concept.meta["entries"]
     assert isinstance(listed, list)
     assert len(listed) == 2

@@ -207,8 +207,9 @@ def test_what_was_corrected_about_the_user_is_not_recalled(tmp_path: Path) -> No
     assert b"Berlin" in profile
     assert b"- user\n- profile" in profile
     assert "" == context(made, "where does the user live, Paris or Berlin").fenced
+    assert [] == list(made.search("Paris"))
     assert ["hermes/observations/user_profile_2026-06-30.md"] == [
-        hit.path for hit in made.search("Paris").hits
+        hit.path for hit in made.search("Paris", events=True)
     ]
     made.index.close()
 

@@ -230,7 +230,7 @@ def test_a_decision_is_named_by_the_file_people_open(own: Memory) -> None:
         session.buffer.push("decision", decision="Use tabs", rationale="They said so")
     found = own.search("tabs").hits
     assert ["decisions/use-tabs_2026-06-30.md"] == [hit.path for hit in found]
-    assert (1, "s1") == (found[0].also, found[0].session)
+    assert (0, "s1") == (found[0].also, found[0].session)
 
 
 # --- as of, removed, and what never comes out -------------------------------------------------------------

@@ -150,12 +150,12 @@ def test_blame_says_whose_word_it_is(machines: Machines) -> None:
     machines.sync(a)
     [here] = a.blame("memories/MEMORY.md")
     assert ("human:ada", True) == (here.verified, here.verified_here)
-    assert "verified by human:ada" in blame_line(here)
-    assert "another machine" not in blame_line(here)
+    assert "verified by human:ada" in blame_line(here, str)
+    assert "another machine" not in blame_line(here, str)
     machines.sync(b)
     [there] = b.blame("memories/MEMORY.md")
     assert ("human:ada", False) == (there.verified, there.verified_here)
-    assert "verified by human:ada on another machine" in blame_line(there)
+    assert "verified by human:ada on another machine" in blame_line(there, str)
 
 
 def forged(machines: Machines) -> tuple[Memory, Memory]:
@@ -215,7 +215,11 @@ def test_what_a_pulled_commit_says_is_shown_as_a_claim(
     verify(b, "two", "beta is settled")
     shown: dict[tuple[str, str], str] = {}
     for word, path in (("alpha", "decisions/one.md"), ("beta", "decisions/two.md")):
-        for command in (["log", "--path", path], ["blame", path], ["trace", f"{word} is settled"]):
+        for command in (
+            ["log", "--commits", "--path", path],
+            ["blame", path],
+            ["trace", f"{word} is settled"],
+        ):
             assert 0 == main(["-C", b.root, *command])
             shown[word, command[0]] = capsys.readouterr().out
     for name in ("log", "blame", "trace"):
@@ -232,5 +236,6 @@ def test_what_a_pulled_commit_says_is_shown_as_a_claim(
 def test_printed_commands_are_quoted(machines: Machines) -> None:
     """A session whose name would be a command of its own is one word in the command that takes it back."""
     a = machines.first()
-    a.curated.add("poison", origin=a.origin(session="s; rm -rf ~"))
+    for number in range(4):  # of fewer, the commits are named
+        a.curated.add(f"poison {number}", origin=a.origin(session="s; rm -rf ~"))
     assert "gitmem revert --session 's; rm -rf ~'" == a.trace("poison").command

@@ -32,3 +32,29 @@ def test_a_text_that_a_person_vouched_for_later(bundle: Memory) -> None:
         first.introduced.session,
         first.vouched and first.vouched.commit.oid,
     )
+
+
+def test_who_brought_it_back_answers_for_it(bundle: Memory) -> None:
+    """An entry that was removed and added again by another session is that session's; who was first is told too."""
+    bundle.remember("one fact", session="s1")
+    bundle.forget("one fact", session="s1")
+    bundle.remember("one fact", session="s2", by_person=True)
+    (found,) = blame_of(bundle, layout.MEMORY)
+    assert ("s2", "s2", None) == (found.introduced.session, found.changed.session, found.left)
+    assert found.first is not None
+    assert found.first.session == "s1"
+
+
+def test_the_present_words_come_first_and_the_earlier_ones_behind(bundle: Memory) -> None:
+    """Each wording with the commit that gave it, the last one first."""
+    bundle.remember("Deploys are on Mondays", session="s1")
+    bundle.replace("Mondays", "Deploys are on Tuesdays", session="s2")
+    bundle.replace("Tuesdays", "Deploys are on Fridays", session="s3")
+    (found,) = blame_of(bundle, layout.MEMORY)
+    assert ("Deploys are on Fridays", "s3", "s1") == (
+        found.entry.text, found.changed.session, found.introduced.session,
+    )  # fmt: skip
+    assert [("Deploys are on Tuesdays", "s2"), ("Deploys are on Mondays", "s1")] == [
+        (words.text, words.by.session) for words in found.earlier
+    ]
+    assert (2, "Deploys are on Tuesdays") == (found.times, found.replaced)

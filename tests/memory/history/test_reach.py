@@ -282,11 +282,12 @@ def test_trace_proposes_a_command_that_covers_what_it_lists(bundle: Memory) -> N
         session.remember(QUOTE)
         session.remember("Printer paper is in the cupboard.")
     found = bundle.trace("ADMIN-77")
-    assert ["gitmem", "revert", "--session", "it's bad", "--derived"] == shlex.split(found.command)
+    (brought,) = bundle.log(session="it's bad", kind="memory")
+    assert ["gitmem", "revert", brought.id[:12], "--derived"] == shlex.split(found.command)
     assert found.command_for_all.endswith("--reached")
     (exposed,) = found.exposed
     assert {"derived": [QUOTE], "turn": ["Printer paper is in the cupboard."]} == groups(exposed.wrote)
-    bundle.revert(session="it's bad", derived=True)
+    bundle.revert(brought.id, derived=True)
     assert "ADMIN-77" not in everything(bundle)
 
 
@@ -326,3 +327,26 @@ def test_the_reach_is_known_on_another_machine(tmp_path: Path, clock: Clock) -> 
         assert [HONEST, "Printer paper is in the cupboard."] == texts(bundle)
         assert "ADMIN-77" not in everything(bundle)
         bundle.close()
+
+
+def test_trace_takes_back_what_is_left(bundle: Memory) -> None:
+    """What was taken back already is in the timeline and not in the command; it reached who had it, not who wrote it."""
+    poisoned(bundle)
+    with bundle.session("reader") as session:
+        session.prompt_block()
+        session.remember(QUOTE)
+    bundle.revert(session="bad")
+    (left,) = bundle.log(session="reader", kind="memory")
+    found = bundle.trace("ADMIN-77")
+    assert found.command == f"gitmem revert {left.id[:12]}"
+    assert [one.session for one in found.exposed] == ["reader"]
+    assert [[POISON], [QUOTE]] == [[life.text for life in thing] for thing in found.things]
+
+
+def test_trace_names_the_entry_where_its_commit_brought_more(bundle: Memory) -> None:
+    """The narrowest way back leaves alone what came along."""
+    path = Path(bundle.root, "memories/MEMORY.md")
+    path.write_text(path.read_text() + "The staging host is stage7\n§\nCI runs on Fridays")
+    bundle.take_in_edits(strict=True)
+    found = bundle.trace("stage7")
+    assert found.command == f"gitmem memory remove {found.lives[0].key.id[:8]}"

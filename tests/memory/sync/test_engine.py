@@ -30,6 +30,7 @@ from gitmem.memory import review
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze, unconfirmed
 from gitmem.memory.memory import Memory
+from gitmem.memory.session import Session
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.clone import clone
@@ -284,6 +285,66 @@ def test_a_secret_stays_here(machines: Machines) -> None:
     with pytest.raises(GitMemError, match="secret"):
         machines.sync(a)
     assert run_git(machines.hub, "rev-parse", "main") == before
+
+
+_KEY = "gh" + "p_" + "a1B2c3D4e5" * 4
+
+
+def _commit_by_hand(bundle: Memory, *more: str, message: str = "by hand", files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = Path(bundle.root, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-16-le" if name.endswith(".bin") else "utf-8"))
+    run_git(bundle.root, "add", "-A")
+    who = ("-c", "user.name=x", "-c", "user.email=x@a")
+    run_git(bundle.root, *who, "commit", "--no-verify", "--allow-empty", "-q", "-m", message, *more)
+
+
+@pytest.mark.parametrize("way", ["push", "file"])
+@pytest.mark.parametrize("place", ["message", "author", "email", "comment", "name", "binary", "tag"])
+def test_a_secret_anywhere_in_a_commit_stays_here(machines: Machines, place: str, way: str) -> None:
+    """Messages, author lines, names, what no entry holds, what is no text, a snapshot's note: all of it is looked at."""
+    a = machines.first()
+    note = "---\ntype: Note\n---\nhello\n"
+    if place == "message":
+        _commit_by_hand(a, message=f"the key is {_KEY}", files={})
+    elif place in ("author", "email"):
+        who = f"{_KEY} <x@a>" if place == "author" else f"x <{_KEY}@a>"
+        _commit_by_hand(a, "--author", who, files={"notes.md": note})
+    elif place == "comment":
+        _commit_by_hand(a, files={"notes.md": note.replace("Note", f"Note\n# {_KEY}")})
+    elif place == "name":
+        _commit_by_hand(a, files={f"notes/{_KEY}.md": note})
+    elif place == "binary":
+        _commit_by_hand(a, files={"notes.bin": f"the key is {_KEY}"})
+    else:
+        run_git(a.root, "-c", "user.name=x", "-c", "user.email=x@a", "tag", "-m", _KEY, "snapshot/spring")
+    before = run_git(machines.hub, "rev-parse", "main")
+    with pytest.raises(GitMemError, match="secret") as refused:
+        machines.sync(a) if way == "push" else write_file(a, str(machines.root / "x.bundle"))
+    assert _KEY not in f"{refused.value} {refused.value.hint}"
+    assert run_git(machines.hub, "rev-parse", "main") == before
+    assert not (machines.root / "x.bundle").exists()
+
+
+def test_no_name_brings_a_secret_into_a_commit(machines: Machines) -> None:
+    """Subjects, reasons, and the names of sessions, models, agents, tools and snapshots are committed redacted."""
+    a = machines.first()
+    with Session(a, _KEY, model=_KEY, platform=_KEY, agent=_KEY, title=_KEY) as session:
+        session.record_tool_call(_KEY, {"key": _KEY}, "done")
+        session.remember("The garden is watered on Mondays.", reason=_KEY, source=_KEY)
+    a.snapshots.create("spring", _KEY, origin=a.origin(model=_KEY, session=_KEY, agent=_KEY))
+    with pytest.raises(GitMemError):
+        a.snapshots.create(_KEY)
+    log = run_git(a.root, "log", "--all", "--format=%an %ae %B", "--name-only", "-p")
+    tags = run_git(a.root, "for-each-ref", "--format=%(refname) %(contents)")
+    state = " ".join(
+        path.read_text("utf-8", "replace") for path in Path(a.state.directory).rglob("*") if path.is_file()
+    )
+    for text in (log, tags, state):
+        assert _KEY not in text
+    assert a.sessions.get(_KEY).id.startswith("redacted-")
+    machines.sync(a)
 
 
 def _commit_by_git(bundle: Memory, path: str, body: str, *how: str) -> None:

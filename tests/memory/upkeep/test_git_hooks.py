@@ -11,6 +11,8 @@ from gitmem.memory.upkeep.git_hooks import afterwards, commit_msg, pre_push
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.git.support import run_git
+
 
 def _with(message: str, *, comments: bool = True, machine: str = "desk") -> str:
     return commit_msg(message, kind="edit", machine=machine, comments=comments)
@@ -94,3 +96,19 @@ def test_afterwards_leaves_a_healthy_bundle_alone(make_bundle: Callable[..., Mem
     tip = bundle.tip
     afterwards(bundle)
     assert tip == bundle.tip
+
+
+def test_a_secret_in_a_message_is_redacted() -> None:
+    """Also in what a person writes for plain git: a message is for good."""
+    secret = "gh" + "p_" + "a1B2c3D4e5" * 4
+    told = commit_msg(f"use {secret}\n", kind="edit", machine="a", comments=False)
+    assert secret not in told
+    assert told.startswith("use [redacted github-token")
+
+
+def test_a_push_by_plain_git_shows_its_messages_too(bundle: Memory) -> None:
+    """A secret in the message of a commit that was made without the hook stops it."""
+    secret = "gh" + "p_" + "a1B2c3D4e5" * 4
+    run_git(bundle.root, "commit", "--no-verify", "--allow-empty", "-q", "-m", f"use {secret}")
+    [told] = pre_push(bundle, [f"refs/heads/main {bundle.repository.tip()} refs/heads/main {'0' * 40}\n"])
+    assert told.startswith("The message holds a secret (github-token)")

@@ -1,0 +1,199 @@
+"""The life of one session: begin, turn after turn, compress, end. The caller only makes the model calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import UsageError
+from gitmem.hosts.loop.prompt import GUIDANCE, Prompt, Slots
+
+if TYPE_CHECKING:
+    from gitmem.hosts.loop.manager import MemoryManager
+    from gitmem.hosts.loop.provider import Message, Schema
+    from gitmem.hosts.loop.review import Model
+
+_SLOTS = ("identity", "guidance", "system", "skills", "context_files")
+
+
+class AgentSession:
+    """One session of an agent, entered by `with`.
+
+    `agent_context` other than `primary` (a subagent, a job) reads and never writes; with `skip_memory` there is no memory
+    at all. `identity`, `system`, `skills` and `context_files` are texts for their slots of the prompt.
+    """
+
+    def __init__(
+        self,
+        manager: MemoryManager,
+        session: str = "",
+        *,
+        agent_context: str = "primary",
+        skip_memory: bool = False,
+        platform: str = "",
+        identity: str = "",
+        guidance: str = GUIDANCE,
+        system: str = "",
+        skills: str = "",
+        context_files: str = "",
+        **known: Any,
+    ) -> None:
+        self._manager = manager
+        self._named = session
+        self._has_memory = not skip_memory
+        self._known = {"platform": platform, "agent_context": agent_context, **known}
+        self._texts = dict(zip(_SLOTS, (identity, guidance, system, skills, context_files), strict=True))
+        self._platform = platform
+        self._slots: Slots | None = None
+        self._turn = 0
+        self._said = ""
+        self._history: list[Message] = []
+        self._reviews: list[Future[int]] = []
+        self._open = False
+
+    # Begin and end
+
+    def __enter__(self) -> AgentSession:
+        if self._has_memory:
+            self._manager.initialize_all(self._named, **self._known)
+        self._open = True
+        self._slots = self._built()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self, messages: Sequence[Message] | None = None) -> None:
+        """What was learned is kept, what waits is committed; `messages` is the conversation, if you have it."""
+        if not self._open:
+            return
+        self._open = False
+        for one in self._reviews:
+            one.cancel()
+        if self._has_memory:
+            self._manager.on_session_end(self._history if messages is None else messages)
+
+    @property
+    def id(self) -> str:
+        builtin = self._manager.builtin
+        return builtin.session_id if builtin is not None and self._has_memory else self._named
+
+    # A turn
+
+    def turn(self, user: str) -> Prompt:
+        """What goes to the model for what the user says: the frozen part, what is recalled, the tools."""
+        if not self._open or self._slots is None:
+            raise UsageError("The session is not open: enter it by `with`.")
+        self._turn += 1
+        self._said = user
+        recalled = ""
+        if self._has_memory:
+            self._manager.on_turn_start(self._turn, user)
+            recalled = self._manager.prefetch_all(user, session_id=self.id)
+        nudge = self._nudge()
+        whole = "\n\n".join(part for part in (user, recalled, nudge) if part)
+        return Prompt(self._turn, self._slots.text, user, whole, tuple(self.tools()), recalled)
+
+    def tools(self) -> list[Schema]:
+        """The tools of the memory that this session may use."""
+        if not self._has_memory:
+            return []
+        found = self._manager.tool_schemas()
+        if self._writes:
+            return found
+        from gitmem.hosts.tools.table import TOOLS
+
+        return [one for one in found if one["name"] not in TOOLS or TOOLS[one["name"]].reads]
+
+    def tool_call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """What a tool of the memory answers, as a JSON string; `arguments` may be the JSON that the model wrote."""
+        if name not in [one["name"] for one in self.tools()]:
+            return json.dumps({"error": f"There is no tool {name!r} here."})
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments or "{}")
+            except (ValueError, RecursionError):
+                return json.dumps({"error": f"The arguments of {name} are not JSON."})
+        if arguments is not None and not isinstance(arguments, Mapping):
+            return json.dumps({"error": f"The arguments of {name} must be an object."})
+        return self._manager.handle_tool_call(name, arguments)
+
+    def has_tool(self, name: str) -> bool:
+        return self._has_memory and self._manager.has_tool(name)
+
+    def tool_result(self, name: str, arguments: Any, result: str) -> None:
+        """A tool of your own returned this: it is recorded, and what is remembered of it is known to come from there."""
+        if self._writes and self._manager.builtin is not None:
+            self._manager.call(self._manager.builtin, "record_call", name, arguments, result)
+
+    def done(self, assistant: str, messages: Sequence[Message] | None = None) -> None:
+        """The turn is over. It is in the journal when this returns; commits are made behind it."""
+        self._history += [
+            {"role": "user", "content": self._said},
+            {"role": "assistant", "content": assistant},
+        ]
+        if self._writes:
+            self._manager.sync_all(self._said, assistant, session_id=self.id, messages=messages)
+
+    # Now and then
+
+    def compress(self, messages: Sequence[Message]) -> str:
+        """Before messages are forgotten: their durable facts are kept, and the frozen part is made anew.
+
+        Gives what whoever summarizes them should know.
+        """
+        told = self._manager.on_pre_compress(messages) if self._writes else ""
+        self._history = []
+        self._slots = self._built()
+        return told
+
+    def review(self, messages: Sequence[Message], model: Model) -> Future[int]:
+        """Let a model look back at a conversation, with nothing but the tools that keep something; in the background.
+
+        Gives how many calls it made.
+        """
+        from gitmem.hosts.loop.review import review
+
+        done: Future[int] = review(self, messages, model) if self._writes else Future()
+        if not self._writes:
+            done.set_result(0)
+        self._reviews.append(done)
+        return done
+
+    def note(self, what: str, error: Exception) -> None:
+        """A failure that no caller hears of becomes a warning of the manager."""
+        self._manager.note(what, error)
+
+    # Inside
+
+    @property
+    def _writes(self) -> bool:
+        return self._has_memory and self._known["agent_context"] == "primary"
+
+    def _nudge(self) -> str:
+        builtin = self._manager.builtin
+        is_asked = self._writes and any(one["name"] == "memory" for one in self.tools())
+        return builtin.memory.nudge(self._turn) if builtin is not None and is_asked else ""
+
+    def _built(self) -> Slots:
+        """The stable part of the prompt, from the state of this moment."""
+        moment = self._moment()
+        if not self._has_memory:
+            return Slots(**{**self._texts, "guidance": ""}, moment=moment)
+        builtin, manager = self._manager.builtin, self._manager
+        blocks = manager.call(builtin, "blocks") if builtin is not None else None
+        memory, user = blocks or ("", "")
+        guidance = self._texts["guidance"] if self.tools() else ""
+        provider = manager.build_system_prompt()
+        texts = {**self._texts, "guidance": guidance}
+        return Slots(**texts, provider=provider, memory=memory, user=user, moment=moment)
+
+    def _moment(self) -> str:
+        builtin = self._manager.builtin
+        if builtin is None:
+            return f"Platform: {self._platform}" if self._platform else ""
+        day = builtin.memory.world.clock().astimezone(builtin.memory.world.zone)
+        platform = f"\nPlatform: {self._platform}" if self._platform else ""
+        return f"The session began on {day:%A}, {day:%Y-%m-%d}.{platform}"

@@ -1,0 +1,112 @@
+"""What a memory provider is: the shape that Hermes' own has, so that one class serves both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Message = Mapping[str, Any]
+Schema = dict[str, Any]
+
+
+class MemoryProvider(ABC):
+    """A memory behind an agent. Four methods are a provider's own; every other one may stay as it is."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called; `builtin` is ours."""
+
+    @abstractmethod
+    def is_available(self) -> bool:
+        """Whether it can be used, without asking a network."""
+
+    @abstractmethod
+    def initialize(self, session_id: str, **kwargs: Any) -> None:
+        """A session begins: `platform`, `agent_context` (`primary` writes), and what else is known of it."""
+
+    @abstractmethod
+    def get_tool_schemas(self) -> list[Schema]:
+        """Its tools, as name, description and parameters; also before `initialize`."""
+
+    def handle_tool_call(self, tool_name: str, args: Mapping[str, Any] | None = None, **kwargs: Any) -> str:
+        """The answer of one of its tools, as a JSON string."""
+        raise NotImplementedError(f"{self.name} has no tool {tool_name!r}")
+
+    # The prompt, and what is recalled for a turn
+
+    def system_prompt_block(self) -> str:
+        """What it adds to the system prompt: the same bytes until the prompt is made anew."""
+        return ""
+
+    def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (for those who recall)
+        """What is worth knowing for a turn, without fence or note; at once."""
+        return ""
+
+    def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (for those who recall)
+        """A turn is over: look up what the next may need."""
+        return
+
+    # The life of a session
+
+    def on_turn_start(self, turn_number: int, message: str, **kwargs: Any) -> None:  # noqa: ARG002 (for those who count)
+        return
+
+    def sync_turn(
+        self,
+        user_content: str,  # noqa: ARG002 (for those who keep turns)
+        assistant_content: str,  # noqa: ARG002
+        *,
+        session_id: str = "",  # noqa: ARG002
+        messages: Sequence[Message] | None = None,  # noqa: ARG002
+    ) -> None:
+        """A turn is over; on the worker."""
+        return
+
+    def on_memory_write(
+        self,
+        action: str,  # noqa: ARG002 (for those who mirror)
+        target: str,  # noqa: ARG002
+        content: str,  # noqa: ARG002
+        metadata: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> None:
+        """The built-in memory tool wrote something; `old_text` is in the metadata."""
+        return
+
+    def on_pre_compress(self, messages: Sequence[Message]) -> str:  # noqa: ARG002 (for those who distil)
+        """Messages are about to be forgotten; what is given goes to whoever summarizes them."""
+        return ""
+
+    def on_session_switch(
+        self,
+        new_session_id: str,  # noqa: ARG002 (for those who keep sessions)
+        *,
+        parent_session_id: str = "",  # noqa: ARG002
+        reset: bool = False,  # noqa: ARG002
+        rewound: bool = False,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002
+    ) -> None:
+        """The agent goes on under another id, or under the same one with another conversation."""
+        return
+
+    def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **kwargs: Any) -> None:  # noqa: ARG002 (for those who keep it)
+        return
+
+    def on_session_end(self, messages: Sequence[Message]) -> None:  # noqa: ARG002 (for those who distil)
+        return
+
+    def shutdown(self) -> None:
+        """The last chance to keep something."""
+        return
+
+    # Setup
+
+    def get_config_schema(self) -> list[Schema]:
+        return []
+
+    def save_config(self, values: Mapping[str, Any], hermes_home: str) -> None:  # noqa: ARG002 (for those who have settings)
+        return
+
+    def backup_paths(self) -> list[str]:
+        return []

@@ -1,0 +1,223 @@
+"""One connection: a client, its session, its journal, and the memory behind them. All of it belongs to the worker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import BundleNotFound, GitMemError, UnknownRevision
+from gitmem.hosts.tools import calls
+from gitmem.hosts.tools.caller import Caller
+from gitmem.hosts.tools.lines import in_lines
+from gitmem.hosts.tools.table import TOOLS
+from gitmem.memory.capture.buffer import HotMemoryBuffer
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.exposure import RECALLED, Exposure
+from gitmem.memory.gate.hearing import Hearing
+from gitmem.memory.opening import find_root, open_bundle
+from gitmem.state import MCP_CLIENTS
+
+if TYPE_CHECKING:
+    from gitmem.memory.memory import Memory
+    from gitmem.okf.identity import EntryKey
+    from gitmem.world import World
+
+_FREE = re.compile(r"[^\w.@+-]+")
+_LONGEST_NAME = 60
+_MOST_CLIENTS = 50
+
+
+class Connection(Caller):
+    """What a client's calls do. The memory is opened by the first of them, and again where it was lost."""
+
+    def __init__(self, world: World, chosen: str, client: str, version: str) -> None:
+        super().__init__()
+        self._world = world
+        self._chosen = chosen
+        self.client = _FREE.sub("-", client)[:_LONGEST_NAME].strip("-") or "mcp"
+        version = _FREE.sub("-", version)[:_LONGEST_NAME].strip("-")
+        self._agent = f"{self.client}/{version}" if version else self.client
+        self._session: SessionInfo | None = None
+        self._memory: Memory | None = None
+        self._place: object = None
+        self._buffer: HotMemoryBuffer | None = None
+        self._kept: dict[tuple[str, str], str] = {}
+        self._is_dirty = False
+        self._tip = ""
+        self.is_watched = False
+        """Whether the client wants to hear what others write."""
+        self.last_seen = ""
+        """Where the memory stood when this client was last here."""
+
+    # Who calls
+
+    @property
+    def memory(self) -> Memory:
+        if self._memory is None:
+            root = find_root(self._world, self._chosen)
+            memory = open_bundle(self._world, root, "write")
+            self._memory, self._place, self._tip = memory, _place(memory), memory.tip
+            self.last_seen = self.last_seen or str(memory.state.read_json(MCP_CLIENTS).get(self.client, ""))
+        return self._memory
+
+    @property
+    def session(self) -> SessionInfo:
+        """The session of this connection; it is in the memory when something of it is."""
+        if self._session is None:
+            memory = self.memory
+            self._session = SessionInfo(
+                f"mcp-{self._world.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}",
+                started=memory.now(),
+                agent=self._agent,
+                machine=memory.config.machine,
+                source="mcp",
+                title=f"{self.client} over MCP",
+            )
+        return self._session
+
+    def record(self, kind: str, **fields: Any) -> str:
+        known = (kind, repr(sorted(fields.items())))
+        if known in self._kept:  # a client that tries again gets what it has
+            return self._kept[known]
+        event = self._journal.append(kind, **fields)
+        self.memory.part(Hearing).event(self.session.id, kind, fields)
+        self._is_dirty = True
+        self._kept[known] = event
+        return event
+
+    def shown(self, entries: Iterable[tuple[str, EntryKey]]) -> None:
+        if names := self.memory.part(Exposure).was_shown(self.session.id, entries):
+            self._journal.append(RECALLED, entries=names)
+
+    def flush(self) -> None:
+        self._is_dirty = False
+        if self._buffer is not None and len(self._buffer):
+            self._buffer.flush("explicit")
+
+    @property
+    def _journal(self) -> HotMemoryBuffer:
+        if self._buffer is None or not self._buffer.is_open:
+            self._buffer = HotMemoryBuffer(self.memory, self.session)
+        return self._buffer
+
+    # Calls
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """What a tool answers, as text, and whether that is a failure; a failure is one sentence."""
+        try:
+            self._look_for_it()
+            with self._as_ours():
+                if TOOLS[name].reads and self._is_dirty:
+                    self.flush()  # what was kept a moment ago is found
+                answer = calls.run(name, arguments, self)
+            return in_lines(name, answer.value, self._world.clock()), answer.failed
+        except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
+            return self.failure(error), True
+
+    @contextlib.contextmanager
+    def _as_ours(self) -> Iterator[None]:
+        """What is committed inside is no news to a client that listens."""
+        before = self.memory.tip if self.is_watched else ""
+        yield
+        if before and before == self._tip and self._memory is not None:
+            self._tip = self._memory.tip
+
+    def failure(self, error: Exception) -> str:
+        """What went wrong, in a sentence; what was open is opened anew by the next call."""
+        if isinstance(error, GitMemError):
+            return f"{error} {error.hint}".strip()
+        self._forget()
+        if isinstance(error, OSError):
+            return f"The memory cannot be reached ({error.strerror or error}): try again, or tell the user."
+        return f"The memory failed ({type(error).__name__}: {error}): tell the user."
+
+    def _look_for_it(self) -> None:
+        """A bundle that was deleted or put in another's place while we are connected is no longer ours."""
+        memory = self._memory
+        if memory is None or self._place == _place(memory):
+            return
+        self._forget()
+        if not os.path.isdir(memory.root):
+            raise BundleNotFound(
+                f"The memory at {memory.root} is gone: nothing can be kept until the user brings it back."
+            )
+
+    def _forget(self) -> None:
+        """Let go of a memory that is of no use: what its journal holds is found by whoever opens it next."""
+        memory, buffer = self._memory, self._buffer
+        self._memory = self._buffer = None
+        with contextlib.suppress(Exception):  # it is broken, that is why
+            if buffer is not None:
+                buffer.abandon()
+            if memory is not None:
+                memory.index.close()
+                memory.repository.store.close()
+
+    # Between calls
+
+    @property
+    def waits(self) -> bool:
+        """Whether something waits to be committed."""
+        return self._buffer is not None and len(self._buffer) > 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._buffer is not None and self._buffer.is_full
+
+    def settle(self) -> None:
+        """Nobody is asking: commit what waits, and let a linked host's files follow."""
+        if self._memory is not None:
+            with self._as_ours():
+                self.flush()
+                self._memory.bring_host_along()
+
+    def rest(self) -> None:
+        """The worker's thread is about to end: give back what belongs to it."""
+        from gitmem.memory.find.index import Indexing
+
+        if self._memory is not None:
+            if self._memory.has_part(Indexing):
+                self._memory.index.close()
+            self._memory.repository.store.close()
+
+    def watch(self) -> None:
+        """From here on the client wants to hear what others write."""
+        if not self.is_watched:
+            self.is_watched = True
+            self._tip = self.memory.tip
+
+    def others_wrote(self) -> bool:
+        """Whether somebody else committed something since the last time that this was asked."""
+        memory = self._memory
+        if memory is None or self._tip == memory.tip:
+            return False
+        self._tip = memory.tip
+        return True
+
+    def close(self) -> None:
+        """The connection is over: the last commit, and the session is closed."""
+        if self._memory is None:
+            return
+        try:
+            self.flush()
+            if self._session is not None:
+                with contextlib.suppress(UnknownRevision):  # it left nothing
+                    self._memory.sessions.end(self._session.id)
+            clients = {**self._memory.state.read_json(MCP_CLIENTS), self.client: self._memory.tip}
+            kept = dict(list(clients.items())[-_MOST_CLIENTS:])
+            self._memory.state.write_json(MCP_CLIENTS, kept)
+        finally:
+            self._memory.__exit__(None, None, None)
+
+
+def _place(memory: Memory) -> object:
+    """Which directories a memory is, as far as the disk says."""
+    try:
+        found = [os.stat(path) for path in (memory.root, memory.repository.git_dir)]
+    except OSError:
+        return None
+    return [(one.st_dev, one.st_ino) for one in found]

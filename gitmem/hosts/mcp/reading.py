@@ -1,0 +1,126 @@
+"""Resources and prompts: what a client reads by an address, or puts before its model. It all passes the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from gitmem.hosts.whats_new import since
+from gitmem.memory import review as waiting
+from gitmem.memory.curated.prompt_block import freeze
+from gitmem.memory.exposure import Exposure
+from gitmem.safety.fence import fence
+
+if TYPE_CHECKING:
+    from gitmem.hosts.mcp.connection import Connection
+    from gitmem.memory.curated.store import Target
+
+SCHEME = "gitmem://"
+_LONGEST = 12_000
+
+
+def resource(connection: Connection, uri: str) -> str | None:
+    """The text behind an address; None where there is nothing."""
+    if not uri.startswith(SCHEME):
+        return None
+    name, _, rest = uri.removeprefix(SCHEME).partition("/")
+    rest = unquote(rest)
+    if name in _PAGES:
+        return None if rest else _PAGES[name](connection)[:_LONGEST]
+    if name == "as-of":
+        moment, _, path = rest.partition("/")
+        return _fetched(connection, path, moment) if moment and path else None
+    if name in ("entry", "concept"):
+        return _fetched(connection, rest)
+    return _fetched(connection, f"session:{rest}") if name == "session" and rest else None
+
+
+def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> str | None:
+    """The text of a prompt; None where there is none of that name."""
+    make = _PROMPTS.get(name)
+    return make(connection, arguments) if make else None
+
+
+def _fetched(connection: Connection, wanted: str, as_of: str = "") -> str | None:
+    text, failed = connection.call("fetch", {"id": wanted, "level": "full", "as_of": as_of})
+    return None if failed else text
+
+
+def _store(connection: Connection, target: Target) -> str:
+    block = freeze(connection.memory, targets=(target,))
+    connection.memory.part(Exposure).had_block(connection.session.id, block.commit)
+    return block.text or "It is empty."
+
+
+def _changes(connection: Connection) -> str:
+    memory = connection.memory
+    found = since(memory, connection.last_seen)
+    return "\n".join(found) if found else "Nothing that others did is new to you."
+
+
+def _review(connection: Connection) -> str:
+    """How much waits, and no word of it: it waits because no agent may have it."""
+    found = waiting.in_words(waiting.waiting(connection.memory))
+    return f"{found} The user decides with `gitmem review`." if found else "Nothing waits for a person."
+
+
+_PAGES: Mapping[str, Callable[[Connection], str]] = {
+    "memory": lambda connection: _store(connection, "memory"),
+    "user": lambda connection: _store(connection, "user"),
+    "log": lambda connection: connection.memory.read_log(),
+    "changes": _changes,
+    "review": _review,
+}
+
+
+def _brief(connection: Connection, _: Mapping[str, str]) -> str:
+    latest, _failed = connection.call("history", {"limit": 10})
+    told = fence(f"{_changes(connection)}\n\nThe latest changes:\n{latest}")
+    return f"Tell me in a few sentences what changed in your memory since you were last here.\n\n{told}"
+
+
+def _why(connection: Connection, arguments: Mapping[str, str]) -> str:
+    claim = str(arguments.get("claim", "")).strip()[:2_000]
+    found, _failed = connection.call("search", {"query": claim, "limit": 5})
+    return (
+        f"Why do you believe this: {claim}\n\nFind where it came from with history (by the ids below) and say when it "
+        f"was written, in which session, by whom and why; say so if nothing supports it.\n\n{fence(found)}"
+    )
+
+
+def _handoff(connection: Connection, _: Mapping[str, str]) -> str:
+    return (
+        "This work goes on in another session. Remember what it needs: each decision with its rationale (kind "
+        "decision), each lasting fact (kind fact), what I prefer (kind preference). No progress notes. Then tell me "
+        f"what you kept, with the ids.\n\nWhat is remembered already:\n{fence(_stores(connection))}"
+    )
+
+
+def _tidy(connection: Connection, _: Mapping[str, str]) -> str:
+    return (
+        "Look at what is remembered below. Propose which entries to merge, shorten, correct or remove, each with its "
+        "id and the new wording, and wait for my word. What I agree to, change with revise, with why.\n\n"
+        f"{fence(_stores(connection))}"
+    )
+
+
+def _stores(connection: Connection) -> str:
+    texts = [connection.call("fetch", {"id": store, "level": "full"})[0] for store in ("MEMORY", "USER")]
+    return "\n\n".join(texts)
+
+
+def _walk(connection: Connection, _: Mapping[str, str]) -> str:
+    return (
+        f"{_review(connection)}\n\nNo tool of yours can accept or release any of it. Tell me how much waits and why things "
+        "wait in general, and that `gitmem review` in a terminal shows each one and asks me."
+    )
+
+
+_PROMPTS: Mapping[str, Callable[[Connection, Mapping[str, str]], str]] = {
+    "brief": _brief,
+    "why": _why,
+    "handoff": _handoff,
+    "tidy": _tidy,
+    "review": _walk,
+}

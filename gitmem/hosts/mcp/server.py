@@ -1,0 +1,436 @@
+"""The server: reads requests, answers what it can at once, and hands the rest to one worker.
+
+Until the first call nothing is imported but the standard library's `json` and our own tables: a client waits for this
+start. Standard output carries the protocol and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gitmem.hosts.mcp import wire
+from gitmem.hosts.mcp.catalogue import (
+    INSTRUCTIONS,
+    PREFER_PROVIDER,
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    VERSIONS,
+)
+from gitmem.hosts.tools.table import offered
+from gitmem.version import __version__
+
+TYPE_CHECKING = False  # as type checkers know it; `typing` itself would be a good part of what a start costs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from gitmem.hosts.mcp.connection import Connection
+    from gitmem.hosts.worker import Worker
+
+_LOOK = 2.0
+"""Seconds between two looks at what others committed, while a client listens."""
+_SETTLE = 1.0
+"""Seconds of silence before what was kept is committed."""
+_SLOW = 1.0
+"""Seconds of a call before its client hears that it goes on, and between two such messages."""
+_LAST_COMMIT = 20.0
+_CLOSED = 143
+
+
+class Server:
+    """One client on two descriptors."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        write: Callable[[bytes], object],
+        connect: Callable[[str, str], Connection],
+        *,
+        allow_undo: bool = False,
+        tools_only: bool = False,
+        prefers_provider: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._lines = wire.Lines(descriptor)
+        self._write = write
+        self._connect = connect
+        self._tools = offered("mcp", undo=allow_undo)
+        self._tools_only = tools_only
+        self._prefers_provider = prefers_provider
+        self._client: tuple[str, str] | None = None
+        self._connection: Connection | None = None
+        self._worker: Worker | None = None
+        self._running: dict[object, _Running] = {}
+        self._subscribed: set[str] = set()
+        self._is_gone = False
+        """Nobody reads what we write any more."""
+
+    # The loop
+
+    def serve(self) -> None:
+        """Until the client closes its end; then what it was promised is committed."""
+        try:
+            while not self._lines.ended and not self._is_gone:
+                line = self._lines.next(_LOOK if self._subscribed else None)
+                if line is not None:
+                    self._take(line)
+                elif not self._lines.ended:
+                    self._look()
+            while (line := self._lines.next()) is not None:
+                self._take(line)
+        finally:
+            self._finish()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            if line == wire.TOO_LONG:
+                raise wire.WireError(wire.INVALID_REQUEST, "That message is too long: send less.")
+            found = wire.parsed(line)
+        except wire.WireError as error:
+            self.send(wire.error(None, error.code, str(error)))
+            return
+        if isinstance(found, list) and found:  # a batch, which one version of the protocol has
+            for message in found:
+                self._handle(message)
+        else:
+            self._handle(found)
+
+    def _handle(self, message: Any) -> None:
+        ident = message.get("id") if isinstance(message, dict) else None
+        try:
+            if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+                raise wire.WireError(wire.INVALID_REQUEST, "That is not a JSON-RPC 2.0 message.")
+            method, params = message.get("method"), message.get("params", {})
+            if method is None and ("result" in message or "error" in message):
+                return  # an answer: we asked for nothing
+            if not isinstance(method, str):
+                raise wire.WireError(wire.INVALID_REQUEST, "The message has no method.")
+            if not isinstance(params, dict):
+                raise wire.WireError(wire.INVALID_PARAMS, "`params` must be an object.")
+            if "id" not in message:
+                self._notified(method, params)
+                return
+            if not isinstance(ident, str | int) or isinstance(ident, bool):
+                ident = None
+                raise wire.WireError(wire.INVALID_REQUEST, "The id of a request must be a text or a number.")
+            if _key(ident) in self._running:
+                raise wire.WireError(wire.INVALID_REQUEST, "Another request with this id is under way.")
+            self._request(ident, method, params)
+        except wire.WireError as error:
+            self.send(wire.error(ident, error.code, str(error)))
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        try:
+            self._write(wire.rendered(dict(message)))
+        except OSError:
+            self._is_gone = True
+
+    # Requests
+
+    def _request(self, ident: str | int, method: str, params: dict[str, Any]) -> None:
+        if method == "ping":
+            self.send(wire.result(ident, {}))
+            return
+        if method == "initialize":
+            self.send(wire.result(ident, self._begin(params)))
+            return
+        if self._client is None and method in (*self._at_once, *self._by_worker):
+            raise wire.WireError(wire.INVALID_REQUEST, "The connection has not begun: send initialize first.")
+        if method in self._at_once:
+            self.send(wire.result(ident, self._at_once[method](params)))
+        elif method in self._by_worker:
+            self._submit(ident, self._by_worker[method](params), params)
+        else:
+            raise wire.WireError(wire.NO_METHOD, f"There is no method {method[:80]!r} here.")
+
+    @property
+    def _at_once(self) -> Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        known: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "tools/list": lambda _: {"tools": [row.for_mcp() for row in self._tools]},
+        }
+        if not self._tools_only:
+            known |= {
+                "resources/list": lambda _: {"resources": list(RESOURCES)},
+                "resources/templates/list": lambda _: {"resourceTemplates": list(TEMPLATES)},
+                "resources/subscribe": self._subscribe,
+                "resources/unsubscribe": self._unsubscribe,
+                "prompts/list": lambda _: {"prompts": list(PROMPTS)},
+            }
+        return known
+
+    @property
+    def _by_worker(self) -> Mapping[str, Callable[[dict[str, Any]], Callable[[], dict[str, Any]]]]:
+        known = {"tools/call": self._call}
+        return (
+            known
+            if self._tools_only
+            else {**known, "resources/read": self._read, "prompts/get": self._prompt}
+        )
+
+    def _begin(self, params: dict[str, Any]) -> dict[str, Any]:
+        wanted, info = params.get("protocolVersion"), params.get("clientInfo")
+        known = info if isinstance(info, dict) else {}
+        name, version = (str(known.get(key) or "") for key in ("name", "version"))
+        if self._client is None:
+            self._client = (name, version)
+        more = {} if self._tools_only else {"resources": {"subscribe": True}, "prompts": {}}
+        return {
+            "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
+            "capabilities": {"tools": {}, **more},
+            "serverInfo": {"name": "gitmem", "version": __version__},
+            "instructions": INSTRUCTIONS + (PREFER_PROVIDER if self._prefers_provider(name) else ""),
+        }
+
+    def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._subscribed.add(_text(params, "uri"))
+        self._work().soon("watch", lambda: self._opened().watch())
+        return {}
+
+    def _unsubscribe(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._subscribed.discard(_text(params, "uri"))
+        return {}
+
+    def _call(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        name, arguments = _text(params, "name"), params.get("arguments") or {}
+        if name not in [row.name for row in self._tools]:
+            raise wire.WireError(wire.INVALID_PARAMS, f"There is no tool {name[:80]!r} here.")
+        if not isinstance(arguments, dict):
+            raise wire.WireError(wire.INVALID_PARAMS, "`arguments` must be an object.")
+
+        def call() -> dict[str, Any]:
+            text, failed = self._opened().call(name, arguments)
+            # No structured content beside the text: hosts show the model both.
+            return {"content": [{"type": "text", "text": text}], **({"isError": True} if failed else {})}
+
+        return call
+
+    def _read(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        uri = _text(params, "uri")
+
+        def read() -> dict[str, Any]:
+            from gitmem.hosts.mcp.reading import resource
+
+            text = resource(self._opened(), uri)
+            if text is None:
+                raise wire.WireError(wire.NOT_FOUND, f"There is nothing at {uri[:200]!r}.")
+            return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
+
+        return read
+
+    def _prompt(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        name, arguments = _text(params, "name"), params.get("arguments") or {}
+        known = {one["name"]: one for one in PROMPTS}
+        if name not in known or not isinstance(arguments, dict):
+            raise wire.WireError(wire.INVALID_PARAMS, f"There is no prompt {name[:80]!r} here.")
+        for one in known[name].get("arguments", ()):
+            _text(arguments, one["name"])
+
+        def get() -> dict[str, Any]:
+            from gitmem.hosts.mcp.reading import prompt
+
+            text = prompt(self._opened(), name, arguments) or ""
+            message = {"role": "user", "content": {"type": "text", "text": text}}
+            return {"description": known[name]["description"], "messages": [message]}
+
+        return get
+
+    # Notifications
+
+    def _notified(self, method: str, params: dict[str, Any]) -> None:
+        if method != "notifications/cancelled":
+            return
+        running = self._running.get(_key(params.get("requestId")))
+        if running is not None:
+            running.is_cancelled = True
+
+    def _look(self) -> None:
+        """Tell a client that listens what others brought, a sync above all."""
+        self._work().soon("look", self._tell_what_came)
+
+    def _tell_what_came(self) -> None:
+        if self._opened().others_wrote():
+            for uri in sorted(self._subscribed):
+                self.send(wire.notification("notifications/resources/updated", {"uri": uri}))
+
+    # The worker
+
+    def _submit(self, ident: str | int, work: Callable[[], dict[str, Any]], params: dict[str, Any]) -> None:
+        meta = params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        running = self._running[_key(ident)] = _Running(self, token)
+        self._work().submit(lambda: self._answer(ident, work, running))
+
+    def _answer(self, ident: str | int, work: Callable[[], dict[str, Any]], running: _Running) -> None:
+        try:
+            if running.is_cancelled:
+                return
+            with running:
+                answer = self._safely(ident, work)
+        finally:
+            self._running.pop(_key(ident), None)
+        if not running.is_cancelled:
+            self.send(answer)
+        connection = self._connection
+        if connection is not None and connection.waits:
+            if connection.is_full:
+                self._work().soon("settle", self._settle)
+            else:
+                self._work().later(_SETTLE, "settle", self._settle)
+
+    def _safely(self, ident: str | int, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return wire.result(ident, work())
+        except wire.WireError as error:
+            return wire.error(ident, error.code, str(error))
+        except Exception as error:  # noqa: BLE001 (one call must not end the connection)
+            told = self._connection.failure(error) if self._connection is not None else str(error)
+            return wire.error(ident, wire.INTERNAL_ERROR, told)
+
+    def _settle(self) -> None:
+        if self._connection is not None:
+            self._connection.settle()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _rest(self) -> None:
+        if self._connection is not None:
+            self._connection.rest()
+
+    def _opened(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._connect(*(self._client or ("", "")))
+        return self._connection
+
+    def _work(self) -> Worker:
+        if self._worker is None:
+            from gitmem.hosts.worker import Worker
+
+            # What could not be committed waits in the journal: the next flush, or the next start, has it.
+            self._worker = Worker(failed=lambda error: _say(str(error)), idle=self._rest)
+        return self._worker
+
+    def _finish(self) -> None:
+        if self._worker is None:
+            return
+        self._worker.forget_timed()
+        try:
+            self._worker.submit(self._close).result(_LAST_COMMIT)  # behind what was asked for
+        except Exception as error:  # noqa: BLE001 (the journal keeps what could not be committed)
+            _say(str(error) or "The memory is busy: what this session did waits in the journal.")
+
+
+class _Running:
+    """One call under way: whether anybody still wants it, and what its client hears while it takes long."""
+
+    def __init__(self, server: Server, token: object) -> None:
+        self.is_cancelled = False
+        self._server = server
+        self._token = token if isinstance(token, str | int) and not isinstance(token, bool) else None
+        self._steps = 0
+        self._timer: Any = None
+
+    def __enter__(self) -> None:
+        if self._token is not None:
+            self._begin()
+
+    def __exit__(self, *_: object) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+
+    def _begin(self) -> None:
+        import threading
+
+        self._timer = threading.Timer(_SLOW, self._tell)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _tell(self) -> None:
+        if self._timer is None or self.is_cancelled:
+            return
+        self._steps += 1
+        told = {
+            "progressToken": self._token,
+            "progress": self._steps,
+            "message": "The memory is working on it.",
+        }
+        self._server.send(wire.notification("notifications/progress", told))
+        self._begin()
+
+
+def _key(ident: object) -> tuple[str, object]:
+    """An id among others: 1 and "1" are two."""
+    return type(ident).__name__, ident if isinstance(ident, str | int) else repr(ident)
+
+
+def _text(params: Mapping[str, Any], name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise wire.WireError(wire.INVALID_PARAMS, f"`{name}` must be a text.")
+    return value
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"gitmem: {text}\n")
+
+
+# --- as a command ----------------------------------------------------------------------------------------
+
+
+def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = False) -> int:
+    """Serve the client that started this process; gives an exit code."""
+    write = _take_standard_output()
+    import signal
+
+    def end(*_: object) -> None:
+        raise SystemExit(_CLOSED)
+
+    signal.signal(signal.SIGTERM, end)
+    server = Server(
+        0,
+        write,
+        lambda name, version: _connect(bundle, name, version),
+        allow_undo=allow_undo,
+        tools_only=tools_only,
+        prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
+    )
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _connect(bundle: str, name: str, version: str) -> Connection:
+    from gitmem.hosts.hermes.home import real_world
+    from gitmem.hosts.mcp.connection import Connection
+
+    return Connection(real_world(), bundle, name, version)
+
+
+def _has_provider() -> bool:
+    """Whether Hermes, which calls itself `mcp`, has our provider here: it knows more than a tool can."""
+    home = os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
+    return os.path.isdir(os.path.join(home, "plugins", "gitmem"))
+
+
+def _take_standard_output() -> Callable[[bytes], object]:
+    """The one who may write to standard output; whatever else is printed goes to standard error."""
+    from _thread import allocate_lock  # `threading` itself would be a good part of what a start costs
+
+    descriptor = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    lock = allocate_lock()
+
+    def write(data: bytes) -> None:
+        with lock:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+
+    return write

@@ -1,0 +1,213 @@
+"""The guard of skills: what may become how-to knowledge of an agent, by what it does and by who brings it.
+
+A skill is code and orders. Every file of it is read before any of it lands, scripts with their language in mind, and the
+gravest finding in any file is the verdict on all: a write of several files lands as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gitmem.errors import BlockedSkill
+from gitmem.memory.gate.admission import Admission, judge_skill, retracted_units
+from gitmem.okf.files import open_file
+from gitmem.okf.skills import SKILL_FILE
+from gitmem.safety.file_types import kind_of
+from gitmem.safety.verdict import Finding, Result, Verdict
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import WritableFiles
+    from gitmem.memory.provenance import Origin
+
+Danger = Literal["safe", "caution", "dangerous"]
+Tier = Literal["builtin", "trusted", "agent", "community"]
+Fate = Literal["allow", "hold", "block"]
+
+DANGERS: Mapping[Verdict, Danger] = {
+    Verdict.ALLOW: "safe",
+    Verdict.HOLD: "caution",
+    Verdict.BLOCK: "dangerous",
+}
+FATES: Mapping[Tier, Mapping[Danger, Fate]] = {
+    # It came with a program that the person installed.
+    "builtin": {"safe": "allow", "caution": "allow", "dangerous": "allow"},
+    # A person wrote it, or a remote of their own brought it.
+    "trusted": {"safe": "allow", "caution": "allow", "dangerous": "block"},
+    # An agent wrote it.
+    "agent": {"safe": "allow", "caution": "hold", "dangerous": "block"},
+    # It was imported, or pulled from a remote that others write to.
+    "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
+}
+_CATEGORIES = {
+    "concealment from the user": "injection",
+    "credential access": "credential exposure",
+    "delayed trigger": "injection",
+    "fake fence": "injection",
+    "false authority": "injection",
+    "flooding": "obfuscation",
+    "harmful request": "injection",
+    "instruction override": "injection",
+    "persistence and backdoors": "persistence",
+    "prompt extraction": "injection",
+    "promptware and C2": "network",
+    "role hijack": "injection",
+    "secret": "credential exposure",
+    "self-replicating note": "injection",
+    "statistics": "injection",
+    "structure": "injection",
+    "hidden text": "obfuscation",
+}
+"""What the scanner calls a finding in a note, as the guard calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFinding:
+    """One thing that was found in a skill, and where."""
+
+    file: str
+    line: int
+    rule: str
+    category: str
+    danger: Danger
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file} line {self.line}: {self.reason} ({self.rule})"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is said of the files of a skill, each by its path."""
+
+    results: Mapping[str, Result]
+    findings: tuple[SkillFinding, ...]
+    marks: Mapping[str, str]
+    """What marks the skill in which something came out of a tool and nobody asked for it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        return max((one.verdict for one in self.results.values()), default=Verdict.ALLOW)
+
+    @property
+    def danger(self) -> Danger:
+        return DANGERS[self.verdict]
+
+    def fate(self, tier: Tier) -> Fate:
+        return FATES[tier][self.danger]
+
+    @property
+    def gravest(self) -> tuple[SkillFinding, ...]:
+        return tuple(one for one in self.findings if one.danger == self.danger)
+
+
+class SkillGuard:
+    """Looks at the files of a skill for one change of a bundle."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        tier: Tier,
+        *,
+        origin: Origin | None = None,
+        by_person: bool = False,
+    ) -> None:
+        self._bundle = bundle
+        self._tier = tier
+        self._origin = origin
+        self._by_person = by_person
+
+    def inspect(self, files: Mapping[str, bytes]) -> Inspection:
+        """What is said of the files, by their paths below `skills/`, in the form that agents have."""
+        admission = Admission(self._bundle, origin=self._origin, by_person=self._by_person)
+        results: dict[str, Result] = {}
+        findings: list[SkillFinding] = []
+        marks: Mapping[str, str] = {}
+        for path, data in files.items():
+            text = text_of(data)
+            if text is None:
+                result = binary_result(data)
+            else:
+                result = admission.judge_origin(text, admission.skill(text, path))
+                if path.endswith(f"/{SKILL_FILE}"):
+                    marks = admission.skill_marks(text)
+            results[path] = result
+            findings += [
+                _located(path, text or "", one)
+                for one in result.findings
+                if one.severity is not Verdict.ALLOW
+            ]
+        return Inspection(results, tuple(findings), marks)
+
+    def admit(self, name: str, files: Mapping[str, bytes]) -> tuple[Inspection, tuple[str, ...]]:
+        """What is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
+        found = self.inspect(files)
+        fate = found.fate(self._tier)
+        if fate == "hold" and any(
+            text_of(files[path]) is None for path, one in found.results.items() if one.findings
+        ):
+            fate = "block"  # quarantine keeps texts: what is none a person adds themselves
+        if fate == "block":
+            raise BlockedSkill(name, found.danger, [str(one) for one in found.gravest])
+        if fate == "allow":
+            if self._by_person and found.danger == "caution":
+                self._accept(files, found)
+            return found, ()
+        admission = Admission(self._bundle, origin=self._origin)
+        texts = [
+            (files[path].decode(), result, {"kind": "skill", "path": path})
+            for path, result in found.results.items()
+            if result.verdict is not Verdict.ALLOW
+        ]
+        return found, tuple(admission.hold_all(texts))
+
+    def _accept(self, files: Mapping[str, bytes], found: Inspection) -> None:
+        """A person wrote it, and so it is fine on this machine."""
+        from gitmem.memory.gate.release import accept_skill_text
+
+        for path, result in found.results.items():
+            text = text_of(files[path])
+            if text is not None and result.verdict is not Verdict.ALLOW:
+                accept_skill_text(self._bundle, path, text, by=self._bundle.world.person or "human")
+
+
+def was_taken_back(files: WritableFiles, path: str, data: bytes) -> bool:
+    """Whether a file of a skill, as it is stored, was retracted in a tree."""
+    return bool(retracted_units(files, open_file(path, data)))
+
+
+def judge_external(path: str, data: bytes) -> Danger:
+    """What the shipped rules say of a file that is in no bundle."""
+    text = text_of(data)
+    result = binary_result(data) if text is None else judge_skill(path, text)
+    return DANGERS[result.verdict]
+
+
+def text_of(data: bytes) -> str | None:
+    """The text of a file; None where it is none."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def binary_result(data: bytes) -> Result:
+    """What is said of a file that is no text, by what it begins with."""
+    kind = kind_of(data)
+    if kind.is_harmless:
+        return Result(Verdict.ALLOW)
+    severity = Verdict.BLOCK if kind.runs else Verdict.HOLD
+    finding = Finding(
+        f"file.{kind.name}", "execution" if kind.runs else "obfuscation", kind.reason, (0, 0), severity
+    )
+    return Result(severity, (finding,))
+
+
+def _located(path: str, text: str, found: Finding) -> SkillFinding:
+    line = text.count("\n", 0, found.span[0]) + 1
+    category = _CATEGORIES.get(found.category, found.category)
+    name = path.removeprefix("skills/")
+    return SkillFinding(name, line, found.rule, category, DANGERS[found.severity], found.reason)

@@ -1,0 +1,131 @@
+"""The digest: what an agent learned in a stretch of time, what was taken back, and what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UnknownRevision
+from gitmem.git.revisions import at_date
+from gitmem.git.walk import first_parents
+from gitmem.memory import review
+from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.results import brief
+from gitmem.okf.learned import Item, Record
+
+if TYPE_CHECKING:
+    from gitmem.git.objects import Oid
+    from gitmem.memory.bundle import Bundle
+
+TOPICS = ("Learned", "Changed", "Decided", "Done", "Forgotten", "Taken back")
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One thing that the digest tells, and the commit that did it, where it is known."""
+
+    topic: str
+    item: Item
+    by: LogEntry | None = None
+
+    @property
+    def time(self) -> int:
+        return self.by.commit.committer.time if self.by is not None else 0
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What is new between two moments. Every result counts once: what came and went again is no news."""
+
+    since: datetime
+    until: datetime
+    news: tuple[News, ...]
+    """By topic, in each the oldest first."""
+    restores: tuple[LogEntry, ...] = ()
+    """Times at which the memory was put back to an earlier state."""
+    waiting: tuple[review.Item, ...] = ()
+    """What waits for a person now."""
+    record: Record = field(default_factory=Record)
+
+    def of(self, topic: str) -> list[News]:
+        return [one for one in self.news if one.topic == topic]
+
+    def __bool__(self) -> bool:
+        return bool(self.news or self.restores or self.waiting)
+
+    def __repr__(self) -> str:
+        counts = {topic.lower().replace(" ", "_"): len(self.of(topic)) for topic in TOPICS}
+        return brief(
+            self, **{name: number or "" for name, number in counts.items()}, waiting=len(self.waiting)
+        )
+
+
+def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
+    """What is new between two moments, and what waits for a person now."""
+    history = bundle.part(History)
+    old, new = _state(bundle, since), _state(bundle, until)
+    entries = list(history.log(LogFilter(since=since, until=until), start=new))
+    net = history.between(old, new).learned
+    authors = _authors(history, entries)
+    back = list(_taken_back(history, entries))
+    gone = {(one.item.path, one.item.key) for one in back}
+    news = [
+        News(_topic(item), item, authors.get((item.path, item.key)))
+        for item in net.items
+        if not (item.op == "remove" and (item.path, item.key) in gone)
+    ]
+    ordered = sorted([*news, *back], key=lambda one: (TOPICS.index(one.topic), one.time))
+    restores = tuple(entry for entry in reversed(entries) if entry.kind == "restore")
+    return Digest(since, until, tuple(ordered), restores, _waiting(bundle), net.record)
+
+
+def _state(bundle: Bundle, moment: datetime) -> Oid:
+    """Where `main` stood at a moment; before there was a bundle, at its beginning."""
+    try:
+        return at_date(bundle.repository, moment)
+    except UnknownRevision:
+        *_, first = first_parents(bundle.repository, bundle.tip)
+        return first.oid
+
+
+_Place = tuple[str, object]
+
+
+def _authors(history: History, entries: Sequence[LogEntry]) -> dict[_Place, LogEntry]:
+    """For each entry the last commit that did something to it; the newest come first."""
+    found: dict[_Place, LogEntry] = {}
+    for entry in entries:
+        for item in history.knowledge_of([entry.commit]).learned.items:
+            found.setdefault((item.path, item.key), entry)
+    return found
+
+
+def _taken_back(history: History, entries: Sequence[LogEntry]) -> Iterator[News]:
+    """What reverts took out, unless they were taken back themselves."""
+    undone: set[str] = set()
+    for entry in entries:
+        if entry.id in undone or entry.kind != "revert":
+            continue
+        undone.update(entry.trailers.get("Reverts", ()))
+        for item in history.knowledge_of([entry.commit]).learned.items:
+            if item.op == "remove":
+                yield News("Taken back", item, entry)
+
+
+def _topic(item: Item) -> str:
+    if item.noun == "plan" and (item.is_done or item.op == "change"):
+        return "Done"
+    if item.op == "add":
+        return "Decided" if item.noun == "decision" else "Learned"
+    return "Forgotten" if item.op == "remove" else "Changed"
+
+
+def _waiting(bundle: Bundle) -> tuple[review.Item, ...]:
+    """What waits for a person; what the scanner remarks meanwhile is not reported."""
+    said_before = list(bundle.notices)
+    try:
+        return tuple(review.waiting(bundle))
+    finally:
+        bundle.notices[:] = said_before

@@ -1,0 +1,94 @@
+"""The history as people tell it: one chapter a session, and one for each thing that stands by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gitmem.git.message import KINDS
+from gitmem.memory.history.log import Diff, History, LogEntry
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.okf.learned import Learned
+
+BY_ITSELF = frozenset(("init", "revert", "restore", "merge", "snapshot", "erase"))
+"""Kinds of commits that get a line of their own, also where a session made them."""
+_PAUSE = 12 * 3600
+"""Seconds without a commit after which a session that goes on is told anew: it is another day then."""
+
+
+@dataclass
+class Chapter:
+    """A session, or one commit that belongs to none."""
+
+    session: str
+    commits: list[LogEntry]
+    """The newest first."""
+    _bundle: Bundle = field(repr=False)
+
+    @property
+    def started(self) -> int:
+        """When its first commit was made, in seconds since 1970."""
+        return self.commits[-1].commit.committer.time
+
+    @property
+    def ended(self) -> int:
+        return self.commits[0].commit.committer.time
+
+    @property
+    def entry(self) -> LogEntry:
+        """The commit by which it is told who it was and where: the newest."""
+        return self.commits[0]
+
+    @cached_property
+    def title(self) -> str:
+        """What it is about: of a session its title, of a commit what it says."""
+        if self.session:
+            return self._bundle.session_title(self.session)
+        said = self.entry.subject.removeprefix(f"{self.entry.kind}: ")
+        kind, colon, rest = said.partition(": ")
+        return rest if colon and kind in KINDS else said
+
+    @cached_property
+    def diff(self) -> Diff:
+        """What it did to what is known; a bundle begins with nothing."""
+        if self.entry.kind == "init":
+            return Diff(None, None, ())
+        return self._bundle.part(History).knowledge_of([entry.commit for entry in self.commits])
+
+    @property
+    def learned(self) -> Learned:
+        return self.diff.learned
+
+
+def chapters(bundle: Bundle, entries: Iterable[LogEntry]) -> Iterator[Chapter]:
+    """Commits (newest first) as chapters, the one that began last first.
+
+    They come as soon as it is known that no earlier commit belongs to them, so that a long history is not read whole.
+    """
+    waiting: list[Chapter] = []
+    under_way: dict[str, Chapter] = {}
+    for entry in entries:
+        moment = entry.commit.committer.time
+        under_way = {name: one for name, one in under_way.items() if one.started - moment <= _PAUSE}
+        yield from _over(waiting, under_way)
+        session = entry.session if entry.kind not in BY_ITSELF else ""
+        if session in under_way:
+            under_way[session].commits.append(entry)
+        else:
+            made = Chapter(session, [entry], bundle)
+            waiting.append(made)
+            if session:
+                under_way[session] = made
+    yield from _over(waiting, {})
+
+
+def _over(waiting: list[Chapter], under_way: dict[str, Chapter]) -> Iterator[Chapter]:
+    """Chapters to which nothing will be added, taken out of those that wait, in their order."""
+    waiting.sort(key=lambda one: -one.started)
+    open_ones = {id(one) for one in under_way.values()}
+    while waiting and id(waiting[0]) not in open_ones:
+        yield waiting.pop(0)

@@ -1,0 +1,82 @@
+"""The skills as a prompt lists them: a line each, by category, within a budget, and the same bytes while nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.skills.catalog import Skill
+
+_HEAD = "<available_skills>"
+_FOOT = "</available_skills>"
+_SHORTEST = 40
+"""Characters of a description below which names alone are listed."""
+
+
+class PromptIndex:
+    """Makes the list; what was said to be harmless once is not read again while this process runs."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._clean: dict[tuple[str, str], str | None] = {}
+        self._made: tuple[object, str] = ((), "")
+
+    def __call__(self, skills: Sequence[Skill], budget: int) -> str:
+        """The block, empty where there is no skill; longer descriptions are cut first, then left out, then skills."""
+        key = (tuple(skills), budget)
+        if key != self._made[0]:
+            self._made = key, self._block(skills, budget)
+        return self._made[1]
+
+    def _block(self, skills: Sequence[Skill], budget: int) -> str:
+        egress = Egress(self._bundle)
+        rows = [
+            (one.category, one.name, said) for one in skills if (said := self._said(egress, one)) is not None
+        ]
+        if not rows:
+            return ""
+        rows.sort()
+        for longest in (1024, 240, 120, 60, _SHORTEST, 0):
+            block = _rendered(rows, longest)
+            if len(block) <= budget:
+                return block
+        return _cut(rows, budget)
+
+    def _said(self, egress: Egress, skill: Skill) -> str | None:
+        """The description as it may be in a prompt; None where the skill may not be named."""
+        asked = (skill.title, skill.description)
+        if asked not in self._clean:
+            said = egress.name(f"{skill.title}: {skill.description}")
+            withheld = said in (FLAGGED, GONE)
+            self._clean[asked] = None if withheld else egress.clean(skill.description).strip()
+        return self._clean[asked]
+
+
+def _rendered(rows: Sequence[tuple[str, str, str]], longest: int, left_out: int = 0) -> str:
+    lines = [_HEAD]
+    category: str | None = None
+    for where, name, said in rows:
+        if where != category:
+            category = where
+            lines.append(f"{where or 'general'}:")
+        short = said if len(said) <= longest else said[: longest - 1].rstrip() + "…" if longest else ""
+        lines.append(f"  - {name}: {short}" if short else f"  - {name}")
+    if left_out:
+        lines.append(f"({left_out} more: list them by category)")
+    return "\n".join([*lines, _FOOT])
+
+
+def _cut(rows: Sequence[tuple[str, str, str]], budget: int) -> str:
+    """As many names as there is room for, and how many are not listed."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(_rendered(rows[:middle], 0, len(rows) - middle)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return _rendered(rows[:low], 0, len(rows) - low) if low else ""

@@ -1,0 +1,112 @@
+"""How skills did: each use is an event of its session, and everything else is derived from those that still stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UsageError
+from gitmem.memory.capture.recorder import SKILL_USE
+from gitmem.memory.capture.recording import Recording
+from gitmem.memory.find.index import Indexing
+from gitmem.memory.gate.admission import Admission
+from gitmem.memory.skills.catalog import Catalog
+from gitmem.okf import timestamps
+
+if TYPE_CHECKING:
+    from gitmem.index.lookup import Span
+    from gitmem.memory.bundle import Bundle
+
+OUTCOMES = ("ok", "failed")
+STALE = timedelta(days=30)
+TOOL_CALLS = 5
+"""Of one turn, from which on what was done is worth a skill."""
+SAVE_A_SKILL = (
+    "That took several tool calls. If you found a way that works and that a later session could need, save it as a "
+    "skill: when to use it, the steps with exact commands, the pitfalls. If a skill that you followed was wrong or "
+    "incomplete, patch it now. If there is nothing, go on."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The uses of one skill: how many, how many failed, and the last one."""
+
+    times: int = 0
+    failed: int = 0
+    last: str = ""
+    last_outcome: str = ""
+    note: str = ""
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last use failed: it needs a patch."""
+        return self.last_outcome == "failed"
+
+
+_NONE = Use()
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The uses of all skills, as things are now."""
+
+    by_name: Mapping[str, Use]
+    now: datetime
+    changed_at: Callable[[str], str]
+    """When a skill was last changed: a failure before that is dealt with."""
+
+    def of(self, name: str) -> Use:
+        use = self.by_name.get(name, _NONE)
+        if use.is_failing and self.changed_at(name) > use.last:
+            return Use(use.times, use.failed, use.last, "patched", use.note)
+        return use
+
+    def is_stale(self, name: str) -> bool:
+        """Whether nobody used or changed a skill for a while."""
+        newest = max(self.of(name).last, self.changed_at(name))
+        last = timestamps.parse(newest) if newest else None
+        return last is None or self.now - last > STALE
+
+
+def record_use(bundle: Bundle, name: str, outcome: str, note: str, *, session: str) -> str:
+    """The event that a skill was used; gives its id."""
+    if outcome not in OUTCOMES:
+        raise UsageError(f"An outcome is {' or '.join(OUTCOMES)}, not {outcome!r}.")
+    note = Admission(bundle).note(" ".join(note.split()))
+    fields: dict[str, object] = {"skill": name, "outcome": outcome, **({"note": note} if note else {})}
+    return bundle.part(Recording).record(SKILL_USE, session, fields)
+
+
+def uses_of(bundle: Bundle) -> Uses:
+    """How the skills did, by the events that the tree has."""
+    index = bundle.part(Indexing).current()
+    found: dict[str, Use] = {}
+    for span in sorted(index.spans_of_type(SKILL_USE), key=lambda one: (one.at, one.key)):
+        told = _told(span)
+        name, outcome = told.get("skill", ""), told.get("outcome", "")
+        if not name or outcome not in OUTCOMES:
+            continue
+        use = found.get(name, _NONE)
+        failed = use.failed + (outcome == "failed")
+        found[name] = Use(use.times + 1, failed, span.at, outcome, told.get("note", ""))
+    roots = {one.name: one.root for one in bundle.part(Catalog).of_bundle()}
+
+    def changed_at(name: str) -> str:
+        last = index.commits_touching(roots[name], limit=1) if name in roots else []
+        return timestamps.stamp(timestamps.of_seconds(last[0].time)) if last else ""
+
+    return Uses(found, bundle.world.clock(), cache(changed_at))
+
+
+def _told(span: Span) -> dict[str, str]:
+    """The fields of the event, out of the text that the index has of it."""
+    found: dict[str, str] = {}
+    for line in span.text.split("\n"):
+        name, colon, value = line.partition(": ")
+        if colon:
+            found.setdefault(name, value)
+    return found

@@ -1,0 +1,133 @@
+"""`gitmem config`, and docs/settings.md, which has every setting."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from gitmem.cli.config import spelled
+from gitmem.config import settings
+from gitmem.errors import ConfigError
+from gitmem.settings_file import with_setting, without_setting
+
+from tests.cli.conftest import Cli
+
+DOCS = Path(__file__).parents[2] / "docs/settings.md"
+ROWS = {row.key: row for row in settings()}
+
+
+def test_set_get_unset(mem: Cli) -> None:
+    """A setting is set for this bundle, told with its origin, and taken out again."""
+    assert "all\n" == mem("config", "get", "transcripts").out
+    assert "transcripts  text  (<git dir>/gitmem/config)\n" == mem("config", "set", "transcripts", "text").out
+    assert "text\n" == mem("config", "get", "transcripts").out
+    assert "transcripts: text\n" == (mem.root / ".git/gitmem/config").read_text()
+    row = mem("config", "unset", "transcripts", "--json").json
+    assert ("transcripts", "all", "default") == (row["key"], row["value"], row["origin"])
+    assert "" == (mem.root / ".git/gitmem/config").read_text()
+
+
+def test_list_is_what_status_tells(mem: Cli) -> None:
+    """Every setting, in one shape."""
+    mem("config", "set", "hot_memory_max", "7")
+    listed = mem("config", "list", "--json").json
+    assert listed == mem("status", "--config", "--json").json
+    assert [row.key for row in settings()] == [row["key"] for row in listed["settings"]]
+    assert "hot_memory_max" in mem("config", "list").out
+
+
+def test_in_the_hermes_home(mem: Cli) -> None:
+    """What says whom to talk to is for a person's own file; a variable goes before all."""
+    told = mem.fails("config", "set", "distiller.base_url", "https://model.example", code=2)
+    assert "Set it with --home." in told
+    mem("config", "set", "distiller.base_url", "https://model.example", "--home")
+    home = mem.home / ".hermes/gitmem.yaml"
+    assert 'distiller.base_url: "https://model.example"\n' == home.read_text()
+    mem.env["GITMEM_TRANSCRIPTS"] = "off"
+    told = mem("config", "set", "transcripts", "all", "--home").out
+    assert "What holds is from environment GITMEM_TRANSCRIPTS" in told
+    mem("config", "unset", "distiller.base_url", "--home")
+    assert "transcripts: all\n" == home.read_text()
+
+
+def test_without_a_bundle(gitmem: Cli) -> None:
+    """Settings can be read; to set one takes a bundle, or the home."""
+    assert "all\n" == gitmem("config", "get", "transcripts").out
+    assert "There is no bundle" in gitmem.fails("config", "set", "transcripts", "text")
+    gitmem("config", "set", "transcripts", "text", "--home")
+    assert "text\n" == gitmem("config", "get", "transcripts").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["set", "transcript", "text"], "the nearest one is `transcripts`"),
+        (["get", "nothing"], "is not a setting of gitmem"),
+        (["set", "transcripts", "some"], "must be one of all, summary, text, user-only, off, not 'some'"),
+        (["set", "hot_memory_max", "0"], "must be a whole number of at least 1"),
+    ],
+)
+def test_what_is_wrong_is_not_written(mem: Cli, arguments: list[str], told: str) -> None:
+    """The error says what would be right."""
+    assert told in mem.fails("config", *arguments)
+    assert not (mem.root / ".git/gitmem/config").exists()
+
+
+BEFORE = """\
+# mine
+transcripts: text  # no tools
+trust:
+  # the web
+  web: hold
+  mail: mark
+hot_memory_max: 7
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("transcripts", "off", 'transcripts: "off"'),
+        ("trust.web", "follow", "  web: follow"),
+        ("trust.file", "hold", "trust.file: hold"),
+        ("hot_memory_max", 9, "hot_memory_max: 9"),
+        ("sync_wait", 0.5, "sync_wait: 0.5"),
+        ("auto_sync", False, "auto_sync: false"),
+    ],
+)
+def test_other_lines_stay(key: str, value: object, line: str) -> None:
+    """Only the line of the setting is another, or one is added; taking it out again is exact."""
+    after = with_setting(BEFORE, ROWS[key], value, "x")  # type: ignore[arg-type]
+    changed = set(after.splitlines()) - set(BEFORE.splitlines())
+    assert {line} == changed
+    left = without_setting(after, ROWS[key], "x")
+    assert line not in left.splitlines()
+    assert set(left.splitlines()) <= set(BEFORE.splitlines())
+
+
+def test_a_group_that_is_empty_goes_too() -> None:
+    """And a text that says nothing of a setting stays to the byte."""
+    assert "a" not in without_setting("trust:\n  web: hold\n", ROWS["trust.web"], "x")
+    assert BEFORE == without_setting(BEFORE, ROWS["machine"], "x")
+
+
+@pytest.mark.parametrize("text", ["{transcripts: text}", "trust: {web: hold}\n", "transcripts: >\n  text\n"])
+def test_a_form_that_is_not_edited_safely_is_left(text: str) -> None:
+    """What was laid out otherwise is a person's to change."""
+    key = "trust.web" if "trust" in text else "transcripts"
+    with pytest.raises(ConfigError):
+        without_setting(text, ROWS[key], "x")
+
+
+def test_the_docs_have_every_setting() -> None:
+    """docs/settings.md is complete and right: name, default, what it is, and nothing that is not a setting."""
+    text = DOCS.read_text()
+    listed = dict(re.findall(r"^\| `([a-z_.]+)` \| (.+) \|$", text, re.MULTILINE))
+    assert ROWS.keys() == listed.keys()
+    for key, row in ROWS.items():
+        default, values, told = (part.strip() for part in listed[key].split(" | "))
+        assert f"`{spelled(row.default, empty='')}`".replace("``", "") == default, key
+        assert row.help == told, key
+        expected = ", ".join(f"`{one}`" for one in row.choices) or row.expected
+        assert expected == values, key

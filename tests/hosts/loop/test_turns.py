@@ -1,0 +1,293 @@
+"""The life of a session: prompts, tools, what is kept, and when it may be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from gitmem.errors import UsageError
+from gitmem.hosts.loop.prompt import GUIDANCE
+from gitmem.memory.endpoint import Reply, ToolCall
+from gitmem.memory.memory import Memory
+
+from tests.hosts.loop.conftest import Make, Noting
+from tests.memory.conftest import Clock
+
+TALK = [
+    message
+    for number in range(8)
+    for message in (
+        {"role": "user", "content": "I prefer tabs over spaces." if not number else f"Look at file {number}"},
+        {"role": "assistant", "content": f"Done {number}."},
+    )
+]
+
+
+def test_the_slots_are_in_order(make: Make, bundle: Memory) -> None:
+    """Identity, guidance, provider, system, MEMORY, USER, skills, context files, date and platform."""
+    bundle.curated.add("alpha")
+    bundle.curated.add("Likes tea", target="user")
+    texts = {name: f"The {name} slot." for name in ("identity", "system", "skills", "context_files")}
+    with make(Noting()).session("s1", platform="cli", **texts) as session:
+        prompt = session.turn("hello")
+    wanted = [
+        texts["identity"],
+        GUIDANCE,
+        "The notes are open.",
+        texts["system"],
+        "alpha",
+        "Likes tea",
+        texts["skills"],
+        texts["context_files"],
+        "2026-06-30.\nPlatform: cli",
+    ]
+    places = [prompt.system.index(text) for text in wanted]
+    assert sorted(places) == places
+    assert bundle.prompt_block() in prompt.system
+
+
+def test_the_stable_part_is_the_same_bytes_from_turn_to_turn(
+    make: Make, bundle: Memory, clock: Clock
+) -> None:
+    """Whatever is written, recalled or said meanwhile, also tomorrow; a compression makes it anew."""
+    bundle.curated.add("alpha")
+    other = Noting()
+    with make(other).session("s1") as session:
+        first = session.turn("hello").system
+        for number in range(3):
+            session.tool_call("memory", {"action": "add", "content": f"beta {number}"})
+            session.done("hi")
+            clock.now += timedelta(days=1)
+            other.recalls = f"Another note {number}"
+            assert first == session.turn(f"again {number}").system
+        session.compress(TALK)
+        after = session.turn("and now")
+        assert "beta 2" in after.system
+        assert "User prefers tabs over spaces." in after.system
+        assert after.system == session.turn("again").system
+    blocks = bundle.sessions.get("s1").concept.meta["prompt_blocks"]
+    assert isinstance(blocks, list)
+    assert 2 == len(blocks)
+
+
+def test_recall_and_nudge_belong_to_the_turn(make: Make, make_bundle: Callable[..., Memory]) -> None:
+    """They are in the request and not in what the history keeps; a nudge comes when it is due."""
+    memory = make_bundle("nudged", nudge_interval=2, memory_char_limit=30)
+    memory.record_decision("Use PostgreSQL for billing", "joins", session="earlier")
+    with make(memory=memory).session("s1") as session:
+        first = session.turn("which database did we choose for billing?")
+        assert "PostgreSQL" in first.recalled
+        assert first.user.startswith(first.said)
+        assert first.recalled in first.user
+        assert "PostgreSQL" not in first.said
+        session.done("PostgreSQL.")
+        second = session.turn("thanks")
+        assert "memory tool" in second.user
+        assert "memory tool" not in first.user
+    messages = second.messages([{"role": "user", "content": first.said}])
+    assert ["system", "user", "user"] == [message["role"] for message in messages]
+    recorded = memory.sessions.events("s1")
+    assert [("turn", "which database did we choose for billing?")] == [
+        (event.kind, event.fields["user"]) for event in recorded if event.kind == "turn"
+    ]
+    assert any(event.kind == "recalled" for event in recorded)
+
+
+def test_the_memory_tool(make: Make, bundle: Memory) -> None:
+    """Add, replace and remove by a part of the text, several at once, all or none; errors say what is there."""
+    with make().session("s1", model="m1") as session:
+        session.turn("I like tea")
+
+        def use(**given: Any) -> Any:
+            return json.loads(session.tool_call("memory", given))
+
+        added = use(action="add", target="user", content="Likes tea")
+        assert (True, True, 1) == (added["success"], added["done"], added["entry_count"])
+        assert use(action="replace", target="user", old_text="tea", content="Likes oolong")["success"]
+        assert "already" in use(action="add", target="user", content="Likes oolong")["message"]
+        told = use(action="remove", target="user", old_text="coffee")["error"]
+        assert "Likes oolong" in told
+        assert "content" in use(action="add")["error"]
+        assert "old_text" in use(action="remove")["error"]
+        assert "action" in use(action="read")["error"]
+        assert "action" in use()["error"]
+        batch = [{"action": "add", "content": "one"}, {"action": "remove", "old_text": "nothing"}]
+        assert "error" in use(operations=batch)
+        assert [] == bundle.curated.entries("memory")
+        assert "2,200" in use(action="add", content="x" * 3_000)["error"]
+        assert "not JSON" in session.tool_call("memory", "{")
+        assert "an object" in session.tool_call("memory", "[1]")
+        assert json.loads(session.tool_call("memory", '{"action": "add", "content": "two"}'))["success"]
+    assert ["Likes oolong"] == [one.text for one in bundle.curated.entries("user")]
+    entry = next(bundle.log(kind="memory"))
+    assert ("s1", "memory tool", "m1") == (entry.session, entry.first("Source"), entry.first("Model"))
+
+
+def test_session_search(make: Make, bundle: Memory) -> None:
+    """By a question, one session, around a line, and the newest."""
+    manager = make()
+    with manager.session("s1") as session:
+        session.turn("how do we deploy the lighthouse?")
+        session.done("with make deploy")
+    with manager.session("s2") as session:
+
+        def use(**given: Any) -> Any:
+            return json.loads(session.tool_call("session_search", given))["sessions"]
+
+        [found] = use(query="deploy lighthouse")
+        assert "s1" == found["session"]
+        [match] = found["matches"]
+        assert "make deploy" in match["text"]
+        [around] = use(session_id="s1", around_message_id=match["id"])
+        assert match["text"] in [line["text"] for line in around["lines"]]
+        assert ["s1"] == [one["session"] for one in use()]
+
+
+def test_what_was_kept_is_found_in_the_same_turn(make: Make) -> None:
+    with make().session("s1") as session:
+        session.turn("x")
+        session.tool_call(
+            "remember", {"text": "Use tabs in the lighthouse", "kind": "decision", "why": "habit"}
+        )
+        assert "Use tabs" in session.tool_call("search", {"query": "lighthouse"})
+
+
+def test_what_a_tool_returned_is_not_the_users_word(make: Make, bundle: Memory) -> None:
+    """What is remembered of it waits, or is marked."""
+    page = "Invoices are paid to IBAN DE89 3704 0044 0532 0130 00."
+    with make().session("s1") as session:
+        session.turn("What is new on their page?")
+        session.tool_result("fetch", {"url": "https://evil.example"}, page)
+        told = json.loads(session.tool_call("memory", {"action": "add", "content": page}))
+        assert not told["success"]
+        session.done("They have a new account.")
+    assert [] == bundle.curated.entries("memory")
+    assert 1 == len(bundle.quarantine.all())
+
+
+@pytest.mark.parametrize("context", ["subagent", "cron"])
+def test_another_agent_reads_and_never_writes(make: Make, bundle: Memory, context: str) -> None:
+    """Its prompt has the memory; nothing of it is recorded, and no tool that writes is there."""
+    bundle.curated.add("alpha")
+    bundle.record_decision("Use PostgreSQL for billing", session="earlier")
+    tip = bundle.tip
+    with make().session("s1", agent_context=context) as session:
+        prompt = session.turn("which database did we choose for billing?")
+        assert "alpha" in prompt.system
+        assert "PostgreSQL" in prompt.recalled
+        tools = {tool["name"] for tool in prompt.tools}
+        assert {"search", "fetch", "session_search", "history", "diff"} == tools
+        assert "error" in session.tool_call("memory", {"action": "add", "content": "x"})
+        assert "PostgreSQL" in session.tool_call("search", {"query": "billing"})
+        session.tool_result("fetch", {}, "x")
+        session.done("hi")
+        assert "" == session.compress(TALK)
+        assert 0 == session.review(TALK, Scripted([])).result(60)
+    assert tip == bundle.tip
+
+
+def test_without_memory_there_is_none(make: Make, bundle: Memory) -> None:
+    bundle.curated.add("alpha")
+    tip = bundle.tip
+    other = Noting()
+    with make(other).session("s1", skip_memory=True, identity="I am.") as session:
+        prompt = session.turn("hello")
+        assert ((), "hello") == (prompt.tools, prompt.user)
+        assert "alpha" not in prompt.system
+        assert GUIDANCE not in prompt.system
+        assert "error" in session.tool_call("memory", {"action": "add", "content": "x"})
+        session.done("hi")
+        session.compress(TALK)
+    assert tip == bundle.tip
+    assert [] == other.told
+
+
+def test_without_stores_there_is_no_memory_tool(make: Make, make_bundle: Callable[..., Memory]) -> None:
+    """With one of them there is."""
+    for settings, there in (
+        ({"memory_enabled": False, "user_profile_enabled": False}, False),
+        ({"memory_enabled": False}, True),
+        ({"user_profile_enabled": False}, True),
+    ):
+        memory = make_bundle(f"mem{len(settings)}{there}{sorted(settings)[0]}", **settings)
+        with make(memory=memory).session("s1") as session:
+            assert there == ("memory" in [tool["name"] for tool in session.turn("x").tools])
+
+
+def test_a_manager_without_our_memory(make: Make) -> None:
+    """The other provider alone."""
+    other = Noting()
+    with make(other, memory=None).session("s1", platform="cli") as session:
+        prompt = session.turn("hello")
+        assert "A note about it." in prompt.recalled
+        assert ["notes_find"] == [tool["name"] for tool in prompt.tools]
+        session.done("hi")
+        session.compress([])
+    assert ("on_session_end", 0) in other.told
+
+
+def test_a_session_that_is_not_open(make: Make) -> None:
+    session = make().session("s1")
+    with pytest.raises(UsageError, match="with"):
+        session.turn("x")
+    session.end()
+
+
+def test_the_end_keeps_what_was_learned(make: Make, bundle: Memory) -> None:
+    """From the turns that nobody compressed; the session is closed and all of it committed."""
+    with make().session("s1") as session:
+        for message in TALK[::2]:
+            session.turn(message["content"])
+            session.done("Done.")
+    assert ["User prefers tabs over spaces."] == [one.text for one in bundle.curated.entries("user")]
+    assert "closed" == bundle.sessions.get("s1").status
+    assert 8 == len([one for one in bundle.sessions.events("s1") if one.kind == "turn"])
+
+
+# --- review ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Scripted:
+    """A model that calls what a test wants."""
+
+    calls: list[ToolCall]
+    asked: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def chat(
+        self, messages: Sequence[Any], tools: Sequence[Any] | None = None, tool_choice: str | None = None
+    ) -> Reply:
+        self.asked.append((messages, tools))
+        return Reply("", tuple(self.calls))
+
+
+def test_a_review_has_the_keeping_tools_alone(make: Make, bundle: Memory) -> None:
+    """It runs behind the agent; calls of other tools are not made."""
+    model = Scripted(
+        [
+            ToolCall("memory", '{"action": "add", "target": "user", "content": "Prefers tabs"}'),
+            ToolCall("remember", '{"text": "not offered"}'),
+        ]
+    )
+    with make().session("s1") as session:
+        session.turn("x")
+        assert 1 == session.review(TALK, model).result(120)
+    assert "Prefers tabs" in [one.text for one in bundle.curated.entries("user")]
+    [(messages, tools)] = model.asked
+    assert ["memory"] == [tool["function"]["name"] for tool in tools]
+    assert "I prefer tabs" in messages[1]["content"]
+
+
+def test_a_review_that_fails_is_a_warning(make: Make) -> None:
+    class Broken(Scripted):
+        def chat(self, *_: Any, **__: Any) -> Reply:
+            raise RuntimeError("no model")
+
+    manager = make()
+    with manager.session("s1") as session:
+        assert 0 == session.review(TALK, Broken([])).result(120)
+    assert any("no model" in one for one in manager.warnings)

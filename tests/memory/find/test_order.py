@@ -1,0 +1,119 @@
+"""The order of an answer: what is known before talk about it, what holds before what held, a series once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from gitmem.memory.memory import Memory
+
+from tests.memory.find.support_index import Clock, new_bundle
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def own(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
+    made = new_bundle(tmp_path / "b", clock=clock)
+    yield made
+    made.index.close()
+    made.repository.store.close()
+
+
+def say(memory: Memory, session: str, *turns: tuple[str, str], decided: tuple[str, str] = ("", "")) -> None:
+    with memory.session(session) as open_session:
+        for user, assistant in turns:
+            open_session.record_turn(user, assistant)
+        if decided[0]:
+            open_session.record_decision(*decided)
+
+
+def texts(memory: Memory, query: str) -> list[str]:
+    return [hit.text.partition("\n")[0] for hit in memory.search(query)]
+
+
+def test_a_fact_comes_before_the_turn_that_it_was_learned_in(own: Memory) -> None:
+    say(own, "s1", ("For later: the VAT export is due on the 10th. The VAT export is a chore.", "Noted."))
+    own.remember("The VAT export is due on the 10th")
+    assert texts(own, "when is the VAT export due")[0] == "The VAT export is due on the 10th"
+    assert texts(own, "VAT export")[0] == "The VAT export is due on the 10th"
+
+
+def test_a_question_that_was_asked_before_is_no_answer(own: Memory) -> None:
+    own.remember("Milo was born on 14 May")
+    say(own, "s1", ("When is Milo's birthday?", "I would have to look that up."))
+    say(own, "s2", ("Milo plays handball", "How nice."))
+    found = texts(own, "when is Milo's birthday?")
+    assert found[0] == "Milo was born on 14 May"
+    assert found[-1].startswith("[user] When is Milo's birthday?")
+
+
+def test_a_decision_is_found_beside_the_question_that_it_settled(own: Memory) -> None:
+    """Its own words are not those of the question."""
+    say(own, "s1", ("Which database do we choose?", "One with row locks."), decided=("Use Postgres", "JSON"))
+    say(own, "s2", ("The database is slow", "I restarted the database."))
+    assert texts(own, "which database did we choose")[0] == "Use Postgres"
+
+
+def test_the_newer_of_two_decisions_about_one_subject_comes_first(own: Memory, clock: Clock) -> None:
+    say(
+        own,
+        "s1",
+        ("How do we send mails, which mail provider?", "."),
+        decided=("Send mails with Mailgun", "Cheap"),
+    )
+    clock.now += timedelta(days=30)
+    say(own, "s2", decided=("Send mails with Postmark instead of Mailgun", "Lost mails"))
+    decided = [text for text in texts(own, "which mail provider did we choose") if text.startswith("Send")]
+    assert decided == ["Send mails with Postmark instead of Mailgun", "Send mails with Mailgun"]
+
+
+def test_what_the_user_no_longer_likes_is_found_on_no_page_of_the_profile(own: Memory) -> None:
+    own.remember("Prefers a light theme", target="user")
+    own.remember("Prefers long answers", target="user")
+    own.replace("light", "Prefers a dark theme", target="user", machine=False)
+    own.forget("long answers", target="user")
+    assert texts(own, "which theme does the user prefer") == ["Prefers a dark theme"]
+    assert texts(own, "long answers") == []
+    assert [hit.text for hit in own.search("long answers", removed=True)] == ["Prefers long answers"]
+
+
+def test_a_fact_that_only_the_profile_has_is_found(own: Memory) -> None:
+    from gitmem.memory.curated.user_profile import add_user_profile
+
+    add_user_profile(own, "Plays the bassoon", origin=own.origin())
+    assert texts(own, "bassoon") == ["Plays the bassoon"]
+
+
+def test_a_series_is_one_hit_that_says_how_many_are_alike(own: Memory, clock: Clock) -> None:
+    for free in (80, 74, 61):
+        clock.now += timedelta(days=1)
+        own.record_observation(f"The staging database has {free} GB free", session=f"night-{free}")
+    own.record_observation("The staging database moved to Helsinki", session="s1")
+    hits = [hit for hit in own.search("staging database") if "free" in hit.text]
+    assert [(hit.text, hit.alike) for hit in hits] == [("The staging database has 61 GB free", 2)]
+
+
+def test_facts_are_never_folded(own: Memory) -> None:
+    own.remember("Port 8080 is for staging")
+    own.remember("Port 8081 is for staging")
+    assert len(texts(own, "staging port")) == 2
+
+
+def test_scores_fall_from_hit_to_hit(own: Memory, clock: Clock) -> None:
+    say(
+        own,
+        "s1",
+        ("the deploy day, the deploy day", "Noted: deploys are on Thursdays."),
+        decided=("Deploy on Mondays", ""),
+    )
+    clock.now += timedelta(days=9)
+    say(own, "s2", decided=("Deploy on Fridays", ""))
+    own.remember("Deploys are on Thursdays")
+    scores = [hit.score for hit in own.search("deploy day")]
+    assert scores == sorted(scores, reverse=True)
