@@ -36,7 +36,7 @@ _SETTLE = 1.0
 """Seconds of silence before what was kept is committed."""
 _SLOW = 1.0
 """Seconds of a call before its client hears that it goes on, and between two such messages."""
-_LAST_COMMIT = 20.0
+_LAST_COMMIT = 60.0
 _CLOSED = 143
 
 
@@ -66,12 +66,15 @@ class Server:
         self._subscribed: set[str] = set()
         self._is_gone = False
         """Nobody reads what we write any more."""
+        self.is_serving = False
+        """The client may still ask; then what it was promised is committed, and nothing may stop that."""
 
     # The loop
 
     def serve(self) -> None:
         """Until the client closes its end; then what it was promised is committed."""
         try:
+            self.is_serving = True
             while not self._lines.ended and not self._is_gone:
                 line = self._lines.next(_LOOK if self._subscribed else None)
                 if line is not None:
@@ -80,6 +83,7 @@ class Server:
                     self._look()
             while (line := self._lines.next()) is not None:
                 self._take(line)
+            self.is_serving = False
         finally:
             self._finish()
 
@@ -386,10 +390,6 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
     write = _take_standard_output()
     import signal
 
-    def end(*_: object) -> None:
-        raise SystemExit(_CLOSED)
-
-    signal.signal(signal.SIGTERM, end)
     server = Server(
         0,
         write,
@@ -398,6 +398,13 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
         tools_only=tools_only,
         prefers_provider=lambda name: (tools_only or "hermes" in name.lower()) and _has_provider(),
     )
+
+    def end(*_: object) -> None:
+        if server.is_serving:  # clients ask again while we commit; who cannot wait kills us
+            server.is_serving = False
+            raise SystemExit(_CLOSED)
+
+    signal.signal(signal.SIGTERM, end)
     try:
         server.serve()
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 """A server behind us, and every message that goes through, one a line: tee.py LOG COMMAND…"""
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -8,6 +9,10 @@ import threading
 log = open(sys.argv[1], "a", encoding="utf-8")  # noqa: SIM115 (lives as long as the process)
 lock = threading.Lock()
 server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+# A client that ends us by a signal, as Codex does, ends the server: we wait until it has committed.
+signal.signal(signal.SIGTERM, lambda *_: server.terminate())
 
 
 def carry(source, target, name):

@@ -393,6 +393,22 @@ def test_a_server_that_is_killed_loses_nothing(place: Place, sign: int) -> None:
     assert "use-tabs" in decision
 
 
+def test_a_client_that_does_not_wait_for_the_end(place: Place) -> None:
+    """Some close their end, or do not, and ask again and again: the last commit is made all the same."""
+    for closes in (True, False):
+        with Process("-C", str(place.root), "mcp", env=place.env) as client:
+            client.begin()
+            client.use("remember", text=f"Use tabs, {closes}", kind="decision")
+            assert client.process.stdin is not None
+            if closes:
+                client.process.stdin.close()
+            while client.process.poll() is None:
+                client.process.terminate()
+            # The last: when all is done and the interpreter goes, it hands signals back.
+            assert client.process.returncode in (0, 143, -15)
+    assert ["closed", "closed"] == [state.status for state in place.memory.sessions.all()]
+
+
 def test_without_a_bundle(tmp_path: Path, place: Place) -> None:
     """The tools are listed all the same, and each says what to do."""
     empty = tmp_path / "empty"
