@@ -6,9 +6,10 @@ from gitmem.memory.capture.recorder import fill
 
 
 def test_what_is_not_given_is_left_out() -> None:
-    """Keys and sections without a value do not appear; the rest is in the template's order."""
+    """Keys and text without a value do not appear; the rest is in the template's order."""
     concept = fill("concept", type="Note", title="Tea", tags=["drink"], body="Green.\n")
     assert b"---\ntype: Note\ntitle: Tea\ntags:\n- drink\n---\nGreen.\n" == concept.render()
+    assert b"---\ntype: Note\n---\n" == fill("concept", type="Note").render()
 
 
 def test_braces_in_a_text_are_only_text() -> None:
