@@ -80,6 +80,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "clone": Row("clone", "Make a bundle of what a remote holds."),
         "contested": Row("contested", "Settle what two machines reworded differently."),
     },
+    "Other programs": {
+        "import": Row("exchange", "Import what another program kept."),
+        "export": Row("exchange", "Write the memory for other programs and people."),
+    },
     "Safety": {
         "review": Row("review", "Decide on what waits for a person, one after the other."),
         "erase": Row("erase", "Erase something for good, from the history too."),
@@ -132,7 +136,10 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        command = getattr(importlib.import_module(f"gitmem.cli.{row.module}"), cmd_name.replace("-", "_"))
+        command = getattr(
+            importlib.import_module(f"gitmem.cli.{row.module}"),
+            cmd_name.replace("-", "_") + "_" * (cmd_name == "import"),
+        )
         assert isinstance(command, click.Command)
         if _COMPLETE in os.environ:  # a shell asks what to offer
             from gitmem.cli.complete import offer

@@ -70,3 +70,4 @@ class AsyncMemory:
     redo = Awaitable(Memory.redo)
     snapshot = Awaitable(Memory.snapshot)
     sync = Awaitable(Memory.sync)
+    erase = Awaitable(Memory.erase)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gitmem.memory.capture.sessions import Sessions
     from gitmem.memory.curated.store import Answer, CuratedStore, Target
     from gitmem.memory.erase.eraser import Erased
+    from gitmem.memory.exchange.exporting import Exported
+    from gitmem.memory.exchange.importing import Imported
     from gitmem.memory.find.context import Context
     from gitmem.memory.find.index import Indexing
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
@@ -551,6 +553,46 @@ class Memory(OpenBundle):
         self._ready_for_change(dry_run)
         who = by or self.world.person or self.config.agent_id
         return Eraser(self, progress).run(asked[0], by=who, reason=reason, dry_run=dry_run)
+
+    # Other programs
+
+    def export(self, form: str, where: str, *, by: str = "topic", overwrite: bool = False) -> Exported:
+        """Write the memory for other programs: okf, hermes, markdown, jsonl, agents-md or bundle; nothing here changes.
+
+        Files that are there stay unless `overwrite`. Of AGENTS.md only the block between gitmem's markers is written.
+        """
+        from gitmem.memory.exchange.exporting import export
+
+        return export(self, form, where, by=by, overwrite=overwrite)  # type: ignore[arg-type]
+
+    def bring_in(
+        self,
+        form: str,
+        where: str,
+        *,
+        since: str = "",
+        sessions: bool = False,
+        shape: str = "gitmem",
+        dry_run: bool = False,
+        progress: Callable[[Imported], None] | None = None,
+    ) -> Imported:
+        """Import what another program kept: hermes, holographic, okf, openclaw, claude, codex, markdown or jsonl.
+
+        Each piece becomes one commit with its own date, through the gate. A second run brings only what is new; `undo`
+        takes a run back whole. `since` and `sessions` choose among the sessions of Hermes, `shape` is that of a JSON file.
+        """
+        from gitmem.memory.curated.archive import archive_overfull
+        from gitmem.memory.exchange.formats import pieces
+        from gitmem.memory.exchange.importing import Importer
+
+        self._ready_for_change(dry_run)
+        importer = Importer(self, form, dry_run=dry_run)
+        begun = self.moment(since, start=True).timestamp() if since else 0.0
+        found = pieces(form, where, importer, since=begun, sessions=sessions, shape=shape)
+        done = importer.run(found, progress or (lambda _: None))
+        if not dry_run and done.entries:
+            archive_overfull(self)
+        return done
 
     # Other machines
 

@@ -808,3 +808,35 @@ def _release(place: Place, sample: Sample) -> None:
     memory = place.memory
     [held] = [one for one in memory.quarantine.all() if sample.topic in one.text]
     release(memory, held.id, by="ada")
+
+
+# --- imports ---------------------------------------------------------------------------------------------
+
+IMPORT = "gitmem.memory.exchange.importing:Importer._one"
+TAKEN_BACK: Otherwise = {
+    Kind.RETRACTED: (Fate.LEFT_OUT, "It was looked at before: a second run leaves it out.")
+}
+WITHOUT_SECRET: Otherwise = {Kind.SECRET: (Fate.REDACTED, "Nobody is there to be refused.")}
+
+
+@door("imports", "FOUND_ENTRY", IMPORT, entries=True, otherwise=TAKEN_BACK)
+def an_imported_entry(place: Place, sample: Sample) -> None:
+    _import_line(place, {"gitmem": "entry", "text": sample.text})
+
+
+@door("imports", "EVENT", IMPORT)
+def an_imported_event(place: Place, sample: Sample) -> None:
+    event = {"gitmem": "event", "kind": "observation", "at": AT, "session": "from elsewhere"}
+    _import_line(place, {**event, "fields": {"content": sample.text}})
+
+
+@door("imports", "hand_file", IMPORT, at="notes/x.md", otherwise=WITHOUT_SECRET)
+def an_imported_file(place: Place, sample: Sample) -> None:
+    text = f"---\ntype: Note\n---\n{sample.text}\n"
+    _import_line(place, {"gitmem": "file", "path": f"notes/{sample.topic}.md", "text": text})
+
+
+def _import_line(place: Place, line: dict[str, Any]) -> None:
+    path = place.root / "from-elsewhere.jsonl"
+    path.write_text(json.dumps(line))
+    place.memory.bring_in("jsonl", str(path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -386,6 +387,14 @@ def _loop_tools(agent: Agent) -> str:
 
 # --- the table -------------------------------------------------------------------------------------------
 
+
+def _exported(agent: Agent, form: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        agent.memory.export(form, os.path.join(folder, "out"))
+        found = [path for path in Path(folder).rglob("*") if path.is_file()]
+        return "\n".join(path.read_text(errors="replace") for path in found)
+
+
 EXITS: Mapping[str, Callable[[Agent], str]] = {
     # Python programs
     "prompt block": _prompt_block,
@@ -399,6 +408,8 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "recall scroll": _scroll,
     "context": _context,
     "log page": lambda agent: agent.memory.read_log(),
+    "export for hermes": lambda agent: _exported(agent, "hermes"),
+    "export for AGENTS.md": lambda agent: _exported(agent, "agents-md"),
     "nudge": _nudge,
     "compaction in a session": _session_compaction,
     "distiller endpoint": _distiller,

@@ -273,6 +273,7 @@ EGRESS = {
     "gitmem.memory.find.recall:Recall.read": "recall read",
     "gitmem.memory.find.recall:Recall.scroll": "recall scroll",
     "gitmem.memory.find.search:Search.egress": "search",
+    "gitmem.memory.exchange.exporting:_shown": "export for hermes",
     "gitmem.memory.memory:Memory.read_log": "log page",
 }
 
@@ -292,6 +293,7 @@ API = {
     "Memory.nudge": ("nudge",),
     "Memory.prompt_block": ("prompt block",),
     "Memory.read_log": ("log page",),
+    "Memory.export": ("export for hermes", "export for AGENTS.md"),
     "Session.prompt_block": ("prompt block",),
     "Session.compress": ("compaction in a session", "distiller endpoint"),
 }
@@ -321,7 +323,9 @@ NO_EXIT = {
         ),
         _HISTORY,
     ),
-    **dict.fromkeys(("remember", "replace", "forget", "snapshot", "register_tool", "record_event"), _WAY_IN),
+    **dict.fromkeys(
+        ("remember", "replace", "forget", "snapshot", "register_tool", "record_event", "bring_in"), _WAY_IN
+    ),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
     **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "hear"), _WAY_IN),

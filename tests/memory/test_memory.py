@@ -459,7 +459,7 @@ def test_verbs_are_awaited_in_asyncio(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_async_has_every_verb() -> None:
     """A verb that comes to Memory or Session comes to its asynchronous twin."""
-    nouns = {"curated", "sessions", "plans", "snapshots", "quarantine", "index", "gate"}
+    nouns = {"curated", "sessions", "plans", "skills", "snapshots", "quarantine", "index", "gate"}
     own = {name for name in vars(Memory) if not name.startswith("_")} - nouns
     quick = {"session_named", "nudge", "read_log"}
     theirs = {name for name in vars(AsyncMemory) if not name.startswith("_")}

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
 
-_UNDOABLE = ("restore", "revert", "merge")
+_UNDOABLE = ("restore", "revert", "merge", "import")
 _WORTH_ASKING = 5
 """Entries: with fewer, more than half is an everyday change."""
 _SYNC = "undo a sync that"
 _AFTER_A_SYNC = ("merge", "archive")
+IMPORT_RUN = "import-run:"
+"""What the commits of one import have as a source, with the id of that run."""
 """Kinds of the commits with one parent that a sync makes when all is joined."""
 _JOINS = ("merge", "pull")
 """How the reflog begins where `main` was joined with something, by gitmem or by git."""
@@ -176,9 +178,30 @@ class Undo:
                 if "merge" in kinds and is_ancestor(repository, new, self._bundle.tip):
                     return self._sync(entry, [*after, (old, new)])
                 after = []
+            elif made_here and entry.kind == "import" and "import" in kinds:
+                return self._import(entry, after)
             elif made_here and entry.kind in kinds and entry.kind != "merge" and not _is(entry, _UNDO):
                 return [entry.commit], f"undo {entry.commit.subject.removeprefix('revert: redo ')}", []
         raise UnknownRevision(f"There is no {' or '.join(kinds)} to take back.")
+
+    def _import(self, last: LogEntry, after: list[_Move]) -> tuple[list[Commit], str, list[_Move]]:
+        """An import as what an undo takes back: every commit of its run, and what was archived after it."""
+        store = self._bundle.repository.store
+        run = next(
+            (source for source in last.trailers.get("Source", ()) if source.startswith(IMPORT_RUN)), ""
+        )
+        commits = [store.commit(made) for _, made in after]
+        for entry in self._bundle.part(History).log(start=last.id):
+            if entry.id == last.id or (run and run in entry.trailers.get("Source", ())):
+                commits.append(entry.commit)
+            elif entry.kind != "archive":
+                break
+        what = (
+            f"undo {last.commit.subject}"
+            if len(commits) == 1
+            else f"undo an import of {len(commits)} commits"
+        )
+        return commits, what, []
 
     def _sync(self, entry: LogEntry, moves: list[_Move]) -> tuple[list[Commit], str, list[_Move]]:
         """A sync as what an undo takes back: what it brought, and what was kept, held or archived after it."""

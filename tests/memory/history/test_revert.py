@@ -181,7 +181,7 @@ def test_undo_and_redo_go_back_and_forth(bundle: Memory) -> None:
 
     assert undo_redo("undo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
     assert undo_redo("undo", "redo", "undo", "undo") == ["two", "one", "two", "three"]
-    with pytest.raises(UnknownRevision, match="no restore or revert or merge to take back"):
+    with pytest.raises(UnknownRevision, match="no restore or revert or merge or import to take back"):
         bundle.undo()
     assert undo_redo("redo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
     with pytest.raises(UnknownRevision, match="no undo to take back"):

@@ -1,0 +1,1 @@
+"""Exchange: a memory from other programs, and for them."""

@@ -1,0 +1,192 @@
+"""Export: the memory as files that other programs and people read. Nothing of the bundle is changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from gitmem.errors import InvalidContent, UsageError
+from gitmem.files import read_file, replace_file
+from gitmem.memory.exchange.lines import entry_lines
+from gitmem.okf import layout
+from gitmem.okf.entries import DELIMITER
+from gitmem.okf.files import open_file
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.curated.store import Target
+    from gitmem.okf.entries import Entry
+
+Format = Literal["okf", "hermes", "markdown", "jsonl", "agents-md", "bundle"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+Order = Literal["topic", "day"]
+
+BEGIN, END = "<!-- gitmem:begin -->", "<!-- gitmem:end -->"
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
+_BY_GITMEM = re.compile(r"^.*  # by gitmem\n", re.MULTILINE)
+_TARGETS: tuple[tuple[Target, str, str], ...] = (
+    ("memory", "MEMORY.md", "What is known"),
+    ("user", "USER.md", "The user"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote."""
+
+    format: Format
+    where: str
+    files: tuple[str, ...] = ()
+    """Paths of what was written, from `where` where that is a directory."""
+    entries: int = 0
+
+
+def export(
+    bundle: Bundle, form: Format, where: str, *, by: Order = "topic", overwrite: bool = False
+) -> Exported:
+    """Write the memory in a format to a file or directory; what is there already stays unless `overwrite`."""
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
+    if form == "agents-md":
+        return _agents_md(bundle, where)
+    if form in ("okf", "hermes"):
+        files = dict(_okf(bundle) if form == "okf" else _hermes(bundle))
+        return _written(form, where, files, overwrite=overwrite)
+    _refuse_existing([where], overwrite=overwrite)
+    if form == "bundle":
+        from gitmem.memory.sync.bundle_file import write_file
+
+        return Exported(form, where, (where,), write_file(bundle, where))
+    lines = list(entry_lines(bundle) if form == "jsonl" else _markdown(bundle, by))
+    _put(where, "".join(lines).encode())
+    return Exported(form, where, (where,), len(lines))
+
+
+def _okf(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
+    """The tree as it is: a conformant bundle without its history."""
+    tree = bundle.tree()
+    for path, entry in tree.files():
+        yield path, tree.read_entry(entry)
+
+
+def _hermes(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
+    """The files of a Hermes home: what goes into its prompt passes the gate on its way out."""
+    from gitmem.memory.gate.admission import Admission
+    from gitmem.safety.verdict import Verdict
+
+    for target, name, _ in _TARGETS:
+        texts = [entry.text for entry in _shown(bundle, target)]
+        if texts:
+            yield f"memories/{name}", DELIMITER.join(texts).encode()
+    tree, gate = bundle.tree(), Admission(bundle)
+    for path, entry in tree.files("skills"):
+        data = tree.read_entry(entry)
+        if gate.skill(data.decode("utf-8", "replace")).verdict is not Verdict.ALLOW:
+            continue
+        if path.endswith(".md"):
+            data = _BY_GITMEM.sub("", data.decode("utf-8", "surrogateescape")).encode(
+                "utf-8", "surrogateescape"
+            )
+        if not layout.is_generated(path):
+            yield path, data
+
+
+def _shown(bundle: Bundle, target: Target) -> list[Entry]:
+    """The entries of a store that an agent may get."""
+    from gitmem.memory.curated.store import CuratedStore
+    from gitmem.memory.gate.egress import Egress
+    from gitmem.safety.verdict import Verdict
+
+    entries = bundle.part(CuratedStore).entries(target)
+    judged = Egress(bundle).curated(entries, bundle.tree())
+    return [entry for entry, result in judged if result.verdict is Verdict.ALLOW]
+
+
+def _markdown(bundle: Bundle, by: Order) -> Iterator[str]:
+    """One document for people."""
+    yield f"# Memory of {bundle.config.agent_id}\n"
+    if by == "day":
+        days: dict[str, list[str]] = {}
+        for target, _, _ in _TARGETS:
+            for entry in _shown(bundle, target):
+                days.setdefault(entry.at[:10] or layout.UNDATED, []).append(entry.text)
+        for path, title, body in _concepts(bundle):
+            dated = re.search(r"\d{4}-\d\d-\d\d", path)
+            days.setdefault(dated[0] if dated else layout.UNDATED, []).append(f"**{title}** {body}".strip())
+        for day in sorted(days, reverse=True):
+            yield f"\n## {day}\n\n"
+            yield from (_bullet(text) for text in days[day])
+        return
+    for target, _, title in _TARGETS:
+        if entries := _shown(bundle, target):
+            yield f"\n## {title}\n\n"
+            yield from (_bullet(entry.text) for entry in entries)
+    section = ""
+    for path, title, body in _concepts(bundle):
+        if (top := path.partition("/")[0]) != section:
+            section = top
+            yield f"\n## {top.capitalize()}\n"
+        yield f"\n### {title}\n\n{body}\n" if body else f"\n### {title}\n"
+
+
+def _concepts(bundle: Bundle) -> Iterator[tuple[str, str, str]]:
+    """Decisions, plans, skills and notes: the path, the title and the text of each."""
+    tree = bundle.tree()
+    for path in bundle.list_concepts():
+        if path.startswith(("config/", "retractions/", "sessions/", "snapshots/", "memories/", "tools/")):
+            continue
+        file = open_file(path, tree.read(path))
+        if file.concept is not None and file.kind == "concept":
+            title = file.concept.title or path.rpartition("/")[2].removesuffix(".md")
+            yield path, title, file.body.strip()
+
+
+def _bullet(text: str) -> str:
+    return "- " + text.replace("\n", "\n  ") + "\n"
+
+
+def _agents_md(bundle: Bundle, where: str) -> Exported:
+    """The curated store as a block between two markers of AGENTS.md or CLAUDE.md; nothing else there is touched."""
+    from gitmem.memory.curated.prompt_block import freeze
+
+    present = (read_file(where) or b"").decode("utf-8", "surrogateescape")
+    if present.count(BEGIN) != present.count(END) or present.count(BEGIN) > 1:
+        raise InvalidContent(
+            f"The markers of gitmem in {where} are not a pair: nothing was changed.",
+            hint=f"Leave one {BEGIN} and one {END} behind it, or none.",
+        )
+    block = f"{BEGIN}\n{freeze(bundle).text.replace(BEGIN, '').replace(END, '')}\n{END}\n"
+    if BEGIN in present:
+        text = _BLOCK.sub(lambda _: block, present)
+    else:
+        gap = "" if not present or present.endswith("\n\n") else "\n" if present.endswith("\n") else "\n\n"
+        text = f"{present}{gap}{block}"
+    if text != present:
+        _put(where, text.encode("utf-8", "surrogateescape"))
+    return Exported("agents-md", where, (where,) if text != present else ())
+
+
+def _written(form: Format, where: str, files: dict[str, bytes], *, overwrite: bool) -> Exported:
+    _refuse_existing((os.path.join(where, *path.split("/")) for path in files), overwrite=overwrite)
+    for path, data in files.items():
+        _put(os.path.join(where, *path.split("/")), data)
+    return Exported(form, where, tuple(sorted(files)), len(files))
+
+
+def _refuse_existing(paths: Iterable[str], *, overwrite: bool) -> None:
+    there = [path for path in paths if os.path.lexists(path)]
+    if there and not overwrite:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise InvalidContent(
+            f"{there[0]}{more} would be written over: nothing was written.",
+            hint="Choose another place, or give --overwrite.",
+        )
+
+
+def _put(path: str, data: bytes) -> None:
+    directory = os.path.dirname(os.path.abspath(path))
+    os.makedirs(directory, exist_ok=True)
+    replace_file(path, data, scratch=directory, durable=True)

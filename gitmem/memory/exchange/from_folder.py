@@ -1,0 +1,220 @@
+"""Folders of markdown: notes, an Obsidian vault, an OKF bundle, and what OpenClaw, Claude Code and Codex keep."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from gitmem.errors import InvalidContent
+from gitmem.files import read_file
+from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece
+from gitmem.okf import layout, paths, timestamps
+from gitmem.okf.curated import split_texts
+from gitmem.okf.files import SectionsFile, open_file
+
+_MANY = 200
+_LARGEST = 8 * 1024 * 1024
+_WIKILINK = re.compile(r"\[\[([^\]|#\n]+)(#[^\]|\n]*)?(?:\|([^\]\n]+))?\]\]")
+_BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
+_BULLET = re.compile(r"^[*+-]\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_DAILY = re.compile(r"\d{4}-\d\d-\d\d.*\.md")
+
+
+def markdown_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """A file or a folder of notes, below `notes/`: front matter stays, wikilinks become links that resolve."""
+    if os.path.isfile(path):
+        yield Piece(
+            f"markdown {os.path.basename(path)}",
+            files=(NewFile(f"notes/{os.path.basename(path)}", _read(path)),),
+        )
+        return
+    found = list(_files(path, importer))
+    names = {os.path.splitext(os.path.basename(one))[0].casefold(): one for one, _ in found}
+    batch: list[NewFile] = []
+    for relative, full in found:
+        data = _read(full)
+        if relative.endswith(".md"):
+            data = _linked(data, relative, names)
+        batch.append(NewFile(f"notes/{relative}", data))
+        if len(batch) >= _MANY:
+            yield Piece(f"markdown {os.path.basename(path)}", files=tuple(batch))
+            batch = []
+    if batch:
+        yield Piece(f"markdown {os.path.basename(path)}", files=tuple(batch))
+
+
+def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:
+    """A note with markdown links in the place of wikilinks; one that leads nowhere stays as it is."""
+
+    def link(found: re.Match[str]) -> str:
+        target = names.get(found[1].strip().rpartition("/")[2].casefold())
+        if target is None:
+            return found[0]
+        where = os.path.relpath(target, os.path.dirname(relative) or ".").replace(os.sep, "/")
+        return f"[{found[3] or found[1]}]({where.replace(' ', '%20')})"
+
+    return _WIKILINK.sub(link, data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """An OKF bundle as it is now: § files by their entries, every other concept where it was; known breaks are mended."""
+    batch: list[NewFile] = []
+    for relative, full in _files(path, importer):
+        if layout.is_generated(relative) or relative.startswith(("config/", "snapshots/")):
+            continue  # made again, or about the other bundle
+        data = _mended_times(_read(full), relative, importer)
+        file = open_file(relative, data)
+        if isinstance(file, SectionsFile):
+            entries = tuple(
+                NewEntry(entry.text, relative, entry.at, entry.replaces, tuple(entry.extra.items()))
+                for entry in file.entries.values()
+            )
+            if entries:
+                yield Piece(f"okf {relative}", entries=entries)
+            continue
+        batch.append(NewFile(relative, data))
+        if len(batch) >= _MANY:
+            yield Piece(f"okf {os.path.basename(path)}", files=tuple(batch))
+            batch = []
+    if batch:
+        yield Piece(f"okf {os.path.basename(path)}", files=tuple(batch))
+
+
+def _mended_times(data: bytes, relative: str, importer: Importer) -> bytes:
+    text = data.decode("utf-8", "surrogateescape")
+    mended = _BAD_TIME.sub(r"\1Z", text)
+    if mended != text:
+        importer.problem(f"{relative}: a time with two offsets was mended.")
+    return mended.encode("utf-8", "surrogateescape")
+
+
+def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """An OpenClaw home or workspace: MEMORY.md, USER.md, SOUL.md, the daily logs, and allow-lists as a record only."""
+    top = next(
+        (
+            one
+            for one in (os.path.join(path, "workspace"), path)
+            if os.path.isfile(os.path.join(one, "MEMORY.md"))
+        ),
+        path,
+    )
+    if not os.path.isdir(top):
+        raise InvalidContent(f"There is no directory {path}.")
+    files: list[NewFile] = []
+    for relative, full in _files(top, importer):
+        name = os.path.basename(relative)
+        at = os.stat(full).st_mtime
+        text = _read(full).decode("utf-8", "replace")
+        if relative in ("MEMORY.md", "USER.md"):
+            store = layout.USER if name == "USER.md" else layout.MEMORY
+            yield Piece(f"openclaw {relative}", at, _listed(text, store, at))
+        elif relative == "SOUL.md":
+            # Not `soul.md`: agents take a file of that name for orders, and no sync brings one.
+            files.append(NewFile("config/soul-of-openclaw.md", text.encode()))
+        elif _DAILY.fullmatch(name) and relative.endswith(".md"):
+            files.append(NewFile(f"openclaw/daily/{name}", text.encode()))
+        elif name in ("exec-approvals.json", "allowlist.json", "command-allowlist.json"):
+            files.append(_record(name, text))
+    for name in ("exec-approvals.json",):
+        beside = os.path.join(path, name)
+        if top != path and os.path.isfile(beside):
+            text = _read(beside).decode("utf-8", "replace")
+            files.append(_record(name, text))
+    if files:
+        yield Piece("openclaw files", files=tuple(files))
+
+
+def _record(name: str, text: str) -> NewFile:
+    """An allow-list of commands, to read: gitmem applies nothing of it."""
+    head = "---\ntype: Record\ntitle: Commands that OpenClaw allowed\n---\nA record: gitmem applies none of it.\n\n"
+    return NewFile(f"openclaw/{paths.slug(name)}.md", f"{head}```json\n{text}\n```\n".encode())
+
+
+def _listed(text: str, store: str, at: float) -> tuple[NewEntry, ...]:
+    """The entries of a memory file: between § lines, or the items of its lists and its paragraphs."""
+    if re.search(r"^\s*§\s*$", text, re.MULTILINE):
+        texts = list(split_texts(text))
+    else:
+        bullets = [" ".join(one.split()) for one in _BULLET.findall(text)]
+        plain = _BULLET.sub("", re.sub(r"^#.*$", "", text, flags=re.MULTILINE))
+        texts = bullets + [" ".join(one.split()) for one in re.split(r"\n\s*\n", plain) if one.strip()]
+    begun = timestamps.stamp(timestamps.of_seconds(at))
+    return tuple(NewEntry(one, store, timestamps.later(begun, number)) for number, one in enumerate(texts))
+
+
+def claude_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """The memory directory of a Claude Code project: each topic file as `claude/<project>/<name>.md`, read only."""
+    memory = path if os.path.basename(path) == "memory" else os.path.join(path, "memory")
+    if not os.path.isdir(memory):
+        raise InvalidContent(f"There is no memory directory in {path}.")
+    project = paths.slug(os.path.basename(os.path.dirname(os.path.abspath(memory))))
+    files = []
+    for relative, full in _files(memory, importer):
+        if relative.endswith(".md") and os.path.basename(relative) != "MEMORY.md":
+            files.append(NewFile(f"claude/{project}/{relative}", _claude_topic(_read(full))))
+    if files:
+        yield Piece(f"claude {project}", files=tuple(files))
+
+
+def _claude_topic(data: bytes) -> bytes:
+    """A topic file as a concept of type Memory; Claude's own type is its kind."""
+    from gitmem.okf.concept import Concept
+
+    text = data.decode("utf-8", "replace")
+    file = open_file("claude/x.md", data)
+    if file.concept is not None:
+        return file.concept.with_meta(type="Memory", kind=file.concept.type).render()
+    from gitmem.okf import frontmatter
+
+    try:
+        found = frontmatter.read(text)
+    except InvalidContent:
+        return data
+    if found is None:
+        return data
+    meta, parts = found
+    inner = meta.get("metadata")
+    kind = inner.get("type") if isinstance(inner, dict) else None
+    return Concept.new("Memory", parts.body, kind=kind, **meta).render()
+
+
+def codex_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """Codex's memory directories, read only: its summaries and notes below `codex/`."""
+    tops = [os.path.join(path, name) for name in ("memories", "memories_v2")]
+    tops = [top for top in tops if os.path.isdir(top)] or ([path] if os.path.isdir(path) else [])
+    if not tops:
+        raise InvalidContent(f"There is no directory {path}.")
+    files = []
+    for top in tops:
+        for relative, full in _files(top, importer):
+            if relative.endswith(".md") and os.path.basename(relative) != "raw_memories.md":
+                place = (
+                    f"skills/codex/{relative[7:]}" if relative.startswith("skills/") else f"codex/{relative}"
+                )
+                files.append(NewFile(place, _read(full)))
+    if files:
+        yield Piece("codex memories", files=tuple(files))
+
+
+def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
+    """The files below a folder by their relative paths, without hidden ones and links."""
+    if not os.path.isdir(top):
+        raise InvalidContent(f"There is no directory {top}.")
+    for directory, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            full = os.path.join(directory, name)
+            if name.startswith(".") or os.path.islink(full):
+                continue
+            if os.path.getsize(full) > _LARGEST:
+                importer.problem(f"{full} was left out: it is larger than 8 MB.")
+                continue
+            yield os.path.relpath(full, top).replace(os.sep, "/"), full
+
+
+def _read(path: str) -> bytes:
+    try:
+        return read_file(path) or b""
+    except OSError as error:
+        raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error

@@ -1,0 +1,270 @@
+"""What Hermes Agent keeps: its memory files with their backups, its sessions in state.db, its skills; and the facts of its
+holographic provider."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from gitmem.errors import InvalidContent
+from gitmem.files import read_file
+from gitmem.index.other_database import OtherDatabase, Row, opened
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
+from gitmem.okf import layout, timestamps
+from gitmem.okf.curated import split_texts
+from gitmem.okf.events import Event
+
+_SESSION = (
+    "id", "source", "user_id", "chat_id", "chat_type", "model", "parent_session_id", "started_at", "ended_at", "title",
+)  # fmt: skip
+_MESSAGE = ("id", "role", "content", "tool_calls", "tool_name", "timestamp", "active", "compacted")
+_FACT = (
+    "fact_id",
+    "content",
+    "category",
+    "tags",
+    "trust_score",
+    "retrieval_count",
+    "helpful_count",
+    "created_at",
+)
+_STORES = {"MEMORY.md": layout.MEMORY, "USER.md": layout.USER}
+_BACKUP = re.compile(r"(MEMORY|USER)\.md\.bak\.(\d+)")
+_LARGEST_SKILL = 1024 * 1024
+_PART = 2000
+"""Messages of one session that become one commit: a longer session becomes several."""
+
+
+def home_pieces(
+    home: str, importer: Importer, *, since: float = 0.0, sessions: bool = False
+) -> Iterator[Piece]:
+    """All of a Hermes home, oldest first; `sessions` alone, or those that began since a moment."""
+    if not os.path.isdir(home):
+        raise InvalidContent(f"There is no directory {home}.")
+    if not sessions:
+        yield from _backups(home)
+    database = os.path.join(home, "state.db")
+    if os.path.isfile(database):
+        yield from session_pieces(database, importer, since=since)
+    elif sessions:
+        raise InvalidContent(f"There is no state.db in {home}: Hermes keeps its sessions there.")
+    if not sessions:
+        yield from _memories(home)
+        yield from _skills(home, importer)
+
+
+# Memory files
+
+
+def _backups(home: str) -> Iterator[Piece]:
+    """Earlier states of the memory files, by the time in their names."""
+    folder = os.path.join(home, "memories")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    found = [(int(match[2]), name, f"{match[1]}.md") for name in names if (match := _BACKUP.fullmatch(name))]
+    for moment, name, store in sorted(found):
+        at = float(moment) if moment < 10**11 else moment / 1000
+        if entries := _entries(os.path.join(folder, name), _STORES[store], at):
+            yield Piece(f"hermes memories/{name}", at, entries)
+
+
+def _memories(home: str) -> Iterator[Piece]:
+    for name, path in _STORES.items():
+        file = os.path.join(home, "memories", name)
+        if os.path.isfile(file):
+            at = os.stat(file).st_mtime
+            if entries := _entries(file, path, at):
+                yield Piece(f"hermes memories/{name}", at, entries)
+
+
+def _entries(file: str, path: str, at: float) -> tuple[NewEntry, ...]:
+    try:
+        text = (read_file(file) or b"").decode()
+    except UnicodeDecodeError:
+        return ()
+    begun = timestamps.stamp(timestamps.of_seconds(at))
+    texts = list(split_texts(text.replace("\r\n", "\n")))
+    return tuple(NewEntry(one, path, timestamps.later(begun, number)) for number, one in enumerate(texts))
+
+
+# Sessions
+
+
+def session_pieces(path: str, importer: Importer, *, since: float = 0.0) -> Iterator[Piece]:
+    """Every session of a state.db with its messages, oldest first; one that is long in several pieces."""
+    with opened(path) as database:
+        if not {"id", "started_at"} <= database.columns("sessions") or not {
+            "session_id",
+            "role",
+            "content",
+        } <= database.columns("messages"):
+            raise InvalidContent(
+                f"{path} has no sessions and messages that gitmem knows: is it Hermes' state.db?"
+            )
+        where, values = ("started_at >= ?", (since,)) if since else ("", ())
+        for row in database.rows("sessions", _SESSION, where=where, values=values, order="started_at, id"):
+            yield from _session(database, row, importer)
+
+
+def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[Piece]:
+    name = _text(row["id"])
+    if not name:
+        importer.problem("A session without an id was left out.")
+        return
+    started = _seconds(row["started_at"])
+    info = SessionInfo(
+        name,
+        started=_at(started),
+        parent=_text(row["parent_session_id"]),
+        agent="hermes",
+        platform=_text(row["source"]),
+        model=_text(row["model"]),
+        source="hermes",
+        title=_text(row["title"]),
+        user=_text(row["user_id"]),
+        chat=_text(row["chat_id"]),
+        chat_type=_text(row["chat_type"]),
+    )
+    ended = _seconds(row["ended_at"])
+    known = database.columns("messages")
+    order = "id" if "id" in known else "rowid"
+    events: list[Event] = []
+    said = ""
+    number = 0
+    for message in database.rows(
+        "messages", _MESSAGE, where="session_id = ?", values=(row["id"],), order=order
+    ):
+        if message["active"] == 0 and not message["compacted"]:  # a person undid it
+            continue
+        number = int(message["id"]) if isinstance(message["id"], int) else number + 1
+        at = _at(_seconds(message["timestamp"]) or started)
+        role, content = message["role"], _content(message["content"])
+        if role == "user":
+            if said:
+                events.append(_turn(name, number, at, said, ""))
+            said = content
+        elif role == "assistant" and content:
+            events.append(_turn(name, number, at, said, content))
+            said = ""
+        elif role == "tool" and content:
+            tool = _text(message["tool_name"]) or "tool"
+            fields = {"tool_name": tool, "result": content}
+            events.append(Event(event_id(f"hermes session {name}", number), "tool_call", at, fields, name))
+        if len(events) >= _PART:
+            yield Piece(f"hermes session {name}", started, events=tuple(events), session=info)
+            events = []
+    if said:
+        events.append(_turn(name, number + 1, _at(started), said, ""))
+    if events:
+        ending = _at(ended) if ended else ""
+        yield Piece(
+            f"hermes session {name}", ended or started, events=tuple(events), session=info, ended=ending
+        )
+
+
+def _turn(session: str, number: int, at: str, user: str, assistant: str) -> Event:
+    fields = {"user": user, "assistant": assistant}
+    said = {name: text for name, text in fields.items() if text}
+    return Event(event_id(f"hermes session {session}", number), "turn", at, said, session)
+
+
+def _content(value: object) -> str:
+    """The text of a message: Hermes keeps parts of a multimodal one as JSON."""
+    if not isinstance(value, str):
+        return ""
+    if value.startswith("[{"):
+        try:
+            parts = json.loads(value)
+        except ValueError:
+            return value
+        texts = [part.get("text", "") for part in parts if isinstance(part, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str) and text) or value
+    return value
+
+
+# Skills
+
+
+def _skills(home: str, importer: Importer) -> Iterator[Piece]:
+    top = os.path.join(home, "skills")
+    for directory, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = os.path.relpath(directory, top).replace(os.sep, "/")
+        if "SKILL.md" not in names:
+            continue
+        files = []
+        for found, below, others in os.walk(directory):
+            below[:] = sorted(name for name in below if not name.startswith("."))
+            for name in sorted(others):
+                full = os.path.join(found, name)
+                if os.path.islink(full) or os.path.getsize(full) > _LARGEST_SKILL:
+                    importer.problem(f"{full} was left out: it is a link, or larger than 1 MB.")
+                    continue
+                relative = os.path.relpath(full, top).replace(os.sep, "/")
+                data = read_file(full) or b""
+                files.append(NewFile(f"skills/{relative}", _skill(data) if name == "SKILL.md" else data))
+        folders[:] = []
+        at = os.stat(os.path.join(directory, "SKILL.md")).st_mtime
+        yield Piece(f"hermes skills/{inside}", at, files=tuple(files))
+
+
+def _skill(data: bytes) -> bytes:
+    """A skill with the type that OKF asks for."""
+    text = data.decode("utf-8", "replace")
+    has_type = re.search(r"^type:", text.partition("\n---")[0], re.MULTILINE)
+    return (
+        data
+        if has_type or not text.startswith("---\n")
+        else f"---\ntype: {layout.SKILL}\n{text[4:]}".encode()
+    )
+
+
+# The holographic provider
+
+
+def fact_pieces(path: str, importer: Importer) -> Iterator[Piece]:
+    """The facts of a memory_store.db: what is about the user to its store, all with their trust and counts."""
+    with opened(path) as database:
+        if "content" not in database.columns("facts"):
+            raise InvalidContent(
+                f"{path} has no facts: is it the memory_store.db of the holographic provider?"
+            )
+        entries = []
+        for row in database.rows("facts", _FACT, order="fact_id"):
+            text = _text(row["content"]).strip()
+            if not text:
+                importer.problem("A fact without a text was left out.")
+                continue
+            category = _text(row["category"]) or "general"
+            extra: list[tuple[str, object]] = [("category", category)]
+            if tags := [tag.strip() for tag in _text(row["tags"]).split(",") if tag.strip()]:
+                extra.append(("tags", tags))
+            for name in ("trust_score", "retrieval_count", "helpful_count"):
+                if isinstance(row[name], int | float):
+                    extra.append((name, row[name]))
+            store = layout.USER if category.startswith("user") else layout.MEMORY
+            entries.append(NewEntry(text, store, _sql_time(row["created_at"]), extra=tuple(extra)))
+        if entries:
+            yield Piece("holographic facts", os.stat(path).st_mtime, tuple(entries))
+
+
+def _sql_time(value: object) -> str:
+    try:
+        return timestamps.stamp(datetime.fromisoformat(str(value)).replace(tzinfo=UTC))
+    except ValueError:
+        return ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _at(seconds: float) -> str:
+    return timestamps.stamp(timestamps.of_seconds(seconds))

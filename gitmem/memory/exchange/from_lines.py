@@ -1,0 +1,146 @@
+"""JSONL and JSON: gitmem's own lines, and the exports of mem0 and Honcho."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from gitmem.errors import InvalidContent
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
+from gitmem.okf import layout, timestamps
+from gitmem.okf.events import Event, place_of
+from gitmem.okf.identity import is_hash
+
+Shape = Literal["gitmem", "mem0", "honcho"]
+_MANY = 500
+"""Lines that become one commit."""
+_LONGEST = 16 * 1024 * 1024
+
+
+def line_pieces(path: str, importer: Importer, shape: Shape = "gitmem") -> Iterator[Piece]:
+    """What a file holds, in commits of some hundred lines; a line that cannot be read is reported."""
+    name = os.path.basename(path)
+    if shape != "gitmem":
+        yield from _exported(path, name, importer, shape)
+        return
+    entries: list[NewEntry] = []
+    files: list[NewFile] = []
+    events: dict[tuple[str, str], list[Event]] = {}
+    for number, item in _lines(path, importer):
+        kind = item.get("gitmem")
+        try:
+            if kind == "entry":
+                entries.append(_entry(item))
+            elif kind == "event":
+                event = _event(item, name)
+                events.setdefault((event.session, place_of(event.id)[0]), []).append(event)
+            elif kind == "file":
+                files.append(_file(item))
+            else:
+                importer.problem(f"Line {number} of {name} is none that gitmem knows, and was left out.")
+        except (KeyError, TypeError, ValueError) as error:
+            importer.problem(f"Line {number} of {name} was left out: {error}.")
+        if len(entries) >= _MANY:
+            yield Piece(f"jsonl {name}", entries=tuple(entries))
+            entries = []
+    for (session, _), several in events.items():
+        found = sorted(several, key=lambda event: place_of(event.id)[1])
+        info = SessionInfo(session, started=found[0].at)
+        for start in range(0, len(found), _MANY):
+            yield Piece(f"jsonl {name}", events=tuple(found[start : start + _MANY]), session=info)
+    if entries or files:
+        yield Piece(f"jsonl {name}", entries=tuple(entries), files=tuple(files))
+
+
+def _lines(path: str, importer: Importer) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        with open(path, "rb") as file:
+            for number, raw in enumerate(file, 1):
+                if not raw.strip():
+                    continue
+                try:
+                    item = json.loads(raw) if len(raw) <= _LONGEST else None
+                except (ValueError, RecursionError):
+                    item = None
+                if isinstance(item, dict):
+                    yield number, item
+                else:
+                    importer.problem(
+                        f"Line {number} of {os.path.basename(path)} is not a JSON object, and was left out."
+                    )
+    except OSError as error:
+        raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _entry(item: Mapping[str, Any]) -> NewEntry:
+    path = str(item.get("path", ""))
+    if layout.default_type(path) not in (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE):
+        path = layout.USER if item.get("target") == "user" else layout.MEMORY
+    extra = item.get("extra") or {}
+    replaces = str(item.get("replaces", ""))
+    return NewEntry(
+        str(item["text"]),
+        path,
+        str(item.get("at", "")),
+        replaces if is_hash(replaces) else "",
+        tuple(dict(extra).items()),
+    )
+
+
+def _event(item: Mapping[str, Any], name: str) -> Event:
+    session = str(item.get("session") or f"import-{name}")
+    fields = {
+        str(key): value if isinstance(value, str) else json.dumps(value)
+        for key, value in item["fields"].items()
+    }
+    at = timestamps.parse(item.get("at"))
+    if at is None:
+        raise ValueError("its time is not one with an offset")
+    kind, given = str(item["kind"]), str(item.get("id", ""))
+    if place_of(given)[1] < 0 or not is_hash(place_of(given)[0]):
+        # By its moment and what it says: the same in every run, and in order.
+        digest = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()
+        given = event_id(f"jsonl {session}", int(at.timestamp() * 1000) * 1000 + int(digest[:8], 16) % 1000)
+    return Event(given, kind, timestamps.stamp(at), fields, session)
+
+
+def _file(item: Mapping[str, Any]) -> NewFile:
+    data = base64.b64decode(item["base64"]) if "base64" in item else str(item["text"]).encode()
+    return NewFile(str(item["path"]), data)
+
+
+def _exported(path: str, name: str, importer: Importer, shape: Shape) -> Iterator[Piece]:
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read())
+    except OSError as error:
+        raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidContent(f"{path} is not JSON ({error}).") from error
+    listed: Any = found
+    for key in ("results", "memories", "items", "conclusions", "documents"):
+        if isinstance(listed, dict) and isinstance(listed.get(key), list):
+            listed = listed[key]
+    if not isinstance(listed, list):
+        raise InvalidContent(f"{path} has no list of memories that gitmem knows.")
+    entries = []
+    for number, item in enumerate(listed, 1):
+        text = (
+            item.get("memory") or item.get("content") or item.get("text") if isinstance(item, dict) else item
+        )
+        if not isinstance(text, str) or not text.strip():
+            importer.problem(f"Item {number} of {name} has no text, and was left out.")
+            continue
+        known = item if isinstance(item, dict) else {}
+        store = layout.USER if shape == "honcho" else layout.MEMORY
+        extra = tuple((key, known[key]) for key in ("categories", "level") if known.get(key))
+        entries.append(
+            NewEntry(" ".join(text.split("\n§\n")), store, str(known.get("created_at", "")), extra=extra)
+        )
+    for start in range(0, len(entries), _MANY):
+        yield Piece(f"{shape} {name}", entries=tuple(entries[start : start + _MANY]))

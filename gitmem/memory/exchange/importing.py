@@ -1,0 +1,387 @@
+"""Import: what another program kept becomes commits here, each with its own date, through the same gate as everything.
+
+A reader gives pieces, oldest first; each becomes one commit. A second run finds what it brought before by the ids of
+events, the texts of entries and the content of files, so it brings only what is new, also after it was stopped half-way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitMemError, InvalidContent
+from gitmem.git.message import Message
+from gitmem.memory.capture.buffer import lay_events, marker
+from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
+from gitmem.memory.history.revert import IMPORT_RUN
+from gitmem.okf import layout, paths, timestamps, validate
+from gitmem.okf.concept import Concept
+from gitmem.okf.curated import CuratedFile, check_text
+from gitmem.okf.entries import Entry, section_key
+from gitmem.okf.events import Event, place_of
+from gitmem.okf.files import open_file
+from gitmem.okf.obeyed import who_obeys
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.edits import Edits
+    from gitmem.memory.provenance import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry for a § file."""
+
+    text: str
+    path: str = layout.MEMORY
+    at: str = ""
+    replaces: str = ""
+    extra: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file for the bundle."""
+
+    path: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What becomes one commit."""
+
+    source: str
+    """Where it is from, for the commit: `hermes state.db session 42`."""
+    at: float = 0.0
+    """When it was made, in seconds; 0 where nobody knows."""
+    entries: tuple[NewEntry, ...] = ()
+    events: tuple[Event, ...] = ()
+    files: tuple[NewFile, ...] = ()
+    session: SessionInfo | None = None
+    ended: str = ""
+    """When the session ended, where it has."""
+
+
+Report = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import brought, or would bring."""
+
+    format: str
+    commits: int = 0
+    entries: int = 0
+    events: int = 0
+    files: int = 0
+    sessions: int = 0
+    known: int = 0
+    """What was here already."""
+    held: list[str] = field(default_factory=list)
+    """What the gate holds back: where it is from."""
+    redacted: list[str] = field(default_factory=list)
+    """Where a secret was redacted."""
+    problems: list[str] = field(default_factory=list)
+    """What could not be read, and what was mended, as sentences."""
+    run: str = ""
+    dry_run: bool = False
+
+
+class Importer:
+    """One import into a bundle."""
+
+    def __init__(self, bundle: Bundle, form: str, *, dry_run: bool = False) -> None:
+        self._bundle = bundle
+        self.done = Imported(form, run=secrets.token_hex(4), dry_run=dry_run)
+        self._ever: dict[str, set[str]] = {}
+
+    @cached_property
+    def _counting(self) -> Edits:
+        """The tree as it would become, for a dry run."""
+        from gitmem.memory.edits import Edits
+
+        return Edits(self._bundle.tree())
+
+    def problem(self, sentence: str) -> None:
+        """Note what could not be read or was mended; the rest is imported."""
+        self.done.problems.append(sentence)
+
+    def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
+        """Bring every piece in, one commit each; a dry run only counts."""
+        for piece in pieces:
+            self._one(piece)
+            progress(self.done)
+        return self.done
+
+    def _one(self, piece: Piece) -> None:
+        done, bundle = self.done, self._bundle
+        before = (done.entries, done.events, done.files)
+        if done.dry_run:
+            self._lay(self._counting, piece, self._origin(piece))
+        else:
+            origin = self._origin(piece)
+            counted = (list(done.held), list(done.redacted), list(done.problems), done.known, done.sessions)
+
+            def work(edits: Edits) -> Message | None:
+                # It may run again on a newer tip: what was counted is counted once.
+                done.held, done.redacted, done.problems = (list(one) for one in counted[:3])
+                done.known, done.sessions = counted[3:]
+                done.entries, done.events, done.files = before
+                return self._lay(edits, piece, origin)
+
+            try:
+                published = bundle.commit(work, purpose="import", origin=origin)
+            except InvalidContent as error:
+                done.entries, done.events, done.files = before
+                self.problem(f"{piece.source} was left out: {error}")
+                return
+            done.commits += published is not None
+
+    def _origin(self, piece: Piece) -> Origin:
+        session = piece.session
+        origin = self._bundle.origin(
+            session=session.id if session else "",
+            agent=session.agent if session else "",
+            model=session.model if session else "",
+            source=piece.source,
+        )
+        if session is not None:
+            origin = replace(origin, platform=session.platform, parent_session=session.parent)
+        return replace(origin, at=piece.at)
+
+    def _lay(self, edits: Edits, piece: Piece, origin: Origin) -> Message | None:
+        done = self.done
+        before = (done.entries, done.events, done.files)
+        trailers: dict[str, str | tuple[str, ...]] = {"Source": (piece.source, f"{IMPORT_RUN}{done.run}")}
+        self._entries(edits, piece, origin)
+        if events := self._events(edits, piece, origin):
+            trailers["Events"] = events
+        for file in piece.files:
+            self._file(edits, file, origin)
+        brought = [
+            now - was for now, was in zip((done.entries, done.events, done.files), before, strict=True)
+        ]
+        if not any(brought) or not edits.differs():
+            return None
+        edits.want_log()
+        names = ("entries", "events", "files")
+        told = [
+            f"{count} {name if count > 1 else _one_of[name]}"
+            for count, name in zip(brought, names, strict=True)
+            if count
+        ]
+        return Message("import", f"{', '.join(told)} from {piece.source}", trailers)
+
+    # Entries
+
+    def _entries(self, edits: Edits, piece: Piece, origin: Origin) -> None:
+        by_path: dict[str, list[NewEntry]] = {}
+        for entry in piece.entries:
+            by_path.setdefault(entry.path, []).append(entry)
+        for path, entries in by_path.items():
+            file = CuratedFile.salvage(edits.read(path), path)
+            added: list[Entry] = []
+            known = self._known(path) | {entry.key.id for entry in file.entries}
+            for new in entries:
+                if (made := self._entry(edits, new, known, piece, origin)) is not None:
+                    known.add(made.key.id)
+                    added.append(made)
+            if added:
+                edits.write(path, file.with_entries([*file.entries, *added]).render())
+                self.done.entries += len(added)
+
+    def _entry(
+        self, edits: Edits, new: NewEntry, known: set[str], piece: Piece, origin: Origin
+    ) -> Entry | None:
+        done = self.done
+        try:
+            text = check_text(new.text)
+        except InvalidContent as error:
+            self.problem(f"An entry of {piece.source} was left out: {error}")
+            return None
+        clean = redacted(text)
+        if clean != text:
+            done.redacted.append(piece.source)
+        key = section_key(clean)
+        if key.id in known or is_retracted(edits, key):
+            done.known += 1
+            return None
+        admission = Admission(self._bundle, edits, origin=origin)
+        if done.dry_run:
+            from gitmem.safety.verdict import Verdict
+
+            if admission.judge(clean, FOUND_ENTRY).verdict is not Verdict.ALLOW:
+                done.held.append(piece.source)
+                return None
+            marks: dict[str, object] = {}
+        else:
+            answer = admission.entry(clean, new.path, FOUND_ENTRY)
+            if isinstance(answer, Held):
+                done.held.append(f"{piece.source}: {answer.id}")
+                return None
+            clean, marks = answer.text, dict(answer.marks)
+        at = timestamps.canonical(new.at) or _stamp(piece.at) or self._bundle.now()
+        return Entry(section_key(clean), clean, at, new.replaces, extra={**dict(new.extra), **marks})
+
+    def _known(self, path: str) -> set[str]:
+        """Every entry that was ever in a file: what a person removed does not come back with a second run."""
+        if path not in self._ever:
+            from gitmem.memory.history.blame import blame_of
+
+            try:
+                stories = blame_of(self._bundle, path, removed=True)
+            except GitMemError:
+                stories = []
+            self._ever[path] = {story.entry.key.id for story in stories}
+        return set(self._ever[path])
+
+    # Events
+
+    def _events(self, edits: Edits, piece: Piece, origin: Origin) -> str:
+        if piece.session is None:
+            return ""
+        done, session = self.done, piece.session
+        fresh = [_redacted(event, session.id) for event in piece.events]
+        for old, new in zip(piece.events, fresh, strict=True):
+            if old.fields != new.fields:
+                done.redacted.append(f"{piece.source}, event of {new.at}")
+        is_new = layout.find_session(edits, session.id) is None
+        if done.dry_run:
+            done.events += len(fresh)
+            done.sessions += is_new
+            return ""
+        writer = place_of(fresh[0].id)[0] if fresh else hashlib.sha256(session.id.encode()).hexdigest()[:32]
+        recorded = lay_events(
+            self._bundle, edits, fresh, writer=writer, sessions={session.id: session}, origin=origin
+        )
+        brought = sum(recorded.counts.values())
+        done.events += brought
+        done.known += len(recorded.skipped)
+        done.sessions += is_new and bool(brought)
+        if recorded.counts["held"]:
+            done.held += [piece.source] * recorded.counts["held"]
+        if not brought:
+            return ""
+        path = layout.find_session(edits, session.id)
+        if path is not None and piece.ended:
+            concept = Concept.parse(edits.read(path) or b"", path)
+            edits.write(path, concept.with_meta(status="closed", ended=piece.ended).render())
+        return marker(writer, fresh)
+
+    # Files
+
+    def _file(self, edits: Edits, file: NewFile, origin: Origin) -> None:
+        done = self.done
+        try:
+            path = _place(file.path)
+            data = self._content(path, file.data)
+        except InvalidContent as error:
+            self.problem(f"{file.path} was left out: {error}")
+            return
+        present = edits.read(path)
+        if present == data or (
+            present is not None and open_file(path, present).body == open_file(path, data).body
+        ):
+            done.known += 1
+            return
+        if present is not None:
+            stem, dot, extension = path.rpartition(".")
+            path = f"{stem}-{hashlib.sha256(data).hexdigest()[:8]}{dot}{extension}"
+            if path in edits:
+                done.known += 1
+                return
+        admission = Admission(self._bundle, edits, origin=origin)
+        if done.dry_run:
+            from gitmem.memory.gate.admission import hand_file
+            from gitmem.safety.verdict import Verdict
+
+            result = admission.judge(data.decode("utf-8", "replace"), hand_file(path))
+            is_held = result.verdict is not Verdict.ALLOW
+        else:
+            is_held = isinstance(admission.file(path, data, b""), Held)
+        if is_held:
+            done.held.append(file.path)
+            return
+        edits.write(path, data)
+        done.files += 1
+
+    def _content(self, path: str, data: bytes) -> bytes:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return data
+        clean = redacted(text)
+        if clean != text:
+            self.done.redacted.append(path)
+        if path.endswith(".md") and validate.check_file(path, clean.encode()):
+            clean, said = mended(path, clean)
+            self.problem(f"{path}: {said}")
+        return clean.encode()
+
+
+_one_of = {"entries": "entry", "events": "event", "files": "file"}
+
+
+def mended(path: str, text: str) -> tuple[str, str]:
+    """A markdown file as a concept, and what was done to it: its text is never lost."""
+    title = path.rpartition("/")[2].removesuffix(".md")
+    from gitmem.okf import frontmatter
+
+    try:
+        found = frontmatter.read(text)
+    except InvalidContent:
+        concept = Concept.new("Note", text, title=title)
+        return concept.render().decode(), "its front matter cannot be read, and is kept as text."
+    if found is None:
+        return Concept.new(
+            "Note", text, title=title
+        ).render().decode(), "it had no front matter, and has one now."
+    meta, parts = found
+    concept = Concept.new("Note", parts.body, **{key: value for key, value in meta.items() if key != "type"})
+    return concept.render().decode(), "it had no type, and is a Note now."
+
+
+def _place(path: str) -> str:
+    """A path of the bundle for a file from elsewhere: safe, and of no name that another program obeys."""
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    safe = "/".join([*(paths.slug(part) if part.startswith(".") else part for part in parts[:-1]), parts[-1]])
+    if who_obeys(safe) or layout.is_generated(safe):
+        folder, _, name = safe.rpartition("/")
+        stem, dot, extension = name.rpartition(".")
+        safe = f"{folder or 'notes'}/{paths.slug(stem or name)}-imported{dot}{extension}"
+        if who_obeys(safe):
+            raise InvalidContent(f"{who_obeys(safe)}.")
+    try:
+        paths.check_path(safe)
+    except InvalidContent:
+        safe = "/".join(paths.safe_name(part) for part in safe.split("/"))
+        if path.endswith(".md") and not safe.endswith(".md"):
+            safe += ".md"
+        paths.check_path(safe)
+    return safe
+
+
+def _redacted(event: Event, session: str) -> Event:
+    return replace(
+        event, fields={name: redacted(text) for name, text in event.fields.items()}, session=session
+    )
+
+
+def _stamp(at: float) -> str:
+    return timestamps.stamp(timestamps.of_seconds(at)) if at else ""
+
+
+def event_id(source: str, number: int) -> str:
+    """The id of an event from elsewhere: the same in every run, on every machine."""
+    return f"{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}-{number}"
+
+
+def in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Pieces by their date, those without one first."""
+    return iter(sorted(pieces, key=lambda piece: piece.at))
