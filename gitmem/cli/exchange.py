@@ -53,7 +53,12 @@ def export(app: App, where: str, form: str, by: str, overwrite: bool) -> None:
         raise UsageError("An export belongs outside the bundle: it would become a part of the memory.")
     done = app.whole_bundle.export(form, full, by=by, overwrite=overwrite)
     app.out.json(
-        {"format": done.format, "where": done.where, "files": list(done.files), "entries": done.entries}
+        {
+            "form": done.format,
+            "where": done.where,
+            "paths": list(done.files),
+            "entry_count": done.entries,
+        }
     )
     if done.files:
         app.out.line(green("exported "), f"{safe(place)}: {count(len(done.files), 'file')}")
@@ -133,9 +138,20 @@ def _progress() -> Iterator[Callable[[Imported], None] | None]:
 
 
 def _tell_imported(app: App, done: Imported) -> None:
-    names = ("commits", "entries", "events", "files", "sessions", "known", "held", "redacted", "problems")
     app.out.json(
-        {"format": done.format, "dry_run": done.dry_run, **{name: getattr(done, name) for name in names}}
+        {
+            "form": done.format,
+            "dry_run": done.dry_run,
+            "commit_count": done.commits,
+            "entry_count": done.entries,
+            "event_count": done.events,
+            "file_count": done.files,
+            "session_count": done.sessions,
+            "known_count": done.known,
+            "held": list(done.held),
+            "redacted": list(done.redacted),
+            "problems": list(done.problems),
+        }
     )
     if app.out.is_json:
         return

@@ -195,6 +195,8 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("hermes uninstall", *home)
     yield run("mcp install", "cursor", "--dry-run")
     yield run("mcp uninstall", "cursor", "--dry-run")
+    yield run("export", "--format", "jsonl", str(here.parent / "all.jsonl"))
+    yield run("import", "jsonl", str(here.parent / "all.jsonl"), "--dry-run")
     yield run("erase", "--text", "It is in the cellar", "--dry-run")
     yield run("remote forget", "origin")
     yield run("remote remove", "origin")

@@ -19,7 +19,7 @@ def test_export_and_import(mem: Cli) -> None:
     assert "imported 1 entry" in done
     assert "The user likes tabs." in mem("memory", "list").out
     again = mem("import", "jsonl", "../out.jsonl", "--json").json
-    assert (again["commits"], again["entries"]) == (0, 0)
+    assert (again["commit_count"], again["entry_count"]) == (0, 0)
     mem("undo")
     assert "The user likes tabs." not in mem("memory", "list").out
 
