@@ -71,3 +71,5 @@ class AsyncMemory:
     snapshot = Awaitable(Memory.snapshot)
     sync = Awaitable(Memory.sync)
     erase = Awaitable(Memory.erase)
+    export = Awaitable(Memory.export)
+    bring_in = Awaitable(Memory.bring_in)

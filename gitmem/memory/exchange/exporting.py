@@ -96,13 +96,14 @@ def _hermes(bundle: Bundle) -> Iterator[tuple[str, bytes]]:
 
 def _shown(bundle: Bundle, target: Target) -> list[Entry]:
     """The entries of a store that an agent may get."""
+    from gitmem.memory.curated.contests import uncontested
     from gitmem.memory.curated.store import CuratedStore
     from gitmem.memory.gate.egress import Egress
     from gitmem.safety.verdict import Verdict
 
     entries = bundle.part(CuratedStore).entries(target)
     judged = Egress(bundle).curated(entries, bundle.tree())
-    return [entry for entry, result in judged if result.verdict is Verdict.ALLOW]
+    return list(uncontested([entry for entry, result in judged if result.verdict is Verdict.ALLOW]))
 
 
 def _markdown(bundle: Bundle, by: Order) -> Iterator[str]:
