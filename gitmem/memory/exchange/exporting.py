@@ -102,8 +102,9 @@ def _shown(bundle: Bundle, target: Target) -> list[Entry]:
     from gitmem.safety.verdict import Verdict
 
     entries = bundle.part(CuratedStore).entries(target)
-    judged = Egress(bundle).curated(entries, bundle.tree())
-    return list(uncontested([entry for entry, result in judged if result.verdict is Verdict.ALLOW]))
+    judged = list(Egress(bundle).curated(entries, bundle.tree()))
+    allowed = {entry.key for entry, result in judged if result.verdict is Verdict.ALLOW}
+    return [entry for entry in uncontested([entry for entry, _ in judged]) if entry.key in allowed]
 
 
 def _markdown(bundle: Bundle, by: Order) -> Iterator[str]:
