@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import stat
@@ -48,6 +49,7 @@ def _umask(mask: int) -> Iterator[None]:
 
 def _modes(top: Path) -> Iterator[tuple[str, int]]:
     """Every file and directory at and below a place, with its mode."""
+    gc.collect()  # scratch directories that nobody uses any more go now, and not under our hands
     for directory, _, files in os.walk(top):
         for path in (Path(directory), *(Path(directory, name) for name in files)):
             if not path.is_symlink():

@@ -16,6 +16,8 @@ from gitmem.git.transaction import Draft, Published, publish
 from gitmem.git.tree import Edit, Tree
 from gitmem.state import TMP
 
+from tests.trees import contents
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -131,8 +133,7 @@ def files_in_work_tree(repository: Repository) -> dict[str, bytes]:
 
 def locks_left(repository: Repository) -> list[str]:
     """Lock files that block plain git; gitmem's own, which the system drops with its owner, stay."""
-    directory = Path(repository.git_dir)
-    locks = [lock.relative_to(directory).as_posix() for lock in directory.rglob("*.lock")]
+    locks = [path for path in contents(repository.git_dir) if path.endswith(".lock")]
     return sorted(lock for lock in locks if not lock.startswith("gitmem/"))
 
 

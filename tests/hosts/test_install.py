@@ -24,6 +24,7 @@ from gitmem.memory.upkeep.verify import Verification
 from gitmem.world import World
 
 from tests.hosts.conftest import Driver, HermesHome
+from tests.trees import contents
 
 Begin = Callable[..., Driver]
 CONFIG = "# mine\nmodel:\n  default: x  # fast\nmemory:\n  # limits\n  nudge_interval: 5\n"
@@ -65,9 +66,9 @@ def shell(bare_home: HermesHome, capsys: pytest.CaptureFixture[str]) -> Shell:
 def everything(path: Path) -> dict[str, bytes]:
     """All files below a directory; locks and scratch files are nobody's."""
     return {
-        str(one.relative_to(path)): one.read_bytes()
-        for one in sorted(path.rglob("*"))
-        if one.is_file() and not one.name.endswith("lock") and "/tmp/" not in str(one.relative_to(path))
+        name: data
+        for name, data in contents(path).items()
+        if not name.endswith("lock") and "/tmp/" not in name
     }
 
 

@@ -24,6 +24,7 @@ from gitmem.state import TABLE, Name
 from tests.cli.conftest import Cli, real
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.talk import turn
+from tests.trees import contents
 
 Begin = Callable[..., Driver]
 
@@ -86,9 +87,8 @@ def row_of(path: str) -> Name:
 
 def rows(directory: str) -> set[str]:
     """The rows for which there is a file."""
-    files = [path for path in Path(directory).rglob("*") if not path.is_dir()]
     directories = [path for path in Path(directory).iterdir() if path.name == "tmp"]
-    found = {row_of(path.relative_to(directory).as_posix()).pattern for path in files}
+    found = {row_of(path).pattern for path in contents(directory)}
     return found | {"tmp/" for _ in directories}
 
 

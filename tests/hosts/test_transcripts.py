@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.git.support import plain_environment
 from tests.hosts.conftest import Driver, HermesHome
 from tests.hosts.talk import answer, result, tool_call, user
+from tests.trees import contents
 
 Begin = Callable[..., Driver]
 
@@ -115,13 +115,8 @@ def found(home: HermesHome) -> set[str]:
         check=True,
         capture_output=True,
     ).stdout
-    files = [
-        path
-        for top in (bundle.root, bundle.repository.git_dir)
-        for path in Path(top).rglob("*")
-        if path.is_file()
-    ]
-    texts = [objects, *(path.read_bytes() for path in files), *(os.fsencode(path) for path in files)]
+    files = [one for top in (bundle.root, bundle.repository.git_dir) for one in contents(top).items()]
+    texts = [objects, *(data for _, data in files), *(os.fsencode(path) for path, _ in files)]
     everything = b"\n".join(texts).lower()
     return {name for name in EVERY if mark(name).lower().encode() in everything}
 

@@ -11,6 +11,7 @@ from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf.paths import slug
 
 from tests.git.support import try_git
+from tests.trees import contents
 
 SECRET = "blue harbour 7731"
 """Nothing that the redactor knows: it gets into the memory."""
@@ -45,13 +46,11 @@ def objects_with(root: str | Path, text: str) -> list[str]:
 
 def files_with(root: str | Path, text: str) -> list[str]:
     """Every file below a directory that holds the text as it is, git's own directory included."""
-    found = []
-    for directory, _, names in os.walk(root):
-        for name in names:
-            path = Path(directory, name)
-            if text.encode() in path.read_bytes() or slug(text) in name:
-                found.append(str(path.relative_to(root)))
-    return found
+    return [
+        path
+        for path, data in contents(root).items()
+        if text.encode() in data or slug(text) in os.path.basename(path)
+    ]
 
 
 def whole(memory: Memory) -> list[object]:

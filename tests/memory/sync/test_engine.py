@@ -41,6 +41,7 @@ from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
+from tests.trees import contents
 
 
 class Machines:
@@ -338,9 +339,7 @@ def test_no_name_brings_a_secret_into_a_commit(machines: Machines) -> None:
         a.snapshots.create(_KEY)
     log = run_git(a.root, "log", "--all", "--format=%an %ae %B", "--name-only", "-p")
     tags = run_git(a.root, "for-each-ref", "--format=%(refname) %(contents)")
-    state = " ".join(
-        path.read_text("utf-8", "replace") for path in Path(a.state.directory).rglob("*") if path.is_file()
-    )
+    state = " ".join(data.decode("utf-8", "replace") for data in contents(a.state.directory).values())
     for text in (log, tags, state):
         assert _KEY not in text
     assert a.sessions.get(_KEY).id.startswith("redacted-")
