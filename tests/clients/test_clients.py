@@ -15,6 +15,7 @@ from typing import Any
 
 import gitmem
 import pytest
+from gitmem.hosts.tools.table import offered
 
 from tests.clients.responses_model import ResponsesModel, call, say
 from tests.git.support import fsck_clean, plain_environment
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.clients
 
 PROGRAMS = Path(__file__).parent / "programs"
 RECORDED = Path(__file__).parents[1] / "hosts/mcp/recorded"
-TOOLS = ["search", "fetch", "recall", "remember", "revise", "history", "diff", "snapshot"]
+TOOLS = [row.name for row in offered("mcp", undo=False)]
 FACT = "The staging port is 8443"
 
 
