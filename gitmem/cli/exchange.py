@@ -147,6 +147,7 @@ def _tell_imported(app: App, done: Imported) -> None:
             "event_count": done.events,
             "file_count": done.files,
             "session_count": done.sessions,
+            "removed_count": done.removed,
             "known_count": done.known,
             "held": list(done.held),
             "redacted": list(done.redacted),
@@ -163,6 +164,8 @@ def _tell_imported(app: App, done: Imported) -> None:
         ]
     )
     app.out.line(green("would import " if done.dry_run else "imported "), what)
+    if done.removed:
+        app.out.line(dim(f"{done.removed} of an earlier state went again: `gitmem log` has them"))
     if done.known:
         app.out.line(dim(f"{done.known} are here already"))
     for title, listed in (

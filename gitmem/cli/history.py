@@ -200,7 +200,7 @@ def _show_commit(app: App, shown: ShownCommit, *, unified: bool, events: bool, s
     if len(commit.parents) > 1:
         app.out.line("Merge of   ", " ".join(parent[:_SHORT] for parent in commit.parents))
     app.out.line("Author:    ", f"{commit.author.name} <{commit.author.email}>")
-    app.out.line("Date:      ", app.long_date(commit.committer.time))
+    app.out.line("Date:      ", app.long_date(commit.made))
     if entry.pulled_from:
         app.out.line("Pulled:    ", f"from {entry.pulled_from}; what is here is what it says")
     for key, values in entry.trailers.items():

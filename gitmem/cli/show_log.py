@@ -134,7 +134,7 @@ def commit_line(app: App, entry: LogEntry) -> list[Piece]:
     what = commit.subject.removeprefix(f"{entry.kind}: ")
     session = f", session {entry.session}" if entry.session and entry.session not in what else ""
     reason = entry.first("Reason")
-    when, kind = dim(padded(app.date(commit.committer.time), AGE)), cyan(entry.kind.ljust(8))
+    when, kind = dim(padded(app.date(commit.made), AGE)), cyan(entry.kind.ljust(8))
     told = f"{what}: {reason}" if reason else what
     return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({who(entry)}{session})")]
 

@@ -52,7 +52,7 @@ def blame_line(one: Blamed, date: Callable[[float], str]) -> str:
 
 def _event(verb: str, entry: LogEntry, date: Callable[[float], str]) -> str:
     why = "; ".join(_said({"reason:": entry.first("Reason"), "source:": entry.first("Source")}))
-    when = date(entry.commit.committer.time)
+    when = date(entry.commit.made)
     return f"{verb} {when} {_who(entry)} ({entry.id[:8]})" + (f", {why}" if why else "")
 
 
@@ -109,7 +109,7 @@ def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
         app.out.block(bold(shortened(name, 200)), dim(f"  {last.path}{short}"), indent="  ")
         steps = list(_steps(thing))
         for verb, style, entry, text in steps[: max(left, 1)]:
-            when = padded(app.date(entry.commit.committer.time), 16)
+            when = padded(app.date(entry.commit.made), 16)
             why = f", {entry.first('Reason')}" if entry.first("Reason") else ""
             words = f' "{shortened(text, 60)}"' if text else ""
             told = f"{words} {_who(entry)} ({entry.id[:8]}){why}"

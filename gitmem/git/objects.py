@@ -142,6 +142,11 @@ class Commit:
     def subject(self) -> str:
         return self.message.partition("\n")[0]
 
+    @property
+    def made(self) -> int:
+        """When what it brought was written: of an import its author's date, of all others when it was committed."""
+        return self.author.time if self.message.startswith("import: ") else self.committer.time
+
 
 def render_commit(
     tree: Oid, parents: Iterable[Oid], author: Person, committer: Person, message: str

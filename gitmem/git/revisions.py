@@ -72,13 +72,17 @@ def before_session(repository: Repository, session: str) -> Oid:
 
 
 def at_date(repository: Repository, moment: datetime) -> Oid:
-    """Where `main` stood at a moment."""
+    """Where `main` stood at a moment; of the time before there was a bundle, what an import brought from it."""
     limit = moment.timestamp()
-    oldest = None
+    oldest = imported = None
     for commit in first_parents(repository, repository.tip() or ""):
         if commit.committer.time <= limit:
             return commit.oid
+        if imported is None and commit.made <= limit:
+            imported = commit.oid
         oldest = commit
+    if imported is not None:
+        return imported
     assert oldest is not None
     begins = of_seconds(oldest.committer.time).astimezone(moment.tzinfo)
     raise UnknownRevision(f"The history begins on {begins:%Y-%m-%d %H:%M}, after the date you gave.")

@@ -11,10 +11,12 @@ from gitmem.files import read_file
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
+from gitmem.okf.entries import Entry
 from gitmem.okf.files import SectionsFile, open_file
 
 _MANY = 200
-_LARGEST = 8 * 1024 * 1024
+_SETTINGS = (layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED)
+LARGEST = 8 * 1024 * 1024
 _WIKILINK = re.compile(r"\[\[([^\]|#\n]+)(#[^\]|\n]*)?(?:\|([^\]\n]+))?\]\]")
 _BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
 _BULLET = re.compile(r"^[*+-]\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
@@ -58,19 +60,19 @@ def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:
 
 
 def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """An OKF bundle as it is now: § files by their entries, every other concept where it was; known breaks are mended."""
+    """An OKF bundle: its git history where there is one, then what it is now. Known breaks of the format are mended."""
+    from gitmem.memory.exchange.from_history import history_pieces
+
+    other = OtherBundle(path)
+    yield from history_pieces(path, other, importer)
     batch: list[NewFile] = []
-    for relative, full in _files(path, importer):
-        if layout.is_generated(relative) or relative.startswith(("config/", "snapshots/")):
-            continue  # made again, or about the other bundle
-        data = _mended_times(_read(full), relative, importer)
+    for found, full in _files(path, importer):
+        if not (relative := other.place(found)):
+            continue
+        data = mended_times(_read(full), relative, importer)
         file = open_file(relative, data)
         if isinstance(file, SectionsFile):
-            entries = tuple(
-                NewEntry(entry.text, relative, entry.at, entry.replaces, tuple(entry.extra.items()))
-                for entry in file.entries.values()
-            )
-            if entries:
+            if entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
                 yield Piece(f"okf {relative}", entries=entries)
             continue
         batch.append(NewFile(relative, data))
@@ -81,7 +83,32 @@ def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
         yield Piece(f"okf {os.path.basename(path)}", files=tuple(batch))
 
 
-def _mended_times(data: bytes, relative: str, importer: Importer) -> bytes:
+class OtherBundle:
+    """An OKF bundle that is imported, gitmem's or another program's."""
+
+    def __init__(self, root: str) -> None:
+        self.name = os.path.basename(os.path.abspath(root))
+        agent = os.path.join(root, layout.CONFIG_AGENT)
+        self._is_gitmem = os.path.isfile(agent) and b"gitmem_format" in _read(agent)
+
+    def place(self, path: str) -> str:
+        """Where a file of it goes here; empty where it stays: it is made again, or says how that bundle is run."""
+        folder, slash, name = path.rpartition("/")
+        if name == layout.INDEX or path in _SETTINGS:
+            return ""
+        if self._is_gitmem and (name == layout.LOG or path.startswith(("config/", "snapshots/"))):
+            return ""
+        # Others write into their log what is nowhere else.
+        return f"{folder}{slash}log-of-{paths.slug(self.name)}.md" if name == layout.LOG else path
+
+
+def new_entry(entry: Entry, path: str, at: str = "") -> NewEntry:
+    """An entry of another bundle's § file; `at`, where it does not say how old it is."""
+    return NewEntry(entry.text, path, entry.at or at, entry.replaces, tuple(entry.extra.items()))
+
+
+def mended_times(data: bytes, relative: str, importer: Importer) -> bytes:
+    """A file whose times have one offset."""
     text = data.decode("utf-8", "surrogateescape")
     mended = _BAD_TIME.sub(r"\1Z", text)
     if mended != text:
@@ -207,7 +234,7 @@ def _files(top: str, importer: Importer) -> Iterator[tuple[str, str]]:
             full = os.path.join(directory, name)
             if name.startswith(".") or os.path.islink(full):
                 continue
-            if os.path.getsize(full) > _LARGEST:
+            if os.path.getsize(full) > LARGEST:
                 importer.problem(f"{full} was left out: it is larger than 8 MB.")
                 continue
             yield os.path.relpath(full, top).replace(os.sep, "/"), full

@@ -3,6 +3,7 @@ holographic provider."""
 
 from __future__ import annotations
 
+import heapq
 import json
 import os
 import re
@@ -45,49 +46,61 @@ def home_pieces(
     """All of a Hermes home, oldest first; `sessions` alone, or those that began since a moment."""
     if not os.path.isdir(home):
         raise InvalidContent(f"There is no directory {home}.")
-    if not sessions:
-        yield from _backups(home)
+    others = [] if sessions else sorted([*_memories(home), *_skills(home, importer)], key=_date)
     database = os.path.join(home, "state.db")
     if os.path.isfile(database):
-        yield from session_pieces(database, importer, since=since)
+        yield from heapq.merge(others, session_pieces(database, importer, since=since), key=_date)
     elif sessions:
         raise InvalidContent(f"There is no state.db in {home}: Hermes keeps its sessions there.")
-    if not sessions:
-        yield from _memories(home)
-        yield from _skills(home, importer)
+    else:
+        yield from others
+
+
+def _date(piece: Piece) -> float:
+    return piece.at
 
 
 # Memory files
 
 
-def _backups(home: str) -> Iterator[Piece]:
-    """Earlier states of the memory files, by the time in their names."""
-    folder = os.path.join(home, "memories")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    found = [(int(match[2]), name, f"{match[1]}.md") for name in names if (match := _BACKUP.fullmatch(name))]
-    for moment, name, store in sorted(found):
-        at = float(moment) if moment < 10**11 else moment / 1000
-        if entries := _entries(os.path.join(folder, name), _STORES[store], at):
-            yield Piece(f"hermes memories/{name}", at, entries)
+class _Store:
+    """A memory file through its states: what each brought, and what it did not have any more."""
+
+    def __init__(self, name: str) -> None:
+        self._path = _STORES[name]
+        self._entries: dict[str, NewEntry] = {}
+
+    def piece(self, file: str, source: str, at: float) -> Iterator[Piece]:
+        """What the next state changed; nothing where it cannot be read."""
+        try:
+            text = (read_file(file) or b"").decode()
+        except UnicodeDecodeError:
+            return
+        begun = timestamps.stamp(timestamps.of_seconds(at))
+        now: dict[str, NewEntry] = {}
+        for number, one in enumerate(split_texts(text.replace("\r\n", "\n"))):
+            known = self._entries.get(one)
+            now[one] = known or NewEntry(one, self._path, timestamps.later(begun, number))
+        gone = tuple(entry for one, entry in self._entries.items() if one not in now)
+        self._entries = now
+        if now or gone:
+            yield Piece(source, at, tuple(now.values()), gone)
 
 
 def _memories(home: str) -> Iterator[Piece]:
-    for name, path in _STORES.items():
-        file = os.path.join(home, "memories", name)
+    """The states of the memory files: backups by the time in their names, and what they are now."""
+    folder = os.path.join(home, "memories")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in _STORES:
+        store, last = _Store(name), 0.0
+        matches = [match for one in names if (match := _BACKUP.fullmatch(one)) and f"{match[1]}.md" == name]
+        for match in sorted(matches, key=lambda match: int(match[2])):
+            moment = int(match[2])
+            last = float(moment) if moment < 10**11 else moment / 1000
+            yield from store.piece(os.path.join(folder, match[0]), f"hermes memories/{match[0]}", last)
+        file = os.path.join(folder, name)
         if os.path.isfile(file):
-            at = os.stat(file).st_mtime
-            if entries := _entries(file, path, at):
-                yield Piece(f"hermes memories/{name}", at, entries)
-
-
-def _entries(file: str, path: str, at: float) -> tuple[NewEntry, ...]:
-    try:
-        text = (read_file(file) or b"").decode()
-    except UnicodeDecodeError:
-        return ()
-    begun = timestamps.stamp(timestamps.of_seconds(at))
-    texts = list(split_texts(text.replace("\r\n", "\n")))
-    return tuple(NewEntry(one, path, timestamps.later(begun, number)) for number, one in enumerate(texts))
+            yield from store.piece(file, f"hermes memories/{name}", max(os.stat(file).st_mtime, last))
 
 
 # Sessions
@@ -105,7 +118,12 @@ def session_pieces(path: str, importer: Importer, *, since: float = 0.0) -> Iter
                 f"{path} has no sessions and messages that gitmem knows: is it Hermes' state.db?"
             )
         where, values = ("started_at >= ?", (since,)) if since else ("", ())
-        for row in database.rows("sessions", _SESSION, where=where, values=values, order="started_at, id"):
+        ended = (
+            "COALESCE(NULLIF(ended_at, 0), started_at)"
+            if "ended_at" in database.columns("sessions")
+            else "started_at"
+        )
+        for row in database.rows("sessions", _SESSION, where=where, values=values, order=f"{ended}, id"):
             yield from _session(database, row, importer)
 
 
@@ -154,7 +172,7 @@ def _session(database: OtherDatabase, row: Row, importer: Importer) -> Iterator[
             fields = {"tool_name": tool, "result": content}
             events.append(Event(event_id(f"hermes session {name}", number), "tool_call", at, fields, name))
         if len(events) >= _PART:
-            yield Piece(f"hermes session {name}", started, events=tuple(events), session=info)
+            yield Piece(f"hermes session {name}", ended or started, events=tuple(events), session=info)
             events = []
     if said:
         events.append(_turn(name, number + 1, _at(started), said, ""))

@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
-from gitmem.git.message import Message
+from gitmem.git.message import Message, trailers_of
+from gitmem.git.walk import walk
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
@@ -53,6 +54,15 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What one commit of another history did to a file."""
+
+    path: str
+    was: bytes | None
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """What becomes one commit."""
 
@@ -61,8 +71,12 @@ class Piece:
     at: float = 0.0
     """When it was made, in seconds; 0 where nobody knows."""
     entries: tuple[NewEntry, ...] = ()
+    gone: tuple[NewEntry, ...] = ()
+    """Entries of an earlier piece that are not there any more."""
     events: tuple[Event, ...] = ()
     files: tuple[NewFile, ...] = ()
+    steps: tuple[Step, ...] = ()
+    reason: str = ""
     session: SessionInfo | None = None
     ended: str = ""
     """When the session ended, where it has."""
@@ -80,6 +94,8 @@ class Imported:
     entries: int = 0
     events: int = 0
     files: int = 0
+    removed: int = 0
+    """Entries and files that were there in an earlier state, and went again."""
     sessions: int = 0
     known: int = 0
     """What was here already."""
@@ -100,6 +116,20 @@ class Importer:
         self._bundle = bundle
         self.done = Imported(form, run=secrets.token_hex(4), dry_run=dry_run)
         self._ever: dict[str, set[str]] = {}
+        self._versions: dict[str, set[bytes | None]] = {}
+        """What the files of another history were, as they are kept here; None where there was none."""
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """Where all that was ever imported here is from."""
+        repository, tip = self._bundle.repository, self._bundle.tip
+        commits = walk(repository, tip) if tip else ()
+        return frozenset(
+            source
+            for commit in commits
+            if commit.subject.startswith("import: ")
+            for source in trailers_of(commit.message).get("Source", ())
+        )
 
     @cached_property
     def _counting(self) -> Edits:
@@ -109,8 +139,9 @@ class Importer:
         return Edits(self._bundle.tree())
 
     def problem(self, sentence: str) -> None:
-        """Note what could not be read or was mended; the rest is imported."""
-        self.done.problems.append(sentence)
+        """Note what could not be read or was mended, once; the rest is imported."""
+        if sentence not in self.done.problems:
+            self.done.problems.append(sentence)
 
     def run(self, pieces: Iterable[Piece], progress: Callable[[Imported], None] = lambda _: None) -> Imported:
         """Bring every piece in, one commit each; a dry run only counts."""
@@ -121,7 +152,7 @@ class Importer:
 
     def _one(self, piece: Piece) -> None:
         done, bundle = self.done, self._bundle
-        before = (done.entries, done.events, done.files)
+        before = (done.entries, done.events, done.files, done.removed)
         if done.dry_run:
             self._lay(self._counting, piece, self._origin(piece))
         else:
@@ -132,13 +163,13 @@ class Importer:
                 # It may run again on a newer tip: what was counted is counted once.
                 done.held, done.redacted, done.problems = (list(one) for one in counted[:3])
                 done.known, done.sessions = counted[3:]
-                done.entries, done.events, done.files = before
+                done.entries, done.events, done.files, done.removed = before
                 return self._lay(edits, piece, origin)
 
             try:
                 published = bundle.commit(work, purpose="import", origin=origin)
             except InvalidContent as error:
-                done.entries, done.events, done.files = before
+                done.entries, done.events, done.files, done.removed = before
                 self.problem(f"{piece.source} was left out: {error}")
                 return
             done.commits += published is not None
@@ -149,6 +180,7 @@ class Importer:
             session=session.id if session else "",
             agent=session.agent if session else "",
             model=session.model if session else "",
+            reason=piece.reason,
             source=piece.source,
         )
         if session is not None:
@@ -157,20 +189,21 @@ class Importer:
 
     def _lay(self, edits: Edits, piece: Piece, origin: Origin) -> Message | None:
         done = self.done
-        before = (done.entries, done.events, done.files)
+        before = (done.entries, done.events, done.files, done.removed)
         trailers: dict[str, str | tuple[str, ...]] = {"Source": (piece.source, f"{IMPORT_RUN}{done.run}")}
         self._entries(edits, piece, origin)
         if events := self._events(edits, piece, origin):
             trailers["Events"] = events
         for file in piece.files:
             self._file(edits, file, origin)
-        brought = [
-            now - was for now, was in zip((done.entries, done.events, done.files), before, strict=True)
-        ]
+        for step in piece.steps:
+            self._step(edits, step, origin)
+        now = (done.entries, done.events, done.files, done.removed)
+        brought = [after - was for after, was in zip(now, before, strict=True)]
         if not any(brought) or not edits.differs():
             return None
         edits.want_log()
-        names = ("entries", "events", "files")
+        names = ("entries", "events", "files", "removed")
         told = [
             f"{count} {name if count > 1 else _one_of[name]}"
             for count, name in zip(brought, names, strict=True)
@@ -184,17 +217,28 @@ class Importer:
         by_path: dict[str, list[NewEntry]] = {}
         for entry in piece.entries:
             by_path.setdefault(entry.path, []).append(entry)
+        for entry in piece.gone:
+            by_path.setdefault(entry.path, [])
         for path, entries in by_path.items():
             file = CuratedFile.salvage(edits.read(path), path)
+            # By their age too: what somebody here wrote again is theirs.
+            gone = {
+                (section_key(redacted(old.text)), timestamps.canonical(old.at))
+                for old in piece.gone
+                if old.path == path
+            }
+            kept = [entry for entry in file.entries if (entry.key, entry.at) not in gone]
             added: list[Entry] = []
             known = self._known(path) | {entry.key.id for entry in file.entries}
             for new in entries:
                 if (made := self._entry(edits, new, known, piece, origin)) is not None:
                     known.add(made.key.id)
                     added.append(made)
-            if added:
-                edits.write(path, file.with_entries([*file.entries, *added]).render())
+            removed = len(file.entries) - len(kept)
+            if added or removed:
+                edits.write(path, file.with_entries([*kept, *added]).render())
                 self.done.entries += len(added)
+                self.done.removed += removed
 
     def _entry(
         self, edits: Edits, new: NewEntry, known: set[str], piece: Piece, origin: Origin
@@ -296,6 +340,31 @@ class Importer:
             if path in edits:
                 done.known += 1
                 return
+        self._write(edits, path, data, origin)
+
+    def _step(self, edits: Edits, step: Step, origin: Origin) -> None:
+        """Follow one step of another history, where the file is as some commit of that history left it."""
+        done = self.done
+        try:
+            path = _place(step.path)
+            was = None if step.was is None else _converted(path, step.was)[0]
+            data = None if step.data is None else self._content(path, step.data)
+        except InvalidContent as error:
+            self.problem(f"{step.path} was left out: {error}")
+            return
+        present = edits.read(path)
+        versions = self._versions.setdefault(path, set())
+        versions |= {_digest(was), _digest(data)}
+        if _digest(present) not in versions or present == data:
+            done.known += 1
+        elif data is None:
+            edits.remove(path)
+            done.removed += 1
+        else:
+            self._write(edits, path, data, origin)
+
+    def _write(self, edits: Edits, path: str, data: bytes, origin: Origin) -> None:
+        done = self.done
         admission = Admission(self._bundle, edits, origin=origin)
         if done.dry_run:
             from gitmem.memory.gate.admission import hand_file
@@ -306,26 +375,39 @@ class Importer:
         else:
             is_held = isinstance(admission.file(path, data, b""), Held)
         if is_held:
-            done.held.append(file.path)
+            done.held.append(path)
             return
         edits.write(path, data)
         done.files += 1
 
     def _content(self, path: str, data: bytes) -> bytes:
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            return data
-        clean = redacted(text)
-        if clean != text:
+        """A file as it is kept here, with the word of what was done to it."""
+        content, is_redacted, said = _converted(path, data)
+        if is_redacted and path not in self.done.redacted:
             self.done.redacted.append(path)
-        if path.endswith(".md") and validate.check_file(path, clean.encode()):
-            clean, said = mended(path, clean)
+        if said:
             self.problem(f"{path}: {said}")
-        return clean.encode()
+        return content
 
 
-_one_of = {"entries": "entry", "events": "event", "files": "file"}
+_one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "removed"}
+
+
+def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
+    """A file without secrets and as OKF wants it; whether a secret was in it, and how it was mended."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data, False, ""
+    clean, said = redacted(text), ""
+    is_redacted = clean != text
+    if path.endswith(".md") and validate.check_file(path, clean.encode()):
+        clean, said = mended(path, clean)
+    return clean.encode(), is_redacted, said
+
+
+def _digest(data: bytes | None) -> bytes | None:
+    return None if data is None else hashlib.sha256(data).digest()
 
 
 def mended(path: str, text: str) -> tuple[str, str]:

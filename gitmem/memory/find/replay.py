@@ -231,6 +231,4 @@ def _may_hold_documents(path: str) -> bool:
 
 def facts_of(commit: Commit) -> CommitFacts:
     """A commit as the index keeps it."""
-    return CommitFacts(
-        commit.oid, commit.committer.time, kind_of(commit.message), trailers_of(commit.message)
-    )
+    return CommitFacts(commit.oid, commit.made, kind_of(commit.message), trailers_of(commit.message))

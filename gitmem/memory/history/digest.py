@@ -11,7 +11,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.revisions import at_date
 from gitmem.git.walk import first_parents
 from gitmem.memory import review
-from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.results import brief
 from gitmem.okf.learned import Item, Record
 
@@ -66,7 +66,9 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
     """What is new between two moments, and what waits for a person now."""
     history = bundle.part(History)
     old, new = _state(bundle, since), _state(bundle, until)
-    entries = list(history.log(LogFilter(since=since, until=until), start=new))
+    # By when it was committed: what an import brought from last year is news of the day on which it came.
+    first, last = since.timestamp(), until.timestamp()
+    entries = [one for one in history.log(start=new) if first <= one.commit.committer.time <= last]
     net = history.between(old, new).learned
     authors = _authors(history, entries)
     back = list(_taken_back(history, entries))

@@ -55,7 +55,7 @@ class LogEntry:
     def at(self) -> str:
         from gitmem.okf.timestamps import of_seconds, stamp
 
-        return stamp(of_seconds(self.commit.committer.time))
+        return stamp(of_seconds(self.commit.made))
 
     @property
     def session(self) -> str:
@@ -146,7 +146,7 @@ class LogFilter:
     until: datetime | None = None
 
     def takes(self, entry: LogEntry) -> bool:
-        moment = entry.commit.committer.time
+        moment = entry.commit.made
         return (
             (not self.kind or entry.kind == self.kind)
             and (not self.session or trailer_value(self.session) in entry.trailers.get("Session", ()))

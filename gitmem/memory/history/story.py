@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import KINDS
@@ -32,11 +34,11 @@ class Chapter:
     @property
     def started(self) -> int:
         """When its first commit was made, in seconds since 1970."""
-        return self.commits[-1].commit.committer.time
+        return self.commits[-1].commit.made
 
     @property
     def ended(self) -> int:
-        return self.commits[0].commit.committer.time
+        return self.commits[0].commit.made
 
     @property
     def entry(self) -> LogEntry:
@@ -68,11 +70,26 @@ def chapters(bundle: Bundle, entries: Iterable[LogEntry]) -> Iterator[Chapter]:
     """Commits (newest first) as chapters, the one that began last first.
 
     They come as soon as it is known that no earlier commit belongs to them, so that a long history is not read whole.
+    What was imported comes in the place of its own date.
     """
+    imported: list[tuple[int, int, Chapter]] = []
+    number = count()
+    for chapter in _in_commit_order(bundle, entries):
+        if chapter.entry.kind == "import":
+            heapq.heappush(imported, (-chapter.started, next(number), chapter))
+            continue
+        while imported and -imported[0][0] > chapter.started:
+            yield heapq.heappop(imported)[2]
+        yield chapter
+    while imported:
+        yield heapq.heappop(imported)[2]
+
+
+def _in_commit_order(bundle: Bundle, entries: Iterable[LogEntry]) -> Iterator[Chapter]:
     waiting: list[Chapter] = []
     under_way: dict[str, Chapter] = {}
     for entry in entries:
-        moment = entry.commit.committer.time
+        moment = entry.commit.made
         under_way = {name: one for name, one in under_way.items() if one.started - moment <= _PAUSE}
         yield from _over(waiting, under_way)
         session = entry.session if entry.kind not in BY_ITSELF else ""
