@@ -93,7 +93,10 @@ def costs(kind: Kind, ground: Path, work: Path) -> Iterator[Cost]:
             command = ["-C", str(here), "sync"]
         else:
             command = ["clone", str(hub), str(here)]
-        yield measured(kind.name, route, [*command, "--transport", transport], work)
+        cost = measured(kind.name, route, [*command, "--transport", transport], work)
+        if (kind.outcome == "refused") != (cost.code == 1):
+            raise RuntimeError(f"{kind.name}, {route}: exit {cost.code}, and it should be {kind.outcome}")
+        yield cost
         shutil.rmtree(here, ignore_errors=True)
         main.write_bytes(hostile)  # a sync may have pushed on top of it
 
