@@ -13,7 +13,7 @@ from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
     from gitmem.git.remotes import Remote
-    from gitmem.memory.capture.sessions import SessionState
+    from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.curated.contests import Contest
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer

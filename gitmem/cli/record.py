@@ -18,7 +18,7 @@ from gitmem.errors import GitMemError, UsageError
 from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
 
 if TYPE_CHECKING:
-    from gitmem.memory.capture.sessions import SessionState
+    from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.memory import Memory
     from gitmem.memory.plans import Plan
     from gitmem.memory.provenance import Origin

@@ -77,10 +77,11 @@ def accept(app: App, item: str, reason: str) -> None:
     Of a contest the newer wording stays; of a store over its limit the oldest entries go to the archive.
     """
     need_a_person()
+    from gitmem.memory import decide
     from gitmem.memory import review as queue
 
     found = queue.find(app.writing_bundle, item)
-    _done(app, found, "accepted", queue.accept(app.bundle, found, by=_person(app), reason=reason))
+    _done(app, found, "accepted", decide.accept(app.bundle, found, by=_person(app), reason=reason))
 
 
 @review.command("drop")
@@ -93,11 +94,12 @@ def drop(app: App, item: str, reason: str) -> None:
     Of a contest the older wording stays; a hand edit goes back to what the newest commit has.
     """
     need_a_person()
+    from gitmem.memory import decide
     from gitmem.memory import review as queue
 
     found = queue.find(app.writing_bundle, item)
     _sure(found)
-    _done(app, found, "dropped", queue.drop(app.bundle, found, by=_person(app), reason=reason))
+    _done(app, found, "dropped", decide.drop(app.bundle, found, by=_person(app), reason=reason))
 
 
 @review.command("edit")
@@ -108,18 +110,19 @@ def drop(app: App, item: str, reason: str) -> None:
 def edit(app: App, item: str, text: str, reason: str) -> None:
     """Let an item in with other words: TEXT, or what you make of it in an editor."""
     need_a_person()
+    from gitmem.memory import decide
     from gitmem.memory import review as queue
 
     found = queue.find(app.writing_bundle, item)
     words = text or _edited(found)
-    _done(app, found, "edited", queue.edit(app.bundle, found, words, by=_person(app), reason=reason))
+    _done(app, found, "edited", decide.edit(app.bundle, found, words, by=_person(app), reason=reason))
 
 
 # --- one after the other ---------------------------------------------------------------------------------
 
 
 def _ask(app: App, items: list[Item]) -> None:
-    from gitmem.memory import review as queue
+    from gitmem.memory import decide
 
     bundle, by = app.writing_bundle, _person(app)
     for number, item in enumerate(items, start=1):
@@ -131,12 +134,12 @@ def _ask(app: App, items: list[Item]) -> None:
             _tell(app, item)
         try:
             if chosen == "a":
-                _done(app, item, "accepted", queue.accept(bundle, item, by=by))
+                _done(app, item, "accepted", decide.accept(bundle, item, by=by))
             elif chosen == "d":
                 _sure(item)
-                _done(app, item, "dropped", queue.drop(bundle, item, by=by))
+                _done(app, item, "dropped", decide.drop(bundle, item, by=by))
             elif chosen == "e":
-                _done(app, item, "edited", queue.edit(bundle, item, _edited(item), by=by))
+                _done(app, item, "edited", decide.edit(bundle, item, _edited(item), by=by))
             elif chosen == "q":
                 return
         except GitMemError as error:  # the others can still be decided

@@ -58,7 +58,6 @@ def _gather(app: App) -> Json:
     """All that `status` tells, as the JSON document has it."""
     from gitmem.git.housekeeping import Weight, last_time
     from gitmem.memory.bundle import format_of
-    from gitmem.memory.sync.remote_state import how_remotes_stand
     from gitmem.okf import layout
 
     bundle = app.bundle
@@ -72,7 +71,7 @@ def _gather(app: App) -> Json:
         problems.append(f"This bundle has format {version}: upgrade gitmem to write to it.")
     try:
         repository.refuse_if_busy()
-        edits = _edits_json(bundle)
+        edits = bundle.hand_edits()
     except GitMemError as error:  # a busy bundle can still be looked at
         problems.append(f"{error} {error.hint}".strip())
         edits = []
@@ -92,10 +91,10 @@ def _gather(app: App) -> Json:
         "curated": _usage(bundle),
         "last_session": _session(bundle),
         "events_waiting": _waiting(bundle),
-        "remotes": [standing_json(one) for one in how_remotes_stand(bundle)],
-        "review": _review(bundle),
+        "remotes": _remotes(bundle),
+        "review": _review(bundle, edits),
         "last_gc": None if cleaned is None else _iso(cleaned),
-        "hand_edits": edits,
+        "hand_edits": _edits_json(bundle, edits),
         "problems": problems,
     }
 
@@ -103,11 +102,12 @@ def _gather(app: App) -> Json:
 def _session(bundle: Memory) -> Json | None:
     """The session that committed last, which may be open, and what it learned."""
     from gitmem.memory.history.last_session import last_session
-    from gitmem.okf.learned import learned
 
     found = last_session(bundle)
     if found is None:
         return None
+    from gitmem.okf.learned import learned
+
     state = found.state
     return {
         "session": state.id,
@@ -121,11 +121,21 @@ def _session(bundle: Memory) -> Json | None:
     }
 
 
-def _review(bundle: Memory) -> dict[str, object]:
+def _remotes(bundle: Memory) -> list[Json]:
+    from gitmem.git.remotes import Remotes
+
+    if not Remotes(bundle.repository).all():
+        return []
+    from gitmem.memory.sync.remote_state import how_remotes_stand
+
+    return [standing_json(one) for one in how_remotes_stand(bundle)]
+
+
+def _review(bundle: Memory, edits: list[HandEdit]) -> dict[str, object]:
     """What waits for a person: how many of each kind, and a sentence."""
     from gitmem.memory.review import in_words, unconfirmed, waiting
 
-    items = [*waiting(bundle), *unconfirmed(bundle)]
+    items = [*waiting(bundle, edits), *unconfirmed(bundle)]
     kinds = [item.kind for item in items]
     return {
         "counts": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
@@ -141,7 +151,6 @@ def _iso(seconds: float) -> str:
 
 def _usage(bundle: Memory) -> list[Json]:
     from gitmem.okf import layout
-    from gitmem.okf.curated import CuratedFile
 
     rows: list[Json] = []
     for target, path, limit in (
@@ -150,6 +159,8 @@ def _usage(bundle: Memory) -> list[Json]:
     ):
         data = bundle.read(path)
         if data is not None:
+            from gitmem.okf.curated import CuratedFile
+
             file = CuratedFile.salvage(data, path)
             rows.append(
                 {
@@ -177,13 +188,14 @@ def _waiting(bundle: Memory) -> int:
     return pending_count(bundle.journal_dir)
 
 
-def _edits_json(bundle: Memory) -> list[Json]:
+def _edits_json(bundle: Memory, edits: list[HandEdit]) -> list[Json]:
+    if not edits:
+        return []
     from gitmem.memory.hand_edits import problems_of
 
     tree = bundle.tree()
     found: dict[str, Json] = {}
-    edits = bundle.hand_edits()
-    problems = problems_of(bundle, edits) if edits else {}
+    problems = problems_of(bundle, edits)
     for edit in edits:
         row = found.setdefault(edit.path, {"path": edit.path, "staged": False, "problem": None})
         row["change"] = _kind_of_edit(edit, edit.path in tree)

@@ -15,9 +15,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from random import randrange
 
 from gitmem.errors import UnsafePath
@@ -49,10 +49,10 @@ class Pending:
 
     old: Oid | None
     new: Oid
-    paths: tuple[str, ...]
+    paths: Collection[str]
     locks: dict[str, int] = field(default_factory=dict)
     """By name relative to the git directory."""
-    leaves: tuple[str, ...] = ()
+    leaves: Collection[str] = ()
     """Those of the paths whose work tree file the commit did not mean to write."""
     moment: int = 0
     """The mtime, in nanoseconds, of every file that the commit writes; see `moment_after`."""
@@ -209,9 +209,9 @@ def _parsed(raw: bytes) -> Pending | None:
         return Pending(
             None if old is None else _oid(old),
             _oid(values["new"]),
-            tuple(path for path in values["paths"] if _is_safe(path)),
+            SafePaths(values["paths"]),
             {name: int(inode) for name, inode in values["locks"].items() if _LOCK.fullmatch(name)},
-            tuple(path for path in values["leaves"] if _is_safe(path)),
+            SafePaths(values["leaves"]),
             _moment(values.get("moment", 0)),
             {path: _moment(moment) for path, moment in values.get("earlier", {}).items() if _is_safe(path)},
             int(values.get("number", 0)),
@@ -221,6 +221,38 @@ def _parsed(raw: bytes) -> Pending | None:
 
 
 # The directory may have come from somebody else, and a note tells us what to write and to remove.
+
+
+class SafePaths(Collection[str]):
+    """Those of some paths that are safe.
+
+    Buys "`gitmem log -n 20` against `import click, dulwich.repo`": they are checked when somebody looks at them. Each start
+    reads the note of the last commit, which names every file of a large import, and looks at few of its paths or none.
+    """
+
+    def __init__(self, named: list[str]) -> None:
+        if not isinstance(named, list) or not all(isinstance(path, str) for path in named):
+            raise TypeError("a note names its paths as texts")
+        self._named = named
+
+    @cached_property
+    def _checked(self) -> tuple[str, ...]:
+        return tuple(path for path in self._named if _is_safe(path))
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._checked
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._checked)
+
+    def __len__(self) -> int:
+        return len(self._checked)
+
+    def __eq__(self, other: object) -> bool:
+        return self._named == other._named if isinstance(other, SafePaths) else self._checked == other
+
+    def __hash__(self) -> int:
+        return hash(self._checked)
 
 
 def _is_safe(path: str) -> bool:
@@ -248,9 +280,9 @@ def _rendered(pending: Pending) -> bytes:
         {
             "old": pending.old,
             "new": pending.new,
-            "paths": pending.paths,
+            "paths": [*pending.paths],
             "locks": pending.locks,
-            "leaves": pending.leaves,
+            "leaves": [*pending.leaves],
             "moment": pending.moment,
             "earlier": pending.earlier,
             "number": pending.number,

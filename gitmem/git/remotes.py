@@ -12,7 +12,6 @@ from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.files import disk_error, read_file
 from gitmem.git.refs import check_ref_name
 from gitmem.git.repository import Repository
-from gitmem.git.transport import check_url
 
 if TYPE_CHECKING:
     from dulwich.config import ConfigFile
@@ -72,6 +71,8 @@ class Remotes:
 
     def save(self, remote: Remote) -> None:
         """Add a remote, or change what is known of it."""
+        from gitmem.git.transport import check_url
+
         check_url(remote.url)
         if not _NAME.fullmatch(remote.name):
             raise InvalidContent(

@@ -58,6 +58,35 @@ def test_log_does_without_yaml(mem: Cli) -> None:
     assert done.stdout.splitlines()[-1] == "heavy: []"
 
 
+def test_status_imports_nothing_for_what_is_not_there(mem: Cli) -> None:
+    """Without facts, sessions, hand edits and remotes it does without the recorder, the scanner and the transport."""
+    mem.git("rm", "-rq", "memories")
+    mem.git("commit", "-qm", "no facts")
+    code = (
+        f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'status']); "
+        "heavy = {'sqlite3', 'tomllib', 'dulwich.repo', 'gitmem.git.transaction', "
+        "'gitmem.git.transport', 'gitmem.memory.hand_edits', 'gitmem.memory.decide', 'gitmem.memory.gate.admission', "
+        "'gitmem.memory.curated.store', 'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer'}; "
+        "print('heavy:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_status_shows_the_last_session_without_what_records(mem: Cli) -> None:
+    """The page of a session is read, and nothing of the journal."""
+    mem("session", "start", "s1")
+    code = (
+        f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'status']); "
+        "heavy = {'gitmem.memory.capture.recorder', 'gitmem.memory.capture.buffer', 'gitmem.memory.capture.sessions', "
+        "'gitmem.memory.hand_edits', 'gitmem.memory.decide'}; "
+        "print('heavy:', sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "s1, open since" in done.stdout
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
 def test_unknown_command_gets_a_suggestion(gitmem: Cli) -> None:
     """A typo is told with the nearest command, and is wrong usage."""
     expected = "There is no command `stauts`. Did you mean `status`? See `gitmem --help`."

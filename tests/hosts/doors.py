@@ -64,7 +64,7 @@ NO_NEW_TEXT = {
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
     "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
-    "gitmem.memory.review:_change": "It takes an entry out, or takes its mark away.",
+    "gitmem.memory.decide:_change": "It takes an entry out, or takes its mark away.",
     "gitmem.memory.gate.quarantine:Quarantine._change": "The quarantine, which no exit reads.",
     "gitmem.memory.plans:Plans.complete": "It moves a plan to the archive.",
     "gitmem.memory.snapshots:Snapshots.delete": "It takes a note out.",

@@ -211,7 +211,7 @@ def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
 def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: Begin) -> None:
     """Staged by the host itself; what cannot be read is nothing, and it is decided there."""
     from gitmem.errors import UsageError
-    from gitmem.memory import review
+    from gitmem.memory import decide, review
 
     begin()
     directory = home.path / "pending" / "skills"
@@ -226,4 +226,4 @@ def test_what_waits_in_hermes_is_listed_in_the_review(home: HermesHome, begin: B
     assert "Run `make deploy`." in item.text
     assert "1 skill that Hermes keeps back waits for a person" in review.in_words([item])
     with pytest.raises(UsageError, match="waits in Hermes"):
-        review.accept(home.bundle(), item, by="ada")
+        decide.accept(home.bundle(), item, by="ada")

@@ -319,6 +319,8 @@ def test_taken_in_keeps_every_text(before: list[str], after: list[str]) -> None:
     """Taking in changes no text and loses none; doing it twice changes nothing more; all have an age."""
     body = DELIMITER.join(text.strip() for text in after)
     assume(plain_newlines(body) == body)
+    # Lines that are added to the last text become texts of their own, which other tests are about.
+    assume(not any(text.strip().startswith(f"{one.strip()}\n") for text in after for one in before))
     old = filled(*before)
     file = old.with_text(body).taken_in(old, NOW)
     assert {entry.key.id for entry in file.entries} == {entry_hash(text) for text in after if text.strip()}

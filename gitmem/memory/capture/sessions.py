@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
@@ -12,6 +12,7 @@ from gitmem.git.message import Message
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
+from gitmem.memory.capture.session_page import SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
@@ -27,31 +28,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """A session as the bundle has it."""
-
-    path: str
-    concept: Concept
-
-    @property
-    def id(self) -> str:
-        return str(self.concept.meta.get("session", ""))
-
-    @property
-    def status(self) -> str:
-        return str(self.concept.meta.get("status", ""))
-
-    def get(self, key: str) -> str:
-        value = self.concept.meta.get(key)
-        return "" if value is None else str(value)
-
-    @property
-    def info(self) -> SessionInfo:
-        known = (column.name for column in fields(SessionInfo) if column.name != "id")
-        return SessionInfo(self.id, **{name: self.get(name) for name in known})
-
-
 class Sessions:
     """The sessions of one bundle."""
 
@@ -61,9 +37,7 @@ class Sessions:
     # Reading
 
     def find(self, session: str) -> SessionState | None:
-        edits = Edits(self._bundle.tree())
-        path = layout.find_session(edits, redacted_id(session))
-        return SessionState(path, Concept.parse(edits.read(path) or b"", path)) if path else None
+        return find_page(self._bundle.tree(), session)
 
     def meant(self, typed: str) -> str:
         """The id of the session that a reader names, maybe by a beginning of it; who writes names it in full."""

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.okf.folding import fold
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.capture.sessions import SessionState
+    from gitmem.memory.capture.session_page import SessionState
     from gitmem.okf.entries import Change
 
 _MOST_COMMITS = 500
@@ -42,8 +40,14 @@ def last_session(bundle: Bundle) -> LastSession | None:
             commits.append(entry)
             if entry.subject == f"session: {session} started":
                 break
-    state = bundle.part(Sessions).find(session) if session else None
+    if not session:
+        return None
+    from gitmem.memory.capture.session_page import find_page
+
+    state = find_page(bundle.tree(), session)
     if state is None:
         return None
+    from gitmem.okf.folding import fold
+
     changes = [change for entry in reversed(commits) for change in history.of_commit(entry.commit)]
     return LastSession(state, tuple(fold(changes)))

@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gitmem.errors import GitMemError, InvalidContent
-from gitmem.memory.capture.sessions import Sessions, SessionState
+from gitmem.memory.capture.session_page import SessionState
+from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.exposure import RECALLED, block_files, blocks_of, is_knowledge, keys_in, names_in, said
 from gitmem.memory.history.log import History, LogEntry, LogFilter
 from gitmem.memory.kinship import Kin, kinship, shared_traits, traits_of

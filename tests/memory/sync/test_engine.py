@@ -26,7 +26,7 @@ from gitmem.git.dulwich_transport import DulwichTransport
 from gitmem.git.git_transport import GitTransport
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.transport import Transport, throw_away
-from gitmem.memory import review
+from gitmem.memory import decide, review
 from gitmem.memory.curated.contests import contested, resolve
 from gitmem.memory.curated.prompt_block import freeze, unconfirmed
 from gitmem.memory.memory import Memory
@@ -755,9 +755,9 @@ def test_a_person_decides_on_what_a_shared_remote_brought(
     """Accepted it is as good as ours; dropped it stays hidden here, and others keep it."""
     ours, theirs = team
     (marked,) = review.unconfirmed(ours)
-    review.accept(ours, marked, by="ada")
+    decide.accept(ours, marked, by="ada")
     (hidden,) = review.waiting(ours)
-    review.drop(ours, hidden, by="ada")
+    decide.drop(ours, hidden, by="ada")
     assert [] == [*review.waiting(ours), *review.unconfirmed(ours)]
     block = freeze(ours).text
     assert (True, False, False) == (FACT in block, "unconfirmed, from" in block, ORDER in block)

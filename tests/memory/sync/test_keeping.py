@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from gitmem.errors import RefusedFetch
 from gitmem.git.remotes import Remotes
-from gitmem.memory import review
+from gitmem.memory import decide, review
 from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.taken import Loss
@@ -156,8 +156,8 @@ def test_more_than_half_of_a_store_stays(
     assert FACTS[:5] == sorted(item.text for item in waiting)
     assert "5 entries that a remote took away wait for a person" in done.waiting
     assert not said(sync(machines, b))
-    review.accept(b, waiting[0], by="ada")
-    review.drop(b, waiting[1], by="ada")
+    decide.accept(b, waiting[0], by="ada")
+    decide.drop(b, waiting[1], by="ada")
     assert set(FACTS) - {waiting[1].text} == set(texts(b))
     assert waiting[2:] == [item for item in review.waiting(b) if item.kind == "taken"]
 
@@ -175,7 +175,7 @@ def test_what_a_person_verified_here_stays(machines: Machines, b: Memory) -> Non
     """One entry is enough, if a person on this machine let it in; elsewhere the same removal goes."""
     answer = b.curated.add("═══════════════ odd but fine")
     [held] = answer.held
-    review.accept(b, review.find(b, held), by="ada")
+    decide.accept(b, review.find(b, held), by="ada")
     machines.sync(b)
     a = machines.all["a"]
     machines.sync(a)
@@ -364,7 +364,7 @@ def test_reverted_poison_does_not_return(
     if again is releasing:
         [item] = [one for one in review.waiting(reverted) if one.text == POISON and one.kind == "hidden"]
         assert "was taken back here" in item.why
-        review.accept(reverted, item, by="ada")
+        decide.accept(reverted, item, by="ada")
         assert POISON in freeze(reverted).text
     else:
         assert POISON not in texts(reverted)

@@ -1,0 +1,243 @@
+"""YAML read on our terms: one pass over its events, without recursion, into plain values.
+
+It brings PyYAML and python-frontmatter, which `frontmatter.py` does without where a text is plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import frontmatter as python_frontmatter
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+from yaml.resolver import Resolver
+
+from gitmem.errors import BrokenConcept, TooLarge
+from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES
+
+# What all aliases together may expand to, in characters: a text of the full size fits four times.
+MAX_EXPANDED = 4 * MAX_YAML_BYTES
+
+# Buys "`diff --session` / `git diff` of the two trees", half of which is YAML: libyaml where PyYAML has it.
+# PyYAML's stubs know neither loader as a type that fits both.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def through_the_package(opening: str, yaml_text: str) -> dict[str, object]:
+    """The mapping of a file's front matter, by python-frontmatter and the rules of this module."""
+    # `parse` strips all that it is given and changes its line ends, and copies a long body twice to do so.
+    # So it gets the mark alone; the handler has the YAML as it is in the file.
+    meta, _ = python_frontmatter.parse(opening, handler=_Handler(yaml_text))
+    return meta
+
+
+class _Handler(YAMLHandler):
+    """python-frontmatter's YAML handler for a text that is cut already: its YAML by this module's rules."""
+
+    def __init__(self, yaml_text: str) -> None:
+        super().__init__()
+        self._yaml = yaml_text
+
+    def split(self, text: str) -> tuple[str, str]:  # noqa: ARG002 (see above)
+        """The YAML as it is in the file, and no body to strip."""
+        return self._yaml, ""
+
+    def load(self, fm: str, **_: object) -> dict[str, object]:
+        """The mapping, as `build` gives it; the YAML begins on the second line of its file."""
+        return build(fm, 2)[0]
+
+
+class _Open:
+    """A list or mapping whose end has not been read yet."""
+
+    __slots__ = ("anchor", "cost", "key", "value")
+
+    def __init__(self, value: list[object] | dict[str, object], anchor: str | None) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.cost = 1
+        self.key: str | None = None
+
+
+def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tuple[str, int]]]:
+    """The mapping, and each top-level key with its offset."""
+    if len(yaml_text) > MAX_YAML_BYTES or len(yaml_text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
+        raise TooLarge(f"The front matter is larger than {MAX_YAML_BYTES // 1024} KB.")
+    builder = _Builder(first_line)
+    try:
+        for event in _events(yaml_text):
+            builder.take(event)
+    except yaml.YAMLError as error:
+        raise BrokenConcept(_told(error, first_line)) from error
+    except UnicodeEncodeError as error:
+        raise BrokenConcept("The front matter cannot be written as UTF-8.") from error
+    return builder.result(), builder.keys
+
+
+def _events(yaml_text: str) -> Iterator[Event]:
+    # A byte order mark inside the block would shift every offset; YAML allows it only as the first character.
+    loader = _Loader(yaml_text)
+    try:
+        # The end of the stream is an event too, so there is no need to ask before each whether there is one.
+        while not isinstance(event := loader.get_event(), StreamEndEvent):
+            yield event
+    finally:
+        loader.dispose()
+
+
+class _Builder:
+    """Turns YAML events into plain values with a stack of its own, so that depth costs no recursion."""
+
+    def __init__(self, first_line: int) -> None:
+        self.keys: list[tuple[str, int]] = []
+        self._first_line = first_line
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, tuple[object, int]] = {}
+        self._expanded = 0
+        self._documents = 0
+        self._root: object = None
+        self._resolver = _RESOLVER
+
+    def result(self) -> dict[str, object]:
+        if self._root is None:
+            return {}
+        if not isinstance(self._root, dict):
+            raise BrokenConcept("The front matter is not a list of keys and values.")
+        return self._root
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, MappingStartEvent):
+            self._open({}, event)
+        elif isinstance(event, SequenceStartEvent):
+            self._open([], event)
+        elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+            done = self._stack.pop()
+            self._put(done.value, done.cost, done.anchor)
+        elif isinstance(event, AliasEvent):
+            self._alias(event)
+        elif isinstance(event, DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise self._broken("a second YAML document begins", event)
+
+    def _open(self, value: list[object] | dict[str, object], event: Any) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            raise self._broken(f"it is nested deeper than {MAX_DEPTH} levels", event)
+        self._refuse_as_key(event)
+        self._stack.append(_Open(value, event.anchor))
+
+    def _scalar(self, event: Any) -> None:
+        if self._wants_key():
+            self._key(event)
+            return
+        text: str = event.value
+        tag = self._resolver.resolve(yaml.ScalarNode, text, event.implicit) if event.tag is None else ""
+        self._put(_scalar_value(tag, text), 1 + len(text), event.anchor)
+
+    def _key(self, event: Any) -> None:
+        top = self._stack[-1]
+        key: str = event.value
+        if key in top.value:
+            raise self._broken(f"the key {key[:60]!r} stands there twice", event)
+        top.key = key
+        top.cost += len(key)
+        if len(self._stack) == 1:
+            self.keys.append((key, event.start_mark.index))
+
+    def _alias(self, event: Any) -> None:
+        self._refuse_as_key(event)
+        if event.anchor not in self._anchors:  # unknown, or the value that is still open: a circle
+            raise self._broken(f"the alias {event.anchor[:60]!r} names nothing", event)
+        value, cost = self._anchors[event.anchor]
+        self._expanded += cost
+        if self._expanded > MAX_EXPANDED:
+            raise self._broken("its aliases expand to too much", event)
+        self._put(value, cost, None)
+
+    def _put(self, value: object, cost: int, anchor: str | None) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = (value, cost)
+        if not self._stack:
+            self._root = value
+            return
+        top = self._stack[-1]
+        top.cost += cost
+        if isinstance(top.value, list):
+            top.value.append(value)
+        else:
+            assert top.key is not None
+            top.value[top.key] = value
+            top.key = None
+
+    def _wants_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None
+
+    def _refuse_as_key(self, event: Event) -> None:
+        if self._wants_key():
+            raise self._broken("a key is not plain text", event)
+
+    def _broken(self, what: str, event: Any) -> BrokenConcept:
+        line = self._first_line + event.start_mark.line
+        return BrokenConcept(f"The front matter cannot be read: line {line}: {what}.")
+
+
+# Untyped in PyYAML's stubs.
+_RESOLVER: Any = Resolver()
+_TRUE = ("yes", "true", "on")
+
+
+def _scalar_value(tag: str, text: str) -> object:
+    kind = tag.rpartition(":")[2]
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() in _TRUE
+    if kind == "int":
+        return _integer(text)
+    if kind == "float":
+        return _float(text)
+    return text
+
+
+def _integer(text: str) -> object:
+    digits = text.replace("_", "")
+    if len(digits) > MAX_NUMBER:  # reading it costs the square of its length
+        return text
+    sign = -1 if digits.startswith("-") else 1
+    digits = digits.lstrip("+-")
+    base = {"0b": 2, "0x": 16}.get(digits[:2], 8 if digits.startswith("0") and digits != "0" else 10)
+    try:
+        return sign * int(digits[2:] if base in (2, 16) else digits, base)
+    except ValueError:  # base 60, a time of day to everyone but YAML 1.1; or `0x_`, a number without a digit
+        return text
+
+
+def _float(text: str) -> object:
+    digits = text.replace("_", "").lower()
+    if len(digits) > MAX_NUMBER:
+        return text
+    try:
+        return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        return text
+
+
+def _told(error: yaml.YAMLError, first_line: int) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is not YAML"
+    where = f"line {first_line + mark.line}: " if mark is not None else ""
+    return f"The front matter cannot be read: {where}{problem}."
