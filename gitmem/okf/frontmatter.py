@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import frontmatter as python_frontmatter
 import yaml
@@ -61,6 +61,10 @@ class Split(NamedTuple):
     body: str
 
 
+Keys = tuple[tuple[str, int], ...]
+"""The top-level keys of a YAML text in order, each with the character it begins at."""
+
+
 class Block(NamedTuple):
     """One top-level key and the characters of the YAML text that spell it with its value."""
 
@@ -92,13 +96,20 @@ def read(text: str) -> tuple[dict[str, object], Split] | None:
 
     Files are read in this way, through python-frontmatter; `split` and `load` alone salvage a broken one.
     """
+    found = read_with_keys(text)
+    return found and found[:2]
+
+
+def read_with_keys(text: str) -> tuple[dict[str, object], Split, Keys] | None:
+    """As `read`, and where the keys are: who changes one later need not read it all again."""
     parts = split(text)
     if parts is None:
         return None
     # `parse` strips all that it is given and changes its line ends, and copies a long body twice to do so.
     # So it gets the mark alone; the handler has the parts as they are in the file.
-    meta, _ = python_frontmatter.parse(parts.opening, handler=_Handler(parts))
-    return meta, parts
+    handler = _Handler(parts)
+    meta, _ = python_frontmatter.parse(parts.opening, handler=handler)
+    return meta, parts, handler.keys
 
 
 def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
@@ -106,18 +117,25 @@ def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
 
     `first_line` is the number of the text's first line in its file, for messages.
     """
-    return _build(yaml_text, first_line)[0]
+    return load_with_keys(yaml_text, first_line=first_line)[0]
 
 
-def blocks(yaml_text: str) -> list[Block] | None:
+def load_with_keys(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
+    """As `load`, and where the keys are."""
+    return _build(yaml_text, first_line)
+
+
+def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
     """Where each top-level key stands, in order; None when the text cannot be cut between keys.
 
-    Blank lines and comments before a key belong to no block, so they stay when a block is changed.
+    `keys` saves reading the text, for who has read it. Blank lines and comments before a key belong to no block, so
+    they stay when a block is changed.
     """
-    try:
-        _, keys = _build(yaml_text, 1)
-    except InvalidContent:
-        return None
+    if keys is None:
+        try:
+            _, keys = load_with_keys(yaml_text)
+        except InvalidContent:
+            return None
     starts = [start for _, start in keys]
     if any(start and yaml_text[start - 1] != "\n" for start in starts):
         return None  # a flow mapping, an indented one, or `? key`
@@ -137,7 +155,7 @@ def dump_value(value: object) -> str:
     """One value as YAML in its stable form: what is compared and shown when a key's value changes."""
     if isinstance(value, Mapping) and value:
         return "\n".join(_mapping_lines(value, 1))
-    if _is_list(value) and value:
+    if is_list(value) and value:
         return "\n".join(_list_lines(value, 1))
     return _inline(value, flow=False, depth=1)
 
@@ -162,6 +180,7 @@ class _Handler(YAMLHandler):
     def __init__(self, parts: Split) -> None:
         super().__init__()
         self._parts = parts
+        self.keys: Keys = ()
 
     def split(self, text: str) -> tuple[str, str]:  # noqa: ARG002 - see `read`
         """The YAML as it is in the file, and no body to strip."""
@@ -169,7 +188,8 @@ class _Handler(YAMLHandler):
 
     def load(self, fm: str, **_: object) -> dict[str, object]:
         """The mapping, as `load` gives it; the YAML begins on the second line of its file."""
-        return load(fm, first_line=2)
+        meta, self.keys = load_with_keys(fm, first_line=2)
+        return meta
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -187,8 +207,7 @@ class _Open:
         self.key: str | None = None
 
 
-def _build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tuple[str, int]]]:
-    """The mapping, and each top-level key with its offset."""
+def _build(yaml_text: str, first_line: int) -> tuple[dict[str, object], Keys]:
     if len(yaml_text) > MAX_YAML_BYTES or len(yaml_text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise TooLarge(f"The front matter is larger than {MAX_YAML_BYTES // 1024} KB.")
     builder = _Builder(first_line)
@@ -199,7 +218,7 @@ def _build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tup
         raise BrokenConcept(_told(error, first_line)) from error
     except UnicodeEncodeError as error:
         raise BrokenConcept("The front matter cannot be written as UTF-8.") from error
-    return builder.result(), builder.keys
+    return builder.result(), tuple(builder.keys)
 
 
 def _events(yaml_text: str) -> Iterator[Event]:
@@ -400,7 +419,7 @@ def _mapping_lines(mapping: Mapping[str, object], depth: int) -> Iterator[str]:
         if isinstance(value, Mapping) and value:
             yield lead
             yield from (f"  {line}" for line in _mapping_lines(value, depth + 1))
-        elif _is_list(value) and value:
+        elif is_list(value) and value:
             yield lead
             yield from _list_lines(value, depth + 1)
         else:
@@ -413,7 +432,7 @@ def _list_lines(values: Any, depth: int) -> Iterator[str]:
         # A small mapping in a list is one line: an entry, a source or a check reads and diffs as one thing.
         if isinstance(value, Mapping) and value and not _is_flat(value):
             lines = _mapping_lines(value, depth + 1)
-        elif _is_list(value) and value:
+        elif is_list(value) and value:
             lines = _list_lines(value, depth + 1)
         else:
             lines = iter((_inline(value, flow=False, depth=depth + 1),))
@@ -439,7 +458,7 @@ def _inline(value: object, *, flow: bool, depth: int) -> str:
             for key, item in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
-    if _is_list(value) and not value:
+    if is_list(value) and not value:
         return "[]"
     raise InvalidContent(f"A value of the kind {type(value).__name__} cannot be in front matter.")
 
@@ -451,7 +470,8 @@ def _is_flat(mapping: Mapping[str, object]) -> bool:
     )
 
 
-def _is_list(value: object) -> bool:
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether front matter writes a value as a list."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
