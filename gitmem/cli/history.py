@@ -7,12 +7,12 @@ import shlex
 import sys
 from collections.abc import Iterable
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_changes, with_dates, with_json
+from gitmem.cli.options import once, several, with_changes, with_dates, with_json
 from gitmem.cli.output import bold, dim, yellow
 from gitmem.errors import UnknownRevision, UsageError
 from gitmem.json_shapes import blamed_json, changes_json, commit_json, counts_json, entry_json, traced_json
@@ -29,17 +29,16 @@ _SHORT = 8
 @click.command()
 @click.argument("revision", default="HEAD", metavar="[REV]")
 @click.option("-n", "number", type=click.IntRange(min=1), help="At most that many lines.")
-@click.option("--kind", default="", help="Only commits of a kind: edit, flush, session, snapshot, …")
-@click.option("--session", default="", help="Only commits of a session.")
-@click.option("--agent", default="", help="Only commits of an agent.")
-@click.option("--machine", default="", help="Only commits of a machine.")
-@click.option("--path", default="", help="Only commits that changed a file or a directory.")
-@click.option("--since", default="", metavar="DATE", help="Only commits from that day or moment on.")
-@click.option("--until", default="", metavar="DATE", help="Only commits up to that day or moment.")
-@click.option(
+@several("--kind", help="Only commits of a kind: edit, flush, session, snapshot, …")
+@several("--session", help="Only commits of a session.")
+@several("--agent", help="Only commits of an agent.")
+@several("--machine", help="Only commits of a machine.")
+@several("--path", help="Only commits that changed a file or a directory.")
+@once("--since", metavar="DATE", help="Only commits from that day or moment on.")
+@once("--until", metavar="DATE", help="Only commits up to that day or moment.")
+@once(
     "-S",
     "text",
-    default="",
     metavar="TEXT",
     help="Only commits that brought or took an entry with this text.",
 )
@@ -53,16 +52,17 @@ def log(
     /,
     revision: str,
     number: int | None,
-    path: str,
+    path: tuple[str, ...],
     commits: bool,
     patch: bool,
     stat: bool,
-    **wanted: str,
+    **wanted: Any,
 ) -> None:
     """List sessions and what each of them learned, newest first, from REV or from now.
 
     What stands by itself has a line of its own: a revert, a restore, a merge, a snapshot, a hand edit.
-    REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID.
+    REV is a commit, a snapshot, HEAD~3, a date (friday, `a week ago`, 2026-06-30) or session:ID. A filter that is
+    given several times takes any of its values.
 
     \b
     gitmem log --since "1 week ago"
@@ -70,12 +70,13 @@ def log(
     gitmem log --path memories/MEMORY.md
     gitmem log --commits --kind edit
     """
-    inside = app.path(path) if path else ""
+    inside = tuple(map(app.path, path))
     limit = number if commits else None
     found = app.bundle.log(**wanted, path=inside, limit=limit, start=revision)
     first = next(iter(found), None)
+    _check_filters(app, first is not None, {**wanted, "path": inside})
     if first is None:
-        _explain_nothing(app, inside, wanted)
+        app.out.line("No commit fits.")
     else:
         found = chain([first], found)
     app.out.paged()
@@ -118,14 +119,13 @@ def _log_commits(
                 told.tell(app.out, app.bundle.show(entry.id).diff, stat=stat)
 
 
-def _explain_nothing(app: App, path: str, wanted: dict[str, str]) -> None:
-    """Why there is no commit: a filter names nothing, or nothing fits all of them."""
-    from gitmem.memory.history.named import check_names, check_path
+def _check_filters(app: App, found: bool, given: dict[str, Any]) -> None:
+    """Say which filter names nothing; what fits no filter together with others is no mistake."""
+    named = {name: values for name, values in given.items() if isinstance(values, tuple) and values}
+    if not found or any(len(values) > 1 for values in named.values()):
+        from gitmem.memory.history.named import check_each
 
-    check_names(app.bundle, **wanted)
-    if path:
-        check_path(app.bundle, path)
-    app.out.line("No commit fits.")
+        check_each(app.bundle, found, **named)
 
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
@@ -297,8 +297,8 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
 @click.command()
 @click.argument("old", required=False, metavar="[A]")
 @click.argument("new", required=False, metavar="[B]")
-@click.option("--session", help="What one session changed in all its commits.")
-@click.option("--path", help="Only one file or directory.")
+@once("--session", help="What one session changed in all its commits.")
+@once("--path", help="Only one file or directory.")
 @click.option("--unified", is_flag=True, help="As lines of a unified diff.")
 @with_changes
 @with_json
@@ -306,8 +306,8 @@ def diff(
     app: App,
     old: str | None,
     new: str | None,
-    session: str | None,
-    path: str | None,
+    session: str,
+    path: str,
     stat: bool,
     unified: bool,
     events: bool,
@@ -332,8 +332,8 @@ def diff(
         old, _, new = old.partition("..")
         old, new = old or "HEAD", new or "HEAD"
     inside = app.path(path) if path else ""
-    found = app.bundle.diff(old, new, session=session or "", path=inside)
-    about = {"from": found.old, "to": found.new, "session": session}
+    found = app.bundle.diff(old, new, session=session, path=inside)
+    about = {"from": found.old, "to": found.new, "session": session or None}
     if unified:
         lines = found.unified()
         if app.out.is_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import with_dates, with_json
+from gitmem.cli.options import once, several, with_dates, with_json
 from gitmem.cli.output import Piece, bold, count, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
@@ -20,28 +20,25 @@ if TYPE_CHECKING:
 
 _IN = "    "
 _FILTERS = ("type", "session", "agent", "tag", "since", "until", "path")
+_NAMED = ("type", "session", "agent", "path")
+"""Filters whose values name something that is here."""
 
 
 @click.command()
 @click.argument("query", nargs=-1, metavar="[QUERY...]")
-@click.option(
+@once(
     "--as-of",
-    default="",
     metavar="REV",
     help="As the memory was: a commit, a snapshot, a date or session:ID.",
 )
-@click.option(
-    "--type", default="", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …"
-)
-@click.option("--session", default="", help="Only entries of a session.")
-@click.option("--agent", default="", help="Only entries that an agent wrote.")
-@click.option("--tag", default="", help="Only entries with a tag.")
-@click.option("--since", default="", metavar="DATE", help="Only entries from that day or moment on.")
-@click.option("--until", default="", metavar="DATE", help="Only entries up to that day or moment.")
-@click.option("--path", default="", help="Only entries in a file or below a directory.")
-@click.option(
-    "--scope", default="", metavar="SCOPE", help="shared, all, or a machine; else what holds on this machine."
-)
+@several("--type", metavar="TYPE", help="Only entries of a type: turn, Decision, CuratedMemory, …")
+@several("--session", help="Only entries of a session.")
+@several("--agent", help="Only entries that an agent wrote.")
+@several("--tag", help="Only entries with a tag.")
+@once("--since", metavar="DATE", help="Only entries from that day or moment on.")
+@once("--until", metavar="DATE", help="Only entries up to that day or moment.")
+@several("--path", help="Only entries in a file or below a directory.")
+@once("--scope", metavar="SCOPE", help="shared, all, or a machine; else what holds on this machine.")
 @click.option("--removed", is_flag=True, help="Only entries that are gone from the memory.")
 @click.option(
     "--events", is_flag=True, help="Leave out nothing: echoes of the memory, and what no longer holds."
@@ -56,7 +53,7 @@ def search(
     app: App,
     /,
     query: tuple[str, ...],
-    path: str,
+    path: tuple[str, ...],
     removed: bool,
     events: bool,
     limit: int,
@@ -66,7 +63,8 @@ def search(
     """Find entries, the best first; without a query, list what passes the filters, the newest first.
 
     The more of the words an entry has, and the rarer they are, the better. "Words in quotes" must stand
-    there in that order, -word must not, word* begins with, one OR other counts as the same.
+    there in that order, -word must not, word* begins with, one OR other counts as the same. A filter that is
+    given several times takes any of its values.
 
     \b
     gitmem search database migration
@@ -74,18 +72,16 @@ def search(
     gitmem search invoice --as-of 2026-06-30 --type Decision
     gitmem search --type Decision --since "last month"
     """
-    wanted["path"] = app.path(path) if path else ""
+    wanted["path"] = tuple(map(app.path, path))
     text = " ".join(query)
     if not text.strip() and not removed and not any(wanted[name] for name in _FILTERS):
         raise UsageError("There is nothing to look for: give a word, or a filter such as `--type Decision`.")
     with shown_while_building(app) as bundle:
         found = bundle.search(text, **wanted, removed=removed, events=events, limit=limit)
-    if not found.hits:
-        from gitmem.memory.history.named import check_names, check_path
+    if not found.hits or any(len(wanted[name]) > 1 for name in _NAMED):
+        from gitmem.memory.history.named import check_each
 
-        check_names(bundle, **{name: wanted[name] for name in ("type", "session", "agent")})
-        if path:
-            check_path(bundle, wanted["path"])
+        check_each(bundle, bool(found.hits), **{name: wanted[name] for name in _NAMED})
     app.out.json(found_json(found, explain=explain))
     if not found.hits:
         _tell_nothing(app, text, found, wanted, removed)
@@ -141,14 +137,19 @@ def _marked(hit: Hit) -> Iterator[Piece]:
     yield hit.snippet[end:]
 
 
-def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, str], removed: bool) -> None:
+def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, Any], removed: bool) -> None:
     if not found.query and text.strip():
         app.out.line("There is nothing to look for in that: give a word.")
         return
     if found.withheld:
         app.out.line(f"All that was found, {found.withheld}, was kept back by the scanner.")
         return
-    asked = [f"--{name.replace('_', '-')} {value}" for name, value in wanted.items() if value]
+    asked = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, given in wanted.items()
+        for value in ((given,) if isinstance(given, str) else given)
+        if value
+    ]
     asked += ["--removed"] if removed else []
     where = f" with {' '.join(asked)}" if asked else ""
     shown = text if len(text) <= 80 else text[:79] + "…"

@@ -365,7 +365,7 @@ def log(ctx: click.Context, app: App, name: str, number: int | None) -> None:
     from gitmem.cli import history
     from gitmem.memory.history.skill_history import root_of
 
-    ctx.invoke(history.log, path=root_of(app.bundle, name), number=number)
+    ctx.invoke(history.log, path=(root_of(app.bundle, name),), number=number)
 
 
 @skill.command()

@@ -15,15 +15,16 @@ _EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which spans count. Empty fields let all through; `seq` None is now, `listing` a tree off the line."""
+    """Which spans count. Empty fields let all through, of several values each does; `seq` None is now, `listing` a tree
+    off the line."""
 
-    type: str = ""
-    session: str = ""
-    agent: str = ""
-    tag: str = ""
+    type: tuple[str, ...] = ()
+    session: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
-    path: str = ""
+    path: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     without_sessions: tuple[str, ...] = ()
     ranks: tuple[Rank, ...] = RANKS
@@ -36,30 +37,26 @@ class Filters:
     def condition(self) -> tuple[str, list[Any]]:
         """The filters in SQL, for spans `s` with their paths `p` and commits `c`."""
         parts, values = self._time()
-        plain = {
-            "s.session =": self.session,
-            "c.agent =": self.agent,
-            "s.at >=": self.since,
-            "s.at <=": self.until,
-        }
-        for comparison, value in plain.items():
+        for comparison, value in {"s.at >=": self.since, "s.at <=": self.until}.items():
             if value:
                 parts.append(f"{comparison} ?")
                 values.append(value)
-        if self.type:
-            wanted = _EVENTS if self.type.lower() == "sessionevents" else (self.type.lower(),)
-            parts.append(f"lower(s.type) IN ({marks(wanted)})")
-            values += wanted
+        for column, wanted in {
+            "s.session": self.session,
+            "c.agent": self.agent,
+            "lower(s.type)": self._types(),
+            "s.scope": self.scopes,
+        }.items():
+            if wanted:
+                parts.append(f"{column} IN ({marks(wanted)})")
+                values += wanted
         if self.tag:
-            parts.append("instr(lower(s.tags), ?) > 0")
-            values.append(f"\n{self.tag.lower()}\n")
+            parts.append(f"({' OR '.join('instr(lower(s.tags), ?) > 0' for _ in self.tag)})")
+            values += [f"\n{tag.lower()}\n" for tag in self.tag]
         if self.path:
-            path = self.path.rstrip("/")
-            parts.append("(p.name = ? OR (p.name > ? AND p.name < ?))")
-            values += [path, f"{path}/", f"{path}0"]
-        if self.scopes:
-            parts.append(f"s.scope IN ({marks(self.scopes)})")
-            values += self.scopes
+            parts.append(f"({' OR '.join('p.name = ? OR (p.name > ? AND p.name < ?)' for _ in self.path)})")
+            for path in (path.rstrip("/") for path in self.path):
+                values += [path, f"{path}/", f"{path}0"]
         if self.without_sessions:
             parts.append(f"s.session NOT IN ({marks(self.without_sessions)})")
             values += self.without_sessions
@@ -71,6 +68,10 @@ class Filters:
             parts.append(f"(s.session NOT IN ({others}) OR (s.rank = '{KNOWLEDGE}' AND s.space <> 'event'))")
             values += theirs
         return " AND ".join(parts), values
+
+    def _types(self) -> tuple[str, ...]:
+        names = [name.lower() for name in self.type]
+        return tuple(one for name in names for one in (_EVENTS if name == "sessionevents" else (name,)))
 
     def _time(self) -> tuple[list[str], list[Any]]:
         alive = [f"s.trust > {DEPRECATED}"]

@@ -227,13 +227,13 @@ class Memory(OpenBundle):
         self,
         query: str,
         *,
-        type: str = "",  # noqa: A002 (what the front matter calls it)
-        tag: str = "",
-        session: str = "",
-        agent: str = "",
+        type: str | Iterable[str] = (),  # noqa: A002 (what the front matter calls it)
+        tag: str | Iterable[str] = (),
+        session: str | Iterable[str] = (),
+        agent: str | Iterable[str] = (),
         since: str = "",
         until: str = "",
-        path: str = "",
+        path: str | Iterable[str] = (),
         scope: str = "",
         removed: bool = False,
         as_of: str = "",
@@ -243,7 +243,7 @@ class Memory(OpenBundle):
     ) -> Found:
         """The entries that answer a query, best first; now, or `as_of` a commit, snapshot, date or session.
 
-        An empty query lists what passes the filters, the newest first.
+        An empty query lists what passes the filters, the newest first. All of them hold, of one with several values any.
 
         `removed` looks among those that are gone; `events` is for people, and leaves out neither echoes of the memory
         nor what no longer holds. `scope` is empty for what holds on this machine, or `shared`, `all`, or the name of
@@ -252,13 +252,13 @@ class Memory(OpenBundle):
         from gitmem.memory.find.search import Search, Wanted
 
         wanted = Wanted(
-            type,
-            self._meant(session),
-            agent,
-            tag,
+            _values(type),
+            tuple(map(self._meant, _values(session))),
+            _values(agent),
+            _values(tag),
             since,
             until,
-            path,
+            _values(path),
             scope,
             removed,
             as_of,
@@ -343,23 +343,33 @@ class Memory(OpenBundle):
     def log(
         self,
         *,
-        kind: str = "",
-        session: str = "",
-        agent: str = "",
-        machine: str = "",
-        path: str = "",
+        kind: str | Iterable[str] = (),
+        session: str | Iterable[str] = (),
+        agent: str | Iterable[str] = (),
+        machine: str | Iterable[str] = (),
+        path: str | Iterable[str] = (),
         since: str = "",
         until: str = "",
         text: str = "",
         limit: int | None = None,
         start: str = "HEAD",
     ) -> Iterator[LogEntry]:
-        """Commits, newest first, from `start` back; with a text, those that brought or took an entry with it."""
+        """Commits, newest first, from `start` back; with a text, those that brought or took an entry with it.
+
+        All conditions hold, of one with several values any.
+        """
         from itertools import islice
 
         from gitmem.memory.history.log import History, LogFilter
 
-        wanted = LogFilter(kind, self._meant(session), agent, machine, path, *self._between(since, until))
+        wanted = LogFilter(
+            _values(kind),
+            tuple(map(self._meant, _values(session))),
+            _values(agent),
+            _values(machine),
+            _values(path),
+            *self._between(since, until),
+        )
         return islice(self.part(History).log(wanted, start=start, text=text), limit)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:

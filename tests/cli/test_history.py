@@ -60,6 +60,18 @@ def test_log_filters(told: Cli) -> None:
     assert [*both[1:], *first] == _subjects(told, "HEAD~2")
 
 
+def test_a_filter_of_log_that_is_given_twice_takes_either(told: Cli) -> None:
+    """None of its values is left out without a word, whether it names nothing or is the only one that may be."""
+    edits = ["edit: notes/a.md", "edit: memories/MEMORY.md", "edit: memories/MEMORY.md"]
+    assert [*edits, "init: a bundle for hermes"] == _subjects(told, "--kind", "init", "--kind", "edit")
+    assert edits[:1] == _subjects(told, "--path", "notes", "--path", "notes/a.md")
+    assert edits == _subjects(told, "--path", "notes", "--path", "memories", "--kind", "edit")
+    assert "There is no kind 'edti'" in told.fails("log", "--kind", "init", "--kind", "edti")
+    assert "No file 'nope.md' was ever" in told.fails("log", "--path", "notes", "--path", "nope.md")
+    assert "give one value, once" in told.fails("log", "--since", "2026-06-30", "--since", "today", code=2)
+    assert "give one value, once" in told.fails("diff", "--path", "a", "--path", "b", code=2)
+
+
 def test_log_as_json(told: Cli) -> None:
     """Stable keys for each commit."""
     commit = told("log", "--json").json["commits"][1]

@@ -100,6 +100,12 @@ def test_options_narrow_it(memory: Cli) -> None:
     assert [] == paths("--until", "2020-01-01")
     assert [] == paths("--path", "notes")
     assert 2 == len(paths("--since", "2026-06-30"))
+    assert 2 == len(paths("--type", "Decision", "--type", "observation"))
+    assert 2 == len(paths("--path", "decisions", "--path", "sessions"))
+    assert 1 == len(paths("--tag", "database", "--tag", "nothing"))
+    assert "There is no session 's9'" in memory.fails(
+        "search", "database", "--session", "s1", "--session", "s9"
+    )
 
 
 def test_a_filter_that_names_nothing_is_a_mistake(memory: Cli) -> None:

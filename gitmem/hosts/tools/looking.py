@@ -43,7 +43,7 @@ def search(call: Call) -> Value:
     """Entries that answer, each with the id that `fetch` takes."""
     config, as_of, removed = call.memory.config, call.text("as_of"), bool(call.given.get("removed"))
     wanted = Wanted(
-        type=call.text("type"),
+        type=tuple(filter(None, (call.text("type"),))),
         as_of=as_of,
         removed=removed,
         ranks=(KNOWLEDGE, SAID, TOOL) if config.session_search else (KNOWLEDGE,),

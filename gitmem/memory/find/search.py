@@ -47,18 +47,18 @@ _NOT_LISTED = (TOOL_PAGE, SNAPSHOT, AGENT_CONFIG)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to search in. Dates are what people write; an empty field lets all through.
+    """What to search in. Dates are what people write; an empty field lets all through, of several values each does.
 
     `scope` is "" for what holds on this machine, "shared", "all", or the name of a machine.
     """
 
-    type: str = ""
-    session: str = ""
-    agent: str = ""
-    tag: str = ""
+    type: tuple[str, ...] = ()
+    session: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
-    path: str = ""
+    path: tuple[str, ...] = ()
     scope: str = ""
     removed: bool = False
     as_of: str = ""

@@ -135,26 +135,33 @@ class ShownCommit:
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which commits to show; an empty field lets all through."""
+    """Which commits to show; an empty field lets all through, of several values each does."""
 
-    kind: str = ""
-    session: str = ""
-    agent: str = ""
-    machine: str = ""
-    path: str = ""
+    kind: tuple[str, ...] = ()
+    session: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    machine: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def trailers(self) -> dict[str, tuple[str, ...]]:
+        """The trailers of which a commit must have one of the values, where there are any."""
+        return {"Session": self.session, "Agent": self.agent, "Machine": self.machine}
 
     def takes(self, entry: LogEntry) -> bool:
         moment = entry.commit.made
         return (
-            (not self.kind or entry.kind == self.kind)
-            and (not self.session or trailer_value(self.session) in entry.trailers.get("Session", ()))
-            and (not self.agent or trailer_value(self.agent) in entry.trailers.get("Agent", ()))
-            and (not self.machine or trailer_value(self.machine) in entry.trailers.get("Machine", ()))
+            (not self.kind or entry.kind in self.kind)
+            and all(_has(entry, trailer, values) for trailer, values in self.trailers.items())
             and (self.since is None or moment >= self.since.timestamp())
             and (self.until is None or moment <= self.until.timestamp())
         )
+
+
+def _has(entry: LogEntry, trailer: str, values: tuple[str, ...]) -> bool:
+    return not values or not {*map(trailer_value, values)}.isdisjoint(entry.trailers.get(trailer, ()))
 
 
 class History:
@@ -183,33 +190,33 @@ class History:
         tip = self._bundle.resolve(start)
         if wanted.path:
             return self._touching(wanted.path, tip)
-        for trailer, value in (
-            ("Session", trailer_value(wanted.session)),
-            ("Machine", trailer_value(wanted.machine)),
-            ("Agent", trailer_value(wanted.agent)),
-        ):
-            if value and tip == self._bundle.tip:
+        for trailer, values in wanted.trailers.items():
+            if len(values) == 1 and tip == self._bundle.tip:
+                value = trailer_value(values[0])
                 known = self._from_index(lambda index, t=trailer, v=value: index.commits_with(t, v))  # type: ignore[misc]
                 return graph.walk(self._repository, tip) if known is None else known
         return graph.walk(self._repository, tip)
 
     def touching(self, path: str, *, start: str = "HEAD") -> Iterator[LogEntry]:
         """Commits that changed a file, newest first, also those that came by a merge."""
-        return self.told(self._touching(path, self._bundle.resolve(start)))
+        return self.told(self._touching((path,), self._bundle.resolve(start)))
 
     def told(self, commits: Iterable[Commit]) -> Iterator[LogEntry]:
         """Commits as people read them."""
         provenance = Provenance(self._repository)
         return (LogEntry.of(commit, provenance) for commit in commits)
 
-    def _touching(self, path: str, tip: Oid) -> Iterable[Commit]:
-        known = (
-            self._from_index(lambda index: index.commits_touching(path)) if tip == self._bundle.tip else None
-        )
+    def _touching(self, paths: tuple[str, ...], tip: Oid) -> Iterable[Commit]:
+        known = None
+        if len(paths) == 1 and tip == self._bundle.tip:
+            known = self._from_index(lambda index: index.commits_touching(paths[0]))
         if known is not None:
             return known
-        walked = graph.walk(self._repository, tip)
-        return (commit for commit in walked if graph.touches(self._repository, commit, path))
+        return (
+            commit
+            for commit in graph.walk(self._repository, tip)
+            if any(graph.touches(self._repository, commit, path) for path in paths)
+        )
 
     def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
         """What the index knows of commits; None where it cannot be asked, for history needs no index.
@@ -294,7 +301,7 @@ class History:
 
     def of_session(self, session: str, path: str = "") -> Diff:
         """What one session did in all its commits, whatever others did in between."""
-        commits = [entry.commit for entry in self.log(LogFilter(session=session))]
+        commits = [entry.commit for entry in self.log(LogFilter(session=(session,)))]
         if not commits:
             raise UnknownRevision(
                 f"No commit belongs to a session {session!r}.", hint="List sessions with `gitmem log`."

@@ -18,11 +18,24 @@ _EVENT_TYPES = ("turn", "observation", "decision", "tool_call", "skill_use")
 _TRAILERS = ("session", "agent", "machine")
 
 
-def check_names(bundle: Bundle, **given: str) -> None:
+def check_names(bundle: Bundle, **given: str | Iterable[str]) -> None:
     """Raise where a filter that found nothing names what never was; call it for an empty answer, since it reads all."""
-    for what, name in given.items():
-        if name and (known := _known(bundle, what)) is not None and name.lower() not in map(str.lower, known):
-            raise UnknownRevision(f"There is no {what} {name!r} here.", hint=_hint(name, known))
+    for what, names in given.items():
+        for name in (names,) if isinstance(names, str) else names:
+            if (
+                name
+                and (known := _known(bundle, what)) is not None
+                and name.lower() not in map(str.lower, known)
+            ):
+                raise UnknownRevision(f"There is no {what} {name!r} here.", hint=_hint(name, known))
+
+
+def check_each(bundle: Bundle, found: bool, **given: tuple[str, ...]) -> None:
+    """Raise where a filter names what never was: one that found nothing, or one value of several."""
+    doubtful = {what: names for what, names in given.items() if not found or len(names) > 1}
+    check_names(bundle, **doubtful)
+    for path in doubtful.get("path", ()):
+        check_path(bundle, path)
 
 
 def check_path(bundle: Bundle, path: str, *, directory: bool = True) -> None:

@@ -294,7 +294,7 @@ class Reach:
         if found is None:
             entries = [
                 entry
-                for entry in self._history.log(LogFilter(session=session))
+                for entry in self._history.log(LogFilter(session=(session,)))
                 if entry.kind not in _NO_WRITES and (not self._whole or entry.id not in self._chosen)
             ]
             found = [(entry, change) for entry in entries for change in self._history.of_commit(entry.commit)]

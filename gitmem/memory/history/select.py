@@ -12,7 +12,7 @@ from gitmem.git.message import trailer_value
 from gitmem.git.objects import Commit, Oid
 from gitmem.memory.exposure import is_knowledge
 from gitmem.memory.gate.admission import redacted_id
-from gitmem.memory.history.log import History, LogEntry, LogFilter
+from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.named import check_names, check_path
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
 from gitmem.memory.provenance import is_from
@@ -146,7 +146,6 @@ class _Fitting:
     def __init__(self, bundle: Bundle, wanted: Selection) -> None:
         self._bundle = bundle
         self._wanted = wanted
-        self._span = LogFilter(since=wanted.since, until=wanted.until)
         self._marked = {source: _marked(bundle, source) for source in wanted.source}
         self._met: set[tuple[Condition, str]] = set()
 
@@ -157,7 +156,11 @@ class _Fitting:
                 return False
         elif entry.kind in _NOT_BY_FILTER:
             return False
-        if not self._span.takes(entry):
+        # By when it came: what an import brought today came today, however old it says that it is.
+        moment = entry.commit.committer.time
+        if (wanted.since and moment < wanted.since.timestamp()) or (
+            wanted.until and moment > wanted.until.timestamp()
+        ):
             return False
         met: set[tuple[Condition, str]] = set()
         for condition, values in wanted.conditions:

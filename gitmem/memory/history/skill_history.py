@@ -69,4 +69,4 @@ def blame_lines(bundle: Bundle, path: str) -> list[BlamedLine]:
 
 
 def _touching(bundle: Bundle, path: str) -> list[LogEntry]:
-    return list(bundle.part(History).log(LogFilter(path=path)))
+    return list(bundle.part(History).log(LogFilter(path=(path,))))

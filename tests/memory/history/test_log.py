@@ -42,12 +42,12 @@ def merged(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 def test_by_index_equals_by_walking(merged: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commits of a path, a session, an agent and a machine are those that a walk finds, each before its parents."""
     wanted = [
-        LogFilter(path=layout.MEMORY),
-        LogFilter(path="no/such.md"),
-        LogFilter(session="a0"),
-        LogFilter(session="b2"),
-        LogFilter(agent="b"),
-        LogFilter(machine="b"),
+        LogFilter(path=(layout.MEMORY,)),
+        LogFilter(path=("no/such.md",)),
+        LogFilter(session=("a0",)),
+        LogFilter(session=("b2",)),
+        LogFilter(agent=("b",)),
+        LogFilter(machine=("b",)),
     ]
 
     def found() -> list[Counter[str]]:

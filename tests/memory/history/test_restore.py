@@ -33,7 +33,7 @@ def commit(bundle: Memory, session: str, **files: bytes | None) -> str:
 
 
 def revert(bundle: Memory, session: str) -> None:
-    chosen = [entry.commit for entry in bundle.part(History).log(LogFilter(session=session))]
+    chosen = [entry.commit for entry in bundle.part(History).log(LogFilter(session=(session,)))]
     bundle.part(Undo).revert(chosen, origin=bundle.origin())
 
 

@@ -102,7 +102,7 @@ def test_two_machines_make_the_same_merge_apart(
     work(b, "b")
     a.curated.remove("goes on one")
     b.part(Undo).revert(
-        [entry.commit for entry in b.part(History).log(LogFilter(session="poison"))], origin=b.origin()
+        [entry.commit for entry in b.part(History).log(LogFilter(session=("poison",)))], origin=b.origin()
     )
     tips = sorted((a.tip, b.tip))
     take_each_other([a, b], [(1,), (0,)], tmp_path)
