@@ -166,7 +166,7 @@ SCANNED_WITH = Name(
 FOREIGN = Name(
     "foreign",
     "json",
-    "entries that a shared remote brought, by hash: which remote, and whether they wait for a person",
+    "entries that others brought, by hash: which remote, whether they wait for a person or came into a full store",
     "memory.gate.foreign",
     deletable=False,
 )
@@ -176,6 +176,12 @@ TAKEN = Name(
     "entries that a remote took away and that stay until a person looks, by hash",
     "memory.gate.taken",
     deletable=False,
+)
+TAKEN_LATELY = Name(
+    "taken-lately",
+    "json",
+    "what remotes took away from each store within a day, by hash",
+    "memory.gate.taken",
 )
 PULLED = Name(
     "pulled",

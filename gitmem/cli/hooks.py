@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     """Run one of gitmem's git hooks. Git calls this, by the scripts that `gitmem init` installs.
 
-    pre-commit checks what is staged, commit-msg adds the trailers that are missing, post-commit,
-    post-merge and post-checkout finish what a crash left undone, and pre-push checks what would leave.
+    pre-commit checks what is staged, commit-msg adds the trailers that are missing, reference-transaction
+    checks what git is about to merge, post-commit, post-merge and post-checkout finish what a crash left
+    undone, and pre-push checks what would leave.
 
     pre-receive is for a bare repository that people push to: it refuses what a sync would refuse. `install`
     puts it there.
@@ -52,6 +53,8 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     bundle = _bundle(app)
     if name == "pre-commit":
         _refuse(app, git_hooks.pre_commit(bundle, _index_path(app, bundle)), "commit")
+    elif name == "reference-transaction":
+        git_hooks.merging(bundle)
     elif name == "pre-push":
         _refuse(app, git_hooks.pre_push(bundle, sys.stdin, *args[:1]), "push")
     else:

@@ -19,11 +19,13 @@ _WANTED = {
     "feature.manyfiles": ("false", "git's index is rewritten whole at every commit"),
     "core.preloadindex": ("false", "a git commit beside one of ours is more likely to put an old index back"),
     "index.skiphash": ("false", "damage in git's index goes unseen"),
+    "transfer.fsckobjects": ("true", "plain `git pull` takes in objects that git's own check refuses"),
     "gc.auto": ("0", "git cleans up in the middle of a commit; `gitmem gc` does it beside them"),
 }
 # Without these git's own defaults do no harm; they matter only where something else is set.
-_FINE_WHEN_UNSET = frozenset(_WANTED) - {"gc.auto"}
+_FINE_WHEN_UNSET = frozenset(_WANTED) - {"gc.auto", "transfer.fsckobjects"}
 _GROUP = frozenset({"group", "true", "yes", "on", "1", "0660"})
+_TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
@@ -101,6 +103,8 @@ def has_merge_driver(repository: Repository) -> bool:
 def _differs(value: str, wanted: str) -> bool:
     if wanted == "false":
         return value.lower() not in _FALSE
+    if wanted == "true":
+        return value.lower() not in _TRUE
     return value != wanted
 
 

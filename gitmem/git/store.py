@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gitmem.state import LocalState
 
 _CACHED_TREES = 2048
+_CACHED_ENTRIES = 250_000
+"""Of all trees together: a directory of thousands of files is there once for each commit that changed it."""
 _CACHED_COMMITS = 8192
 # Buys "flush of 50 at 10,000 files": it reads the writer's part and log.md, which the last ones wrote.
 _COMMITS_REMEMBERED = 4
@@ -55,6 +57,7 @@ class ObjectStore:
         self._reader = PackReader(self.pack_directory)
         self._packs: DiskObjectStore | None = None
         self._trees: OrderedDict[Oid, Directory] = OrderedDict()
+        self._entries = 0
         self._commits: dict[Oid, Commit] = {}
         self.lender: ObjectStore | None = None
         """The store that a throw-away repository borrows from: asked before dulwich is."""
@@ -142,9 +145,13 @@ class ObjectStore:
         return self._typed(oid, b"tree") if known is None else known.raw
 
     def remember_tree(self, oid: Oid, directory: Directory) -> None:
+        if oid in self._trees:
+            return
         self._trees[oid] = directory
-        if len(self._trees) > _CACHED_TREES:
-            self._trees.popitem(last=False)
+        self._entries += len(directory.entries)
+        while len(self._trees) > _CACHED_TREES or (self._entries > _CACHED_ENTRIES and len(self._trees) > 1):
+            _, dropped = self._trees.popitem(last=False)
+            self._entries -= len(dropped.entries)
 
     def commit(self, oid: Oid) -> Commit:
         known = self._commits.get(oid)

@@ -639,16 +639,8 @@ class Memory(OpenBundle):
             accept_erasure=accept_erasure,
         )
         if from_file:
-            done = syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
-        else:
-            done = syncing.run(remote, dry_run=dry_run, allow_unrelated=allow_unrelated, wait=wait)
-        if dry_run or not done.received:
-            return done
-        from dataclasses import replace
-
-        from gitmem.memory.curated.archive import archive_overfull
-
-        return replace(done, archived=tuple(archive_overfull(self)))
+            return syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)
+        return syncing.run(remote, dry_run=dry_run, allow_unrelated=allow_unrelated, wait=wait)
 
     # What verbs have in common
 

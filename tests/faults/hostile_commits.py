@@ -162,6 +162,28 @@ def moved(path: str) -> Callable[[Peer], Files]:
     return lambda peer: {path: peer.read(layout.MEMORY), layout.MEMORY: None}
 
 
+def archived(*gone: str) -> Callable[[Peer], Files]:
+    """The entries leave the prompt, as if a store had been too full."""
+
+    def files(peer: Peer) -> Files:
+        where = layout.archive("memory")
+        kept = CuratedFile.parse(peer.read(layout.MEMORY)).entries
+        archive = CuratedFile.salvage(peer.tree.read(where), where)
+        moved = [one for one in kept if one.text in gone]
+        return {**without(*gone)(peer), where: archive.with_entries([*archive.entries, *moved]).render()}
+
+    return files
+
+
+def doubted(peer: Peer) -> Files:
+    """All that is there counts as heard from the web, and something new fills the store."""
+    marks = {"unconfirmed": "web", "source": "the web"}
+    marked = peer.memory(lambda entries: [replace(one, extra={**one.extra, **marks}) for one in entries])
+    data = marked[layout.MEMORY]
+    assert data is not None
+    return {layout.MEMORY: CuratedFile.parse(data).add("y" * 2150, "2026-06-30T15:00:00.000Z").render()}
+
+
 def unretracted(peer: Peer) -> Files:
     gone: dict[str, bytes | None] = {path: None for path, _ in peer.tree.files("retractions")}
     return {**gone, **peer.adding(POISON)}
@@ -210,6 +232,14 @@ TAKING: list[Kind] = [
     kind("retracts-and-removes", lambda p: {**without(*HONEST[:6])(p), **retracting(*HONEST[:6])(p)}, "kept"),
     kind("moves-to-another-machine", moved("memories/machines/evil/MEMORY.md"), "kept"),
     kind("moves-to-a-note", moved("notes/memory.md"), "kept"),
+    kind("archives-five-of-eight", archived(*HONEST[:5]), "kept"),
+    kind("archives-all", archived(*HONEST), "kept"),
+    kind("calls-all-unconfirmed", doubted),
+    kind("fills-the-store-today", lambda p: p.adding("x" * 2150, at="2026-06-30T15:00:00.000Z")),
+    kind(
+        "rewords-into-a-full-store",
+        lambda p: p.adding("x" * 2150, at="2026-06-30T15:00:00.000Z", replaces=entry_hash(HONEST[1])),
+    ),
     kind("deletes-a-retraction", unretracted, "enters", POISON),
     kind("releases-a-retraction", released(counter=99), "enters", POISON),
     kind("releases-without-end", released(counter=10**300), "enters", POISON),

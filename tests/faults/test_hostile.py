@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,17 +17,15 @@ from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import received
 from gitmem.memory.upkeep.clone import clone
-from gitmem.memory.upkeep.create import create
 from gitmem.okf.layout import is_generated
 from gitmem.world import World
 
 from tests.faults.hostile import ATTACK, Hub, Kind
-from tests.faults.hostile import KINDS as OBJECT_KINDS
-from tests.faults.hostile_commits import COMMIT_KINDS, FACTS, HONEST, POISON, REWORDED, SEEN, TAKING
+from tests.faults.hostile_commits import COMMIT_KINDS, HONEST, POISON, SEEN, TAKING
+from tests.faults.hostile_ground import KINDS, lay_ground
 from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
 
-KINDS = [*OBJECT_KINDS, *COMMIT_KINDS]
 NEEDS_A_PAST = frozenset(("many-entries", *(kind.name for kind in TAKING)))
 """What takes something away, or displaces it, that a clone never had."""
 ONLY_HERE = ("rewrites-an-event", "rewrites-an-event-with-poison")
@@ -40,24 +36,7 @@ ONLY_HERE = ("rewrites-an-event", "rewrites-an-event-with-poison")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with all that a memory has, and the hub it was synced to; copied for every kind."""
     root = tmp_path_factory.mktemp("ground")
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "hub.git")], check=True)
-    bundle, _ = create(
-        World(os.environ, clock=Clock()), str(root / "b"), config=Config(machine="b"), python=sys.executable
-    )
-    for fact in FACTS:
-        bundle.curated.add(fact)
-    bundle.curated.replace(FACTS[0], REWORDED)
-    bundle.curated.add("the user is Ada", target="user")
-    with bundle.session("s-1") as session:
-        session.record_observation(SEEN)
-        session.record_decision("spaces", "they are narrower")
-    bundle.plans.create("move house", ["pack"])
-    bundle.curated.add(POISON, origin=bundle.origin(session="bad"))
-    bundle.revert(session="bad")
-    bundle.snapshots.create("clean", origin=bundle.origin())
-    Remotes(bundle.repository).save(Remote("origin", str(root / "hub.git"), consent=True))
-    Sync(bundle).run()
-    bundle.repository.store.close()
+    lay_ground(root)
     return root
 
 
@@ -170,6 +149,8 @@ def by_pull(place: Place, kind: Kind) -> None:
     bundle.repository.store.close()
     if kind.outcome == "refused":
         assert bundle.tip == tip, done.stderr
+        assert done.returncode
+        assert b"Nothing was merged" in done.stderr or kind.name not in ("tree-bomb", "bad-log")
         assert "" == run_git(bundle.root, "status", "--porcelain")
     place.check(kind, before)
 
@@ -221,9 +202,12 @@ def test_hostile_commit_by_plain_pull(place: Place, kind: Kind, shape: str) -> N
     attempt(place, kind, shape=shape, route="pull")
 
 
-@pytest.mark.parametrize("name", ["obeyed-CLAUDE.md", "format-99", "retracts-all", "deletes-a-retraction"])
+@pytest.mark.parametrize(
+    "name",
+    ["obeyed-CLAUDE.md", "format-99", "retracts-all", "deletes-a-retraction", "tree-bomb", "bad-log"],
+)
 def test_some_hostile_commits_by_plain_pull(place: Place, name: str) -> None:
-    """A merge that plain git makes, for a few."""
+    """A merge that plain git makes, for a few: refused before git writes a file, or settled afterwards."""
     [kind] = [one for one in KINDS if one.name == name]
     attempt(place, kind, shape="merge", route="pull")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleUnusable, InvalidContent, TooLarge
+from gitmem.git import store
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import EXECUTABLE, FILE, GitObject, Oid, Person, TreeEntry, render_tag
 from gitmem.git.repository import Repository
@@ -541,3 +542,19 @@ def test_object_of_the_wrong_kind(repository: Repository) -> None:
     with pytest.raises(BundleUnusable, match="is a blob, not a tree"):
         repository.store.tree(blob.oid)
     assert repository.tree(tip_of(repository)).entry("a.md") == TreeEntry(FILE, blob.oid)
+
+
+def test_a_long_run_keeps_a_bounded_number_of_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large directory is another tree after each commit: the store counts what is in them, and not trees alone."""
+    monkeypatch.setattr(store, "_CACHED_ENTRIES", 300)
+    repository = make_repository(str(tmp_path / "b"))
+    saved(repository, {f"d/{number}.md": b"1\n" for number in range(100)})
+    for number in range(10):
+        saved(repository, {f"d/{number}.md": b"2\n"})
+
+    kept = [len(tree.entries) for tree in repository.store._trees.values()]
+    assert sum(kept) == repository.store._entries <= 300
+    assert 100 in kept
+    fsck_clean(repository)

@@ -69,6 +69,7 @@ PASSING = {
     "clocks",
     "cloning",
     "taken",
+    "taken-lately",
     "pending-ref",
     "saved/<id>",
 }

@@ -1,11 +1,12 @@
 """Archiving: a curated store that a merge made too full gets back under its limit, and nothing is lost.
 
-Never part of a merge: an ordinary commit of this machine, made after a sync.
+Never part of a merge: an ordinary commit of this machine, made after it and before a push.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,10 +15,9 @@ from gitmem.memory.curated import ages
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target, dated, latest_date
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.hearing import is_unconfirmed
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import DELIMITER, Entry
+from gitmem.okf.entries import DELIMITER, Entry, EntryKey
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -80,26 +80,36 @@ def class_of(text: str, target: Target = "memory") -> int:
 
 
 def archive_overfull(bundle: Bundle) -> list[Archived]:
-    """Move entries of stores over their limit to `memories/archive/`, one commit for each store."""
-    return [done for target in TARGETS if (done := archive_store(bundle, target)) is not None]
+    """Move entries of stores over their limit to `memories/archive/`, one commit for each store.
+
+    What was archived once and is back stays: on some machine it was here first, and two would move it to and fro.
+    """
+    done = [archive_store(bundle, target, again=False) for target in TARGETS]
+    return [one for one in done if one is not None]
 
 
-def archive_store(bundle: Bundle, target: Target) -> Archived | None:
-    """Move entries of one store to `memories/archive/` until the rest fits; None where it fits already."""
+def archive_store(bundle: Bundle, target: Target, *, again: bool = True) -> Archived | None:
+    """Move entries of one store to `memories/archive/` until the rest fits; None where there is none to move.
+
+    `again` moves what was archived before, too.
+    """
     if not bundle.part(CuratedStore).is_enabled(target) or not _excess(bundle, bundle.tree(), target):
         return None
     moved: list[Entry] = []
 
     def work(edits: Edits) -> Message | None:
-        moved[:] = _leaving(bundle, edits, target)
+        path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
+        kept = CuratedFile.salvage(edits.read(where), where)
+        known = {entry.key for entry in kept.entries}
+        moved[:] = _leaving(bundle, edits, target, frozenset() if again else known)
         if not moved:
             return None
         gone = {entry.key for entry in moved}
-        path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
         store = ages.read(bundle, edits, path)
-        kept = CuratedFile.salvage(edits.read(where), where)
         edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
-        edits.write(where, kept.with_entries([*kept.entries, *moved]).render())
+        edits.write(
+            where, kept.with_entries([*kept.entries, *(e for e in moved if e.key not in known)]).render()
+        )
         what = "1 entry" if len(moved) == 1 else f"{len(moved)} entries"
         return Message("archive", f"{what} of the {target} store, which was over its limit")
 
@@ -108,17 +118,18 @@ def archive_store(bundle: Bundle, target: Target) -> Archived | None:
     return Archived(target, tuple(e.text for e in moved), published.commit.oid) if published else None
 
 
-def _leaving(bundle: Bundle, edits: Edits, target: Target) -> list[Entry]:
-    """Entries to move, so that the rest fits: unconfirmed ones first, then by class, within a class the oldest first."""
+def _leaving(bundle: Bundle, edits: Edits, target: Target, stay: Collection[EntryKey]) -> list[Entry]:
+    """Entries to move, so that the rest fits: those of others first, then by class, within a class the oldest first."""
     path = bundle.part(CuratedStore).path(target)
     excess = _excess(bundle, edits, target)
     stored = {entry.key: entry for entry in ages.read(bundle, edits, path).entries}
-    entries = Foreign(bundle).marked(stored.values())
+    foreign = Foreign(bundle)
+    entries = foreign.marked(stored.values())
     latest = latest_date(bundle)
     found: list[Entry] = []
     for entry in sorted(
-        entries,
-        key=lambda e: (not is_unconfirmed(e), class_of(e.text, target), dated(e, latest).at, e.key),
+        (entry for entry in entries if entry.key not in stay),
+        key=lambda e: (foreign.standing(e), class_of(e.text, target), dated(e, latest).at, e.key),
     ):
         if excess <= 0:
             break

@@ -7,7 +7,7 @@ not yet in the host's file, would read as removed by the host. Nothing here touc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,8 @@ from gitmem.memory.gate.admission import (
     redacted,
 )
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.gate.hearing import marks_of, precedence
+from gitmem.memory.gate.foreign import Foreign
+from gitmem.memory.gate.hearing import marks_of
 from gitmem.memory.provenance import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import check_text
@@ -388,10 +389,12 @@ def project(
     went = len(own) - len(foreign) - len(kept)
     fresh = [key for key in visible if key not in own and key not in agreed and key not in omitted]
     texts = {key: own.get(key, entry.text) for key, entry in visible.items()}
-    chosen = _fitting(visible, texts, [*kept, *fresh], limit, foreign) if fresh else set(kept)
+    precedence = Foreign(bundle).precedence
+    ranked = sorted(visible, key=lambda key: precedence(visible[key]), reverse=True)
+    chosen = _fitting(ranked, texts, {*kept, *fresh}, limit, foreign) if fresh else set(kept)
     if went or fresh:
-        spare = [key for key in visible if key in omitted and key not in own]
-        chosen |= _fitting(visible, texts, [*chosen, *spare], int(limit * _ROOMY), foreign, chosen)
+        spare = {key for key in visible if key in omitted and key not in own}
+        chosen |= _fitting(ranked, texts, chosen | spare, int(limit * _ROOMY), foreign, chosen)
     came = len(chosen - own.keys())
     went += len(set(kept) - chosen)
     ordered = [texts[key] for key in visible if key in chosen] + foreign
@@ -430,19 +433,18 @@ def _is_foreign(bundle: Bundle, text: str, *, enforce: bool) -> bool:
 
 
 def _fitting(
-    visible: Mapping[str, Entry],
+    ranked: Sequence[str],
     texts: Mapping[str, str],
-    keys: Iterable[str],
+    wanted: Collection[str],
     limit: int,
     foreign: Sequence[str],
     already: Iterable[str] = (),
 ) -> set[str]:
-    """The newest entries that fit beside what the host keeps for itself, confirmed ones first."""
-    wanted = list(dict.fromkeys(keys))
+    """The entries that fit beside what the host keeps for itself, the first of `ranked` first."""
     chosen = set(already)
     used = size([*foreign, *(texts[key] for key in chosen)])
-    for key in sorted(wanted, key=lambda key: precedence(visible[key]), reverse=True):
-        if key in chosen:
+    for key in ranked:
+        if key in chosen or key not in wanted:
             continue
         cost = len(texts[key]) + (len(DELIMITER) if used else 0)
         if used + cost <= limit:

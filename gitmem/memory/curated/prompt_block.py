@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from gitmem.memory.curated.contests import uncontested
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Target
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.gate.hearing import came_from, is_unconfirmed, precedence
+from gitmem.memory.gate.foreign import Foreign
+from gitmem.memory.gate.hearing import came_from, is_unconfirmed
 from gitmem.okf.entries import CONCEPT, DELIMITER, Entry, EntryKey
 from gitmem.okf.plain import shortened
 
@@ -57,7 +58,7 @@ def _block(bundle: Bundle, tree: Tree, commit: str, target: Target, machine: str
     limit = store.limit(target)
     egress = Egress(bundle)
     verdicts = {entry.key: (entry, result) for entry, result in egress.curated(entries, tree)}
-    kept = _fitting(uncontested([entry for entry, _ in verdicts.values()]), limit)
+    kept = _fitting(uncontested([entry for entry, _ in verdicts.values()]), limit, Foreign(bundle))
     texts = [_shown(*verdicts[entry.key], target, egress) for entry in kept]
     return render(target, texts, limit) if texts else ""
 
@@ -103,11 +104,11 @@ def _shown(entry: Entry, result: Result, target: Target, egress: Egress) -> str:
     )
 
 
-def _fitting(entries: Sequence[Entry], limit: int) -> list[Entry]:
-    """The newest entries that fit, in their order, confirmed ones first: a merge may have made the store too large."""
+def _fitting(entries: Sequence[Entry], limit: int, foreign: Foreign) -> list[Entry]:
+    """The newest entries that fit, in their order, our own first: a merge may have made the store too large."""
     left = limit
     kept: set[EntryKey] = set()
-    for entry in sorted(entries, key=precedence, reverse=True):
+    for entry in sorted(entries, key=foreign.precedence, reverse=True):
         size = len(entry.text) + (len(DELIMITER) if kept else 0)
         if size <= left:
             kept.add(entry.key)

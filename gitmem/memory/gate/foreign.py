@@ -1,5 +1,5 @@
-"""What others brought that a person here has not looked at: entries of shared remotes, which count as unconfirmed, and what
-was taken back here and others say may come back.
+"""What others brought that a person here has not looked at: entries of shared remotes, which count as unconfirmed, entries
+that came into a full store, and what was taken back here and others say may come back.
 
 A mark in the tree would travel, and mark for its author what he confirmed himself. So it is this machine's own note.
 """
@@ -15,7 +15,7 @@ from gitmem.state import FOREIGN
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.okf.entries import Change, Entry
+    from gitmem.okf.entries import Change, Entry, EntryKey
     from gitmem.safety.verdict import Result
 
 
@@ -59,10 +59,20 @@ class Foreign:
         """The entries, those of shared remotes with the mark that an unconfirmed one has in the tree."""
         return [
             replace(entry, extra={**entry.extra, UNCONFIRMED: "remote", "source": str(found["remote"])})
-            if entry.key.space == "§" and (found := self._known.get(entry.key.id))
+            if entry.key.space == "§" and (found := self._known.get(entry.key.id)) and "waits" in found
             else entry
             for entry in entries
         ]
+
+    def standing(self, entry: Entry) -> tuple[bool, bool]:
+        """What leaves a full store last compares as more: confirmed, and here before a sync made it too full."""
+        from gitmem.memory.gate.hearing import is_unconfirmed
+
+        return not is_unconfirmed(entry), "late" not in self._known.get(entry.key.id, {})
+
+    def precedence(self, entry: Entry) -> tuple[tuple[bool, bool], str, EntryKey]:
+        """What stays in a prompt where not all fits comes last: by standing, then the newest."""
+        return self.standing(entry), entry.at, entry.key
 
     def note(self, remote: str, came: Iterable[Change]) -> None:
         """Note what a sync with a shared remote brought; what gives orders or changes something waits."""
@@ -74,14 +84,20 @@ class Foreign:
         for change in came:
             new = change.new
             if new is not None and change.old is None and new.key.space == "§":
-                waits = trust == "hold" or bool(stakes_of(new.text))
-                self._known.setdefault(new.key.id, {"remote": remote, "waits": waits})
+                known = self._known.setdefault(new.key.id, {"remote": remote})
+                known["waits"] = bool(known.get("waits") or trust == "hold" or stakes_of(new.text))
         self._write()
 
     def note_flood(self, remote: str, came: Iterable[Entry]) -> None:
-        """Note more entries of a sync than their store has room for: they come behind those that were here."""
+        """Note more entries of a sync than their store has room for: they count as unconfirmed."""
         for entry in came:
-            self._known.setdefault(entry.key.id, {"remote": remote, "waits": False})
+            self._known.setdefault(entry.key.id, {"remote": remote}).setdefault("waits", False)
+        self._write()
+
+    def note_late(self, remote: str, came: Iterable[Entry]) -> None:
+        """Note entries of a sync after which their store is over its limit: they leave it before what was there."""
+        for entry in came:
+            self._known.setdefault(entry.key.id, {"remote": remote})["late"] = True
         self._write()
 
     def keep_retracted(self, remote: str, names: Iterable[str]) -> None:

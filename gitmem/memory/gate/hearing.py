@@ -24,7 +24,7 @@ from gitmem.safety.heard import CHANNELS, Channel, Heard, Result
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Files
-    from gitmem.okf.entries import Entry, EntryKey
+    from gitmem.okf.entries import Entry
 
 _SESSIONS = 8
 _WAITING = 200
@@ -228,11 +228,6 @@ def marks_of(entry: Entry) -> dict[str, str]:
 def came_from(entry: Entry) -> str:
     """Where an unconfirmed entry came from, in words."""
     return str(entry.extra.get("source") or entry.extra.get(UNCONFIRMED, ""))
-
-
-def precedence(entry: Entry) -> tuple[bool, str, EntryKey]:
-    """What stays longest where not all fit comes last: confirmed ones, of those the newest."""
-    return not is_unconfirmed(entry), entry.at, entry.key
 
 
 def _unconfirmed_in(files: Files, paths: Sequence[str]) -> list[Result]:

@@ -1,15 +1,16 @@
 """What a remote took away and what stayed here all the same, until a person says whether it goes.
 
-It is this machine's own note: others may well want it gone.
+It is this machine's own note: others may well want it gone. What did go is noted for a day, so that many small syncs take
+no more than one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.state import TAKEN
+from gitmem.state import TAKEN, TAKEN_LATELY
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -24,6 +25,42 @@ class Loss:
     entry: Entry
     why: str
     """Why it stays."""
+
+
+_DAY = 24 * 60 * 60
+
+
+class Lately:
+    """What remotes took away within a day, by the path of the store: what it held before that, and what went."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._now = int(bundle.world.clock().timestamp())
+        self._known = {
+            path: known
+            for path, known in bundle.state.read_json(TAKEN_LATELY).items()
+            if isinstance(known, dict) and 0 <= self._now - known.get("at", 0) < _DAY
+        }
+
+    def share(self, path: str, held: Collection[str], gone: Collection[str]) -> tuple[int, int]:
+        """How many entries have gone of how many, if these of what a store holds go too."""
+        known = self._known.get(path)
+        if known is None:
+            return len(gone), len(held)
+        before = set(known["held"])
+        return len(before & ({*known["gone"]} - {*held} | {*gone})), len(before)
+
+    def note(self, path: str, held: Collection[str], gone: Collection[str]) -> None:
+        """Note that these entries of what a store held went."""
+        known = self._known.setdefault(path, {"at": self._now, "held": sorted(held), "gone": []})
+        known["gone"] = sorted({*known["gone"], *gone})
+        self._bundle.state.write_json(TAKEN_LATELY, self._known, durable=False)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """A person looked: it counts from here."""
+        for path in paths:
+            self._known.pop(path, None)
+        self._bundle.state.write_json(TAKEN_LATELY, self._known, durable=False)
 
 
 class Taken:

@@ -96,6 +96,7 @@ class _Progress:
     """Where its `main` stands now."""
     checked: int = 0
     waiting: str = ""
+    archived: list[Archived] = field(default_factory=list)
     said_before: int = 0
     """How many notices the bundle had before."""
 
@@ -118,6 +119,7 @@ class _Progress:
             tuple(bundle.notices[self.said_before :]),
             self.waiting,
             taken,
+            tuple(self.archived),
         )
 
 
@@ -250,6 +252,7 @@ class Sync:
     def _take(
         self, room: Repository, room_dir: Any, fetched: Fetched, done: _Progress, *, allow_unrelated: bool
     ) -> None:
+        from gitmem.memory.curated.archive import archive_overfull
         from gitmem.memory.gate.holding import hold_back
         from gitmem.memory.history.log import History
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
@@ -291,6 +294,8 @@ class Sync:
             self._keep_what_was_taken(before)
             done.held = [*kept, *hold_back(self._bundle, checked.flagged)]
             done.came += self._bundle.part(History).between(tip, self._bundle.tip)
+            # Before the push: each machine keeps its own, and two that find a store too full would take from both.
+            done.archived += archive_overfull(self._bundle)
         self._take_snapshots(new_snapshots, done)
 
     def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:

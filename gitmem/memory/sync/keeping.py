@@ -1,9 +1,10 @@
 """What stays here of what others took away, settled right after their commits came in.
 
 Retractions are a union: one that a remote deleted is put back, one that it released holds on until a person here
-releases it. Of the curated store everyday removals go; more than half of it at once, or what a person here verified,
-stays and waits for a person. An event that was recorded here keeps its words. More new entries than a store has room
-for count as unconfirmed, and displace nothing.
+releases it. Of the curated store everyday removals go; more than half of it within a day, or what a person here verified,
+stays and waits for a person; moved to the archive is taken away too. An event that was recorded here keeps its words, and
+an entry its good name. What comes into a full store displaces nothing, in however many syncs; more at once than a store
+has room for counts as unconfirmed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from gitmem.git.message import Message
 from gitmem.memory.curated.store import TARGETS, CuratedStore
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, retracts
 from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.taken import Loss, Taken
+from gitmem.memory.gate.hearing import is_unconfirmed
+from gitmem.memory.gate.taken import Lately, Loss, Taken
 from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
@@ -61,6 +63,10 @@ class _Plan:
     losses: list[Loss] = field(default_factory=list)
     rewritten: list[tuple[str, Entry, Entry]] = field(default_factory=list)
     """Events that were recorded here: where, as they were, and as they came."""
+    doubted: list[tuple[str, Entry, Entry]] = field(default_factory=list)
+    """Entries that were here and are marked as unconfirmed now: where, as they were, and as they came."""
+    stores: list[_Store] = field(default_factory=list)
+    """Stores that lose something."""
 
     @classmethod
     def of(cls, bundle: Bundle, was: Tree, now: Tree, before: Oid) -> _Plan:
@@ -74,12 +80,16 @@ class _Plan:
         if plan.fresh or plan.put_back:
             listed = (path for tree in (was, now) for path, _ in tree.files("memories"))
             plan.paths = sorted({*plan.paths, *listed})
-        plan.losses = list(_losses(bundle, was, now, plan.paths, before))
+        plan.stores = list(_stores(bundle, was, now, plan.paths))
+        plan.losses = list(_losses(bundle, plan.stores, before))
         plan.rewritten = list(_rewritten(bundle, was, now, plan.paths))
+        plan.doubted = list(_doubted(was, now, plan.paths))
         return plan
 
     def __bool__(self) -> bool:
-        return bool(self.put_back or self.released or self.fresh or self.losses or self.rewritten)
+        return bool(
+            self.put_back or self.released or self.fresh or self.losses or self.rewritten or self.doubted
+        )
 
     def _look_at(self, path: str, old: bytes | None, new: bytes | None) -> None:
         if old is None or not retracts(old, path):
@@ -99,6 +109,8 @@ class _Plan:
                 edits.write(loss.path, file.plus(loss.entry).render())
             if is_retracted(edits, loss.entry.key):
                 admission.retract(loss.entry, loss.path, state="released")
+        for path, old, new in self.doubted:
+            edits.write(path, open_file(path, edits.read(path)).replacing(new, old).render())
         for path in self.paths if self.put_back or self.fresh else ():
             file = open_file(path, edits.read(path))
             out = retracted_units(edits, file)
@@ -124,9 +136,10 @@ class _Plan:
 def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -> list[str]:
     """Settle what came on top of `before`; gives the names of what went to quarantine for it."""
     was = bundle.repository.tree(before)
-    _note_floods(bundle, was, remote)
+    _note_arrivals(bundle, was, remote)
     plan = _Plan.of(bundle, was, bundle.tree(), before)
     if not plan:
+        _note_gone(bundle, plan)
         return []
     goes = bool(plan.losses) and agree is not None and agree(remote, plan.losses)
     origin = bundle.origin(source="sync", reason=f"what {remote} took away")
@@ -145,13 +158,25 @@ def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -
     if plan.losses:
         Taken(bundle).note(remote, plan.losses)
         bundle.report(Notice("taken-kept", remote, _entries(len(plan.losses))))
+    if goes:
+        Lately(bundle).forget(store.path for store in plan.stores)
+    else:
+        _note_gone(bundle, plan)
     return held
 
 
-def _note_floods(bundle: Bundle, was: Tree, remote: str) -> None:
-    """What brings more into a store than fits there displaces nothing that was in it.
+def _note_gone(bundle: Bundle, plan: _Plan) -> None:
+    """Note what went, for the syncs of the next day."""
+    stay = {loss.entry.key for loss in plan.losses}
+    for store in plan.stores:
+        if gone := {key.id for key in store.taken if key not in stay}:
+            Lately(bundle).note(store.path, store.names, gone)
 
-    A remote whose machines have the same limits never sends so much at once: their own stores would not hold it.
+
+def _note_arrivals(bundle: Bundle, was: Tree, remote: str) -> None:
+    """What comes into a store that cannot hold it displaces nothing that was in it.
+
+    A remote whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
     """
     now = bundle.tree()
     store = bundle.part(CuratedStore)
@@ -164,9 +189,21 @@ def _note_floods(bundle: Bundle, was: Tree, remote: str) -> None:
             for key, entry in open_file(path, now.read(path)).entries.items()
             if key not in known
         ]
-        if sum(len(entry.text) + len(DELIMITER) for entry in come) > store.limit(target) + len(DELIMITER):
+        room = store.limit(target) + len(DELIMITER)
+        if not come or _room_for(_entries_in(now, store.paths(target))) <= room:
+            continue
+        Foreign(bundle).note_late(remote, come)
+        if _room_for(come) > room:
             Foreign(bundle).note_flood(remote, come)
             bundle.report(Notice("flood", remote, _entries(len(come))))
+
+
+def _entries_in(files: Tree, paths: Iterable[str]) -> list[Entry]:
+    return [entry for path in paths for entry in _entries_of(files, path).values()]
+
+
+def _room_for(entries: Iterable[Entry]) -> int:
+    return sum(len(entry.text) + len(DELIMITER) for entry in entries)
 
 
 def in_words(changes: Iterable[Change]) -> str:
@@ -187,9 +224,22 @@ def _entries(count: int) -> str:
 # --- what is to be done ----------------------------------------------------------------------------------
 
 
-def _losses(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str], before: Oid) -> Iterator[Loss]:
-    """Entries of the curated store that do not hold any more, and should not go just so."""
-    paths = [path for path in paths if path.startswith("memories/")]
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """A § file that loses something: what it held, what is not held any more, and what of that nothing replaced."""
+
+    path: str
+    held: Mapping[EntryKey, Entry]
+    gone: Mapping[EntryKey, Entry]
+    taken: Mapping[EntryKey, Entry]
+
+    @property
+    def names(self) -> set[str]:
+        return {key.id for key in self.held}
+
+
+def _stores(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[_Store]:
+    paths = [path for path in paths if path.startswith("memories/") and not path.startswith(_ARCHIVE)]
     elsewhere = {path for path in paths if path.startswith(_MACHINES)} - {
         bundle.part(CuratedStore).paths("memory")[-1]
     }
@@ -201,19 +251,42 @@ def _losses(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str], before: 
                 present.add(key)
                 reworded.add(entry.replaces)
     for path in paths:
-        if path.startswith(_ARCHIVE):
-            continue
         held = {key: one for key, one in _entries_of(was, path).items() if not is_retracted(was, key)}
         gone = {key: one for key, one in held.items() if key not in present}
-        taken = [one for key, one in gone.items() if key.id not in reworded]
-        if len(held) >= WORTH_ASKING and len(taken) * 2 > len(held):
-            why = f"it is one of {len(taken)} of the {len(held)} entries of {path}"
-            yield from (Loss(path, one, why) for one in taken)
-            gone = {key: one for key, one in gone.items() if one not in taken}
+        if gone:
+            yield _Store(path, held, gone, {key: one for key, one in gone.items() if key.id not in reworded})
+
+
+def _losses(bundle: Bundle, stores: Sequence[_Store], before: Oid) -> Iterator[Loss]:
+    """Entries of the curated store that do not hold any more, and should not go just so."""
+    lately = Lately(bundle) if stores else None
+    for store in stores:
+        assert lately is not None
+        path, gone, taken = store.path, store.gone, store.taken
+        shares = [
+            (len(taken), len(store.held)),
+            lately.share(path, store.names, {key.id for key in taken}),
+        ]
+        much = next(((out, of) for out, of in shares if of >= WORTH_ASKING and out * 2 > of), None)
+        if taken and much:
+            why = f"it is one of {much[0]} of the {much[1]} entries of {path} that would go within a day"
+            yield from (Loss(path, one, why) for one in taken.values())
+            gone = {key: one for key, one in gone.items() if key not in taken}
         verified = _verified_here(bundle, path, before) if any(map(_is_verified, gone.values())) else ()
         yield from (
             Loss(path, one, "a person verified it here") for key, one in gone.items() if key in verified
         )
+
+
+def _doubted(was: Tree, now: Tree, paths: Iterable[str]) -> Iterator[tuple[str, Entry, Entry]]:
+    """Entries that were here without the mark of an unconfirmed one, and have it now: whoever put it there."""
+    for path in paths:
+        if path.startswith("memories/") and path in was and path in now:
+            known = _entries_of(was, path)
+            for key, new in _entries_of(now, path).items():
+                old = known.get(key)
+                if old is not None and is_unconfirmed(new) and not is_unconfirmed(old):
+                    yield path, old, new
 
 
 def _entries_of(files: Tree, path: str) -> Mapping[EntryKey, Entry]:

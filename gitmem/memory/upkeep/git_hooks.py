@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.memory.bundle import Bundle
 
-NAMES = ("pre-commit", "commit-msg", "post-commit", "post-merge", "post-checkout", "pre-push")
+NAMES = (
+    "pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-merge", "post-checkout", "pre-push",
+)  # fmt: skip
 
 PLAIN_PULL = "git pull"
 """What stands for the remote where plain git brought something."""
 _NOTHING = "0" * 40
 _PRIVATE = "refs/gitmem/"
+_TO_MERGE = re.compile(r"GITHEAD_([0-9a-f]{40})")
 _SCISSORS = re.compile(r"^. -+ >8 -+$", re.MULTILINE)
 
 
@@ -149,6 +152,27 @@ def afterwards(bundle: Bundle) -> None:
     """After plain git moved the branch or the work tree: finish what was left undone, bring views up."""
     bundle.finish_pending()
     bring_up(bundle)
+
+
+def merging(bundle: Bundle) -> None:
+    """Before `git merge` or `git pull` touches a file: what a sync would refuse is refused.
+
+    Any other hook runs when the files are written, and small objects can stand for so many that memory or disk runs full.
+    """
+    from gitmem.git.ancestry import only_in
+    from gitmem.git.refs import BRANCH
+    from gitmem.memory.sync.inspect import check_incoming
+
+    repository, before = bundle.repository, bundle.repository.tip()
+    if before is None or repository.refs.head() != BRANCH:
+        return
+    for theirs in (found[1] for name in bundle.world.env if (found := _TO_MERGE.fullmatch(name))):
+        fresh = only_in(repository, theirs, before)
+        try:
+            if fresh:
+                check_incoming(repository, theirs, fresh, before, bundle.world.clock())
+        except RefusedFetch as refused:
+            raise RefusedFetch(f"{refused} Nothing was merged.", hint=refused.hint) from refused
 
 
 def before_a_merge(bundle: Bundle) -> Oid | None:

@@ -49,7 +49,7 @@ def test_classes(text: str, expected: int) -> None:
 
 
 def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Memory], tmp_path: Path) -> None:
-    """Two machines fill their stores; after the sync lessons leave first, and both end at one commit."""
+    """Two machines fill their stores; what a sync brought leaves first, of that lessons; both end at one commit."""
     a = make_bundle("a", memory_char_limit=120)
     hub = str(tmp_path / "hub.git")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", hub], check=True)
@@ -64,15 +64,12 @@ def test_what_a_merge_overfills_is_archived(make_bundle: Callable[..., Memory], 
     for bundle, texts in facts.items():
         for text in texts:
             bundle.curated.add(text)
-    for bundle in (a, b):
-        Sync(bundle).run()
-    [archived] = archive_overfull(b)
-    assert archived.texts == ("Lesson: never deploy on a Friday", "The outage turned out to be DNS")
-    Sync(a).run()
-    archive_overfull(a)  # at the same time as the other
-    for bundle in (b, a, b):
-        Sync(bundle).run()
-        assert archive_overfull(bundle) == []
+    assert () == Sync(a).run().archived
+    [archived] = Sync(b).run().archived
+    assert archived.texts == ("Lesson: never deploy on a Friday", "The server runs Debian 12")
+    for bundle in (a, b, a):
+        assert () == Sync(bundle).run().archived
+        assert [] == archive_overfull(bundle)
     assert a.tip == b.tip
     for bundle in (a, b):
         kept = [entry.text for entry in bundle.curated.entries("memory")]

@@ -248,6 +248,17 @@ def test_settings_of_git(healthy: Memory, key: str, value: str) -> None:
     assert run_git(healthy.root, "config", "user.name") == "Ann"
 
 
+@pytest.mark.parametrize("how", [("--unset", "transfer.fsckObjects"), ("transfer.fsckObjects", "no")])
+def test_plain_git_checks_what_it_fetches(healthy: Memory, how: tuple[str, ...]) -> None:
+    """A bundle that was made before this was set, or where somebody turned it off."""
+    run_git(healthy.root, "config", *how)
+    found = _one(healthy, "settings")
+    assert "plain `git pull` takes in objects" in found.what
+    assert found.serious == (how[0] != "--unset")
+    _mended(healthy, "settings")
+    assert "true" == run_git(healthy.root, "config", "--type=bool", "transfer.fsckObjects")
+
+
 def test_housekeeping_that_is_due(healthy: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is done."""
     monkeypatch.setattr(housekeeping, "_PACK_LIMIT", 2)
