@@ -87,6 +87,8 @@ class Contender:
     """The tool that looks something up, with what it is given."""
     keeps: ClassVar[dict[str, Tool]] = {}
     """Those that keep something, by what that is."""
+    text_argument: ClassVar[str] = "text"
+    """Under which name they take it."""
     every = 1
     """A contender that takes seconds for a turn takes part in every so many-th."""
 
@@ -110,12 +112,13 @@ class Contender:
         with self.in_home():
             self.provider.initialize(session, hermes_home=self.home, platform="cli", agent_context="primary")
 
-    def call(self, hook: str, number: int, work: Callable[[], object]) -> None:
-        """Time one hook."""
+    def call(self, hook: str, number: int, work: Callable[[], object]) -> object:
+        """Time one hook, and give its answer."""
         with self.in_home():
             start = time.perf_counter()
-            work()
+            answer = work()
             self.taken.setdefault(hook, {})[number] = time.perf_counter() - start
+        return answer
 
     @contextmanager
     def in_home(self) -> Iterator[None]:
@@ -179,6 +182,7 @@ class Holographic(Contender):
     name = HOLOGRAPHIC
     search = ("fact_store", {"action": "search", "limit": 5})
     keeps: ClassVar[dict[str, Tool]] = {"a fact": ("fact_store", {"action": "add"})}
+    text_argument = "content"
 
     def fill(self, texts: Mapping[str, bytes]) -> None:
         store = importlib.import_module("plugins.memory.holographic.store").MemoryStore(
@@ -242,9 +246,10 @@ class Session:
         contender.settle()
         for what, (keeper, given) in contender.keeps.items():
             text = f"{what} {number}: {question[22:36]}"
-            kept = {**given, "text": text, "content": text}
+            kept = {**given, contender.text_argument: text}
             hook = f"handle_tool_call, {what}"
-            contender.call(hook, number, partial(provider.handle_tool_call, keeper, kept))
+            answer = contender.call(hook, number, partial(provider.handle_tool_call, keeper, kept))
+            assert "error" not in json.loads(str(answer)), answer
             contender.settle()
         messages += _spoken(number, question, name)
         answer = messages[-1]["content"]

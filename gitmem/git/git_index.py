@@ -10,7 +10,7 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.errors import BundleBusy, BundleUnusable
@@ -156,7 +156,8 @@ class GitIndex:
         racy = self._settle_racy(raw, moment, holds)
         names: list[bytes] = []
         starts: list[int] = []
-        pieces: list[bytes] = []
+        pieces: list[bytes | memoryview] = []
+        whole = memoryview(raw)  # a slice of it copies nothing
         done = shift = 0
         for name in sorted(changes):
             record = changes[name]
@@ -165,7 +166,7 @@ class GitIndex:
             here, behind = self._starts[place], self._starts[place + known]
             names += self.names[done:place]
             starts += _shifted(self._starts[done:place], shift)
-            pieces.append(bytes(raw[self._starts[done] : here]))
+            pieces.append(whole[self._starts[done] : here])
             if record is not None:
                 names.append(name)
                 starts.append(here + shift)
@@ -175,8 +176,8 @@ class GitIndex:
             done = place + known
         names += self.names[done:]
         starts += _shifted(self._starts[done:], shift)
-        pieces.append(bytes(raw[self._starts[done] : self._starts[-1]]))
-        sealed = _sealed(len(names), b"".join(pieces))
+        pieces.append(whole[self._starts[done] : self._starts[-1]])
+        sealed = _sealed(len(names), pieces)
         mtime = min([moment, *racy.values()])
         if mtime < self.mtime:  # the clock was set back: files that were old are young again
             return GitIndex(sealed, mtime)
@@ -280,12 +281,15 @@ def _varint(raw: bytes, position: int) -> tuple[int, int]:
 
 def build(records: Mapping[bytes, Record]) -> bytes:
     """The bytes of a new version 2 index."""
-    return _sealed(len(records), b"".join(records[name].render(name) for name in sorted(records)))
+    return _sealed(len(records), [b"".join(records[name].render(name) for name in sorted(records))])
 
 
-def _sealed(count: int, records: bytes) -> bytes:
-    data = _HEADER.pack(b"DIRC", 2, count) + records
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+def _sealed(count: int, records: Sequence[bytes | memoryview]) -> bytes:
+    pieces = [_HEADER.pack(b"DIRC", 2, count), *records]
+    seal = hashlib.sha1(usedforsecurity=False)
+    for piece in pieces:
+        seal.update(piece)
+    return b"".join((*pieces, seal.digest()))
 
 
 def _has_foreign_extension(raw: bytes, position: int) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gitmem.memory.kinship import Kin, Traits, kinship, shared_traits, traits_of
+from gitmem.memory.kinship import Kin, Traits, quotes, shared_traits, traits_of
 from gitmem.okf import layout
 from gitmem.okf.identity import CONCEPT, EntryKey, retraction_hash, shown_name
 
@@ -41,14 +41,22 @@ class Known:
     """The name under which it would be retracted."""
     text: str
     at: str
+    traits: Traits = field(repr=False)
+    """What is telling in its text; kept with it, because every later write is compared with it."""
+
+
+_Place = tuple[str, EntryKey]
+"""An entry: its file, and which of that file's."""
 
 
 @dataclass(slots=True)
 class _Session:
     blocks: dict[str, None] = field(default_factory=dict)
-    shown: dict[tuple[str, EntryKey], str] = field(default_factory=dict)
+    shown: dict[_Place, str] = field(default_factory=dict)
     """What was recalled, and the commit at which it was read."""
     known: list[Known] | None = None
+    read: dict[tuple[_Place, str], Known | None] = field(default_factory=dict)
+    """What was read of it so far, so that one more thing shown is one more thing to read."""
 
 
 class Exposure:
@@ -101,12 +109,15 @@ class Exposure:
         mine = traits_of(text)
         older: list[Traits] = []
         for known in self.known(session):
-            traits = traits_of(known.text)
-            owned = [one for one in shared_traits(mine, traits) if not traits.has_from(one, older)]
+            traits = known.traits
+            if known.text != text:
+                shared = shared_traits(mine, traits)
+                owned = tuple(one for one in shared if not traits.has_from(one, older))
+                if quotes(mine, traits):
+                    found.append((known, Kin(True)))
+                elif owned:
+                    found.append((known, Kin(False, owned)))
             older.append(traits)
-            kin = kinship(text, known.text, owned)
-            if kin is not None and known.text != text:
-                found.append((known, kin))
         return found
 
     def derived(self, session: str, edits: Edits) -> tuple[str, ...]:
@@ -158,14 +169,16 @@ class Exposure:
         for (path, key), commit in places.items():
             if not path or commit not in self._bundle.repository.store:
                 continue  # of a session on another machine, and not here yet
-            file = files.get((path, commit))
-            if file is None:
-                file = files[path, commit] = open_file(path, self._bundle.repository.tree(commit).read(path))
-            entry = file.get(key)
-            if entry is not None and (text := said(path, entry)):
-                name = shown_name(path, key)
-                body = file.body if key == CONCEPT else entry.text
-                found.setdefault(name, Known(name, retraction_hash(key, path, body), text, entry.at))
+            place = (path, key), commit
+            if place not in session.read:
+                file = files.get((path, commit))
+                if file is None:
+                    data = self._bundle.repository.tree(commit).read(path)
+                    file = files[path, commit] = open_file(path, data)
+                session.read[place] = _known(file, path, key)
+            known = session.read[place]
+            if known is not None:
+                found.setdefault(known.name, known)
         return sorted(found.values(), key=lambda one: (one.at, one.name))
 
     def _block_entries(self, commit: str) -> list[tuple[str, EntryKey]]:
@@ -177,6 +190,15 @@ class Exposure:
             for path in block_files(self._bundle.config.machine)
             for key in keys_in(path, tree.read(path))
         ]
+
+
+def _known(file: EntryFile, path: str, key: EntryKey) -> Known | None:
+    entry = file.get(key)
+    text = said(path, entry) if entry is not None else ""
+    if entry is None or not text:
+        return None
+    body = file.body if key == CONCEPT else entry.text
+    return Known(shown_name(path, key), retraction_hash(key, path, body), text, entry.at, traits_of(text))
 
 
 def block_files(machine: str) -> tuple[str, ...]:

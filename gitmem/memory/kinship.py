@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gitmem.index.english import STOP
@@ -100,14 +100,29 @@ class Traits:
     phrases: frozenset[str]
     """Uncommon words in a row."""
 
-    @property
-    def telling(self) -> frozenset[str]:
-        """All but its words."""
-        return self.marks | self.names | self.first | self.numbers
+    # Made once: a text that a session writes is compared with each that it had before it.
+    vocabulary: frozenset[str] = field(init=False, repr=False)
+    """Its words, without their order."""
+    spoken: frozenset[str] = field(init=False, repr=False)
+    """Its words, and what its hosts are called."""
+    named: frozenset[str] = field(init=False, repr=False)
+    """What is or may be a name."""
+    telling: frozenset[str] = field(init=False, repr=False)
+    """All but its words."""
+
+    def __post_init__(self) -> None:
+        vocabulary, named = frozenset(self.words), self.names | self.first
+        for name, value in (
+            ("vocabulary", vocabulary),
+            ("spoken", vocabulary | self.labels),
+            ("named", named),
+            ("telling", self.marks | named | self.numbers),
+        ):
+            object.__setattr__(self, name, value)
 
     def says(self, word: str, *, loosely: bool) -> bool:
         """Whether a word is in the text: as something telling, or `loosely` in any way."""
-        return word in self.telling or (loosely and (word in self.labels or word in self.words))
+        return word in self.telling or (loosely and word in self.spoken)
 
     def has_from(self, trait: str, older: Iterable[Traits]) -> bool:
         """Whether one of its traits was in older texts; of a phrase one of its words."""
@@ -159,7 +174,7 @@ def kinship(child: str, parent: str, owned: Collection[str] | None = None) -> Ki
     `owned` are the traits that the parent brought: others were known before. None says that all are its own.
     """
     one, other = traits_of(child), traits_of(parent)
-    if _quotes(one.words, other.words):
+    if quotes(one, other):
         return Kin(True)
     shared = shared_traits(one, other)
     if owned is not None:
@@ -170,21 +185,29 @@ def kinship(child: str, parent: str, owned: Collection[str] | None = None) -> Ki
 def shared_traits(one: Traits, other: Traits) -> list[str]:
     """The telling traits that two texts share."""
     found = sorted(one.marks & other.marks)
-    found += sorted((one.names | one.first) & (other.names | other.first))
-    found += sorted((one.labels | other.labels) & {*one.words, *one.labels} & {*other.words, *other.labels})
+    found += sorted(one.named & other.named)
+    if one.labels or other.labels:
+        found += sorted((one.labels | other.labels) & one.spoken & other.spoken)
     found += sorted(one.phrases & other.phrases)
-    if one.numbers & other.numbers and len({*one.words} & {*other.words} - one.numbers - other.numbers) >= 3:
-        found += sorted(one.numbers & other.numbers)
+    numbers = one.numbers & other.numbers
+    if numbers and len(one.vocabulary & other.vocabulary - one.numbers - other.numbers) >= 3:
+        found += sorted(numbers)
     return list(dict.fromkeys(found))
 
 
-def _quotes(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def quotes(one: Traits, other: Traits) -> bool:
     """A shared run of content words, or nearly the same words."""
-    runs = {one[at : at + RUN] for at in range(len(one) - RUN + 1)}
-    if any(other[at : at + RUN] in runs for at in range(len(other) - RUN + 1)):
+    shared = one.vocabulary & other.vocabulary
+    if not shared:
+        return False
+    left, right = one.vocabulary, other.vocabulary
+    if min(len(left), len(right)) >= _FEWEST and len(shared) >= _ALIKE * (
+        len(left) + len(right) - len(shared)
+    ):
         return True
-    left, right = set(one), set(other)
-    return min(len(left), len(right)) >= _FEWEST and len(left & right) >= _ALIKE * len(left | right)
+    short, long = sorted((one.words, other.words), key=len)
+    runs = {short[at : at + RUN] for at in range(len(short) - RUN + 1)}
+    return bool(runs) and any(long[at : at + RUN] in runs for at in range(len(long) - RUN + 1))
 
 
 def _phrases(words: tuple[str, ...]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
 from gitmem.okf import frontmatter
+from gitmem.okf.plain_yaml import Keys
 
 MAX_CONCEPT_BYTES = 1024 * 1024
 
@@ -24,6 +25,8 @@ class Concept:
     yaml: str = field(default="", repr=False)
     opening: str = field(default="---\n", repr=False)
     closing: str = field(default="---\n", repr=False)
+    keys: Keys | None = field(default=None, repr=False, compare=False)
+    """Where the keys begin in `yaml`; None where nobody has read it yet."""
 
     def __post_init__(self) -> None:
         if not type_of(self.meta):
@@ -46,11 +49,11 @@ class Concept:
     def from_text(cls, text: str, path: str = "") -> Concept:
         """The concept that the text spells; the same errors as `parse`."""
         try:
-            found = frontmatter.read(text)
+            found = frontmatter.read_with_keys(text)
             if found is None:
                 raise BrokenConcept("It does not begin with front matter.")
-            meta, parts = found
-            return cls(meta, parts.body, parts.yaml, parts.opening, parts.closing)
+            meta, parts, keys = found
+            return cls(meta, parts.body, parts.yaml, parts.opening, parts.closing, keys)
         except (BrokenConcept, TooLarge) as error:
             raise type(error)(f"{_named(path)}: {error}", hint=_HINT) from error
 
@@ -91,7 +94,7 @@ class Concept:
         Every other key keeps its source lines, comments included. Only where the source cannot be cut
         between keys (one flow mapping, an alias into a changed value) is the whole block written anew.
         """
-        touched = {key for key, value in changes.items() if not _same(self.meta.get(key), value)}
+        touched = {key for key, value in changes.items() if not same_values(self.meta.get(key), value)}
         wanted = {**self.meta, **changes}
         for key, value in changes.items():
             if value is None:
@@ -99,14 +102,12 @@ class Concept:
                 touched |= {key} & self.meta.keys()
         if not touched:
             return self
-        yaml = self._spliced(wanted, touched)
-        if yaml is None:
-            yaml = self._lines(wanted)
-        return replace(self, meta=wanted, yaml=yaml)
+        yaml, keys = self._spliced(wanted, touched) or (self._lines(wanted), None)
+        return replace(self, meta=wanted, yaml=yaml, keys=keys)
 
-    def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> str | None:
+    def _spliced(self, wanted: Mapping[str, object], touched: set[str]) -> tuple[str, Keys] | None:
         """The source with only the touched keys' lines changed; None when that cannot be done."""
-        blocks = frontmatter.blocks(self.yaml)
+        blocks = frontmatter.blocks(self.yaml, self.keys)
         if blocks is None:
             return None
         parts: list[str] = []
@@ -123,10 +124,10 @@ class Concept:
         yaml = "".join(parts)
         # The cut is textual, so it is proved: a column-0 line inside quotes, for one, looks like a comment.
         try:
-            loaded = frontmatter.load(yaml)
+            loaded, keys = frontmatter.load_with_keys(yaml)
         except InvalidContent:
             return None
-        return yaml if list(loaded) == list(wanted) and _same(loaded, wanted) else None
+        return (yaml, keys) if same_values(loaded, wanted) else None
 
     def _lines(self, values: Mapping[str, object]) -> str:
         return frontmatter.dump(values).replace("\n", self._newline)
@@ -157,8 +158,15 @@ def type_of(meta: Mapping[str, object]) -> str:
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
-def _same(one: object, other: object) -> bool:
-    # By their text, which tells 1 from True and 1.0, and takes a tuple and a list for the same.
+def same_values(one: object, other: object) -> bool:
+    """Whether two values have the same text in front matter: it tells 1 from True and 1.0, and a tuple is a list."""
+    # Texts are most of what there is, and are compared without being written.
+    if isinstance(one, str) or isinstance(other, str):
+        return isinstance(one, str) and isinstance(other, str) and one == other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return list(one) == list(other) and all(map(same_values, one.values(), other.values()))
+    if frontmatter.is_list(one) and frontmatter.is_list(other):
+        return len(one) == len(other) and all(map(same_values, one, other))
     return frontmatter.dump_value(one) == frontmatter.dump_value(other)
 
 

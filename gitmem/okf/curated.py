@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 
 from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf import frontmatter, layout, timestamps
@@ -57,10 +58,7 @@ class CuratedFile:
     @classmethod
     def parse(cls, data: bytes, path: str = "") -> CuratedFile:
         """The § file in those bytes, with or without front matter; BrokenConcept if that is broken."""
-        text = frontmatter.plain_newlines(decode(data, path))
-        if not frontmatter.begins(text):
-            return cls._default(path).with_text(text.removeprefix("\ufeff"))
-        return cls.of(Concept.from_text(text, path))
+        return _parsed(data, path)
 
     @classmethod
     def of(cls, concept: Concept) -> CuratedFile:
@@ -112,10 +110,14 @@ class CuratedFile:
 
     def render(self) -> bytes:
         """The file's bytes, with list and body in step."""
+        return self.as_concept().render()
+
+    def as_concept(self) -> Concept:
+        """The file as a concept, with list and body in step."""
         listing = [_listing(entry) for entry in self.entries]
         # The final newline is for whoever adds a line with a shell; hosts strip it.
         concept = replace(self.concept, closing="---\n").with_body(self.text + "\n" if self.entries else "")
-        return concept.with_meta(entries=listing).render()
+        return concept.with_meta(entries=listing)
 
     def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
         """The entry with that hash, if it is here."""
@@ -226,6 +228,15 @@ class CuratedFile:
                 replaces=replaced.get(number, known[number].replaces),
             )
         return self.with_entries(known)
+
+
+@lru_cache(maxsize=8)
+def _parsed(data: bytes, path: str) -> CuratedFile:
+    # Buys "`handle_tool_call`, a fact": one commit reads the store before and after itself more than once.
+    text = frontmatter.plain_newlines(decode(data, path))
+    if not frontmatter.begins(text):
+        return CuratedFile._default(path).with_text(text.removeprefix("\ufeff"))
+    return CuratedFile.of(Concept.from_text(text, path))
 
 
 def _parted(entries: Sequence[Entry], last: Entry | None) -> list[Entry]:

@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from gitmem.errors import BrokenConcept, InvalidContent
-from gitmem.okf.plain_yaml import read_plain
+from gitmem.okf.plain_yaml import Keys, plain_keys, read_plain
 
 MAX_YAML_BYTES = 256 * 1024
 MAX_DEPTH = 64
@@ -71,15 +71,22 @@ def read(text: str) -> tuple[dict[str, object], Split] | None:
 
     Files are read in this way; `split` and `load` alone salvage a broken one.
     """
+    found = read_with_keys(text)
+    return found and found[:2]
+
+
+def read_with_keys(text: str) -> tuple[dict[str, object], Split, Keys] | None:
+    """As `read`, and where the keys are: who changes one later need not read it all again."""
     parts = split(text)
     if parts is None:
         return None
     meta = read_plain(parts.yaml)
-    if meta is None:
-        from gitmem.okf.yaml_reading import through_the_package
+    if meta is not None:
+        return meta, parts, plain_keys(parts.yaml)
+    from gitmem.okf.yaml_reading import through_the_package
 
-        meta = through_the_package(parts.opening, parts.yaml)
-    return meta, parts
+    meta, keys = through_the_package(parts.opening, parts.yaml)
+    return meta, parts, keys
 
 
 def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
@@ -87,25 +94,30 @@ def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
 
     `first_line` is the number of the text's first line in its file, for messages.
     """
+    return load_with_keys(yaml_text, first_line=first_line)[0]
+
+
+def load_with_keys(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
+    """As `load`, and where the keys are."""
     meta = read_plain(yaml_text)
-    if meta is None:
-        from gitmem.okf.yaml_reading import build
-
-        meta = build(yaml_text, first_line)[0]
-    return meta
-
-
-def blocks(yaml_text: str) -> list[Block] | None:
-    """Where each top-level key stands, in order; None when the text cannot be cut between keys.
-
-    Blank lines and comments before a key belong to no block, so they stay when a block is changed.
-    """
+    if meta is not None:
+        return meta, plain_keys(yaml_text)
     from gitmem.okf.yaml_reading import build
 
-    try:
-        _, keys = build(yaml_text, 1)
-    except InvalidContent:
-        return None
+    return build(yaml_text, first_line)
+
+
+def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
+    """Where each top-level key stands, in order; None when the text cannot be cut between keys.
+
+    `keys` saves reading the text, for who has read it. Blank lines and comments before a key belong to no block, so
+    they stay when a block is changed.
+    """
+    if keys is None:
+        try:
+            _, keys = load_with_keys(yaml_text)
+        except InvalidContent:
+            return None
     starts = [start for _, start in keys]
     if any(start and yaml_text[start - 1] != "\n" for start in starts):
         return None  # a flow mapping, an indented one, or `? key`
@@ -125,7 +137,7 @@ def dump_value(value: object) -> str:
     """One value as YAML in its stable form: what is compared and shown when a key's value changes."""
     if isinstance(value, Mapping) and value:
         return "\n".join(_mapping_lines(value, 1))
-    if _is_list(value) and value:
+    if is_list(value) and value:
         return "\n".join(_list_lines(value, 1))
     return _inline(value, flow=False, depth=1)
 
@@ -186,7 +198,7 @@ def _mapping_lines(mapping: Mapping[str, object], depth: int) -> Iterator[str]:
         if isinstance(value, Mapping) and value:
             yield lead
             yield from (f"  {line}" for line in _mapping_lines(value, depth + 1))
-        elif _is_list(value) and value:
+        elif is_list(value) and value:
             yield lead
             yield from _list_lines(value, depth + 1)
         else:
@@ -199,7 +211,7 @@ def _list_lines(values: Any, depth: int) -> Iterator[str]:
         # A small mapping in a list is one line: an entry, a source or a check reads and diffs as one thing.
         if isinstance(value, Mapping) and value and not _is_flat(value):
             lines = _mapping_lines(value, depth + 1)
-        elif _is_list(value) and value:
+        elif is_list(value) and value:
             lines = _list_lines(value, depth + 1)
         else:
             lines = iter((_inline(value, flow=False, depth=depth + 1),))
@@ -225,7 +237,7 @@ def _inline(value: object, *, flow: bool, depth: int) -> str:
             for key, item in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
-    if _is_list(value) and not value:
+    if is_list(value) and not value:
         return "[]"
     raise InvalidContent(f"A value of the kind {type(value).__name__} cannot be in front matter.")
 
@@ -237,7 +249,8 @@ def _is_flat(mapping: Mapping[str, object]) -> bool:
     )
 
 
-def _is_list(value: object) -> bool:
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
+    """Whether front matter writes a value as a list."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 
+Keys = tuple[tuple[str, int], ...]
+"""The top-level keys of a YAML text in order, each with the character it begins at."""
+
 _LONGEST = 64 * 1024
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,59}"
 _LINE = re.compile(rf"(  )?({_KEY}):(?: (\S.*))?|- (\S.*)")
+_TOP = re.compile(rf"^({_KEY}):", re.MULTILINE)
 _WORDS = re.compile(r"[A-Za-z_/](?:[ !\"$-9;-~]|:(?! |\Z)|(?<! )#)*(?<! )")
 _QUOTED = re.compile(r'"[ !#-[\]-~]*"')
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -34,6 +38,11 @@ def read_plain(text: str) -> dict[str, object] | None:
         return _read(text[:-1].split("\n"))
     except ValueError:
         return None
+
+
+def plain_keys(text: str) -> Keys:
+    """Where the keys of a text are that `read_plain` can read."""
+    return tuple((found[1], found.start()) for found in _TOP.finditer(text))
 
 
 def _read(lines: list[str]) -> dict[str, object]:

@@ -26,6 +26,7 @@ from yaml.resolver import Resolver
 
 from gitmem.errors import BrokenConcept, TooLarge
 from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES
+from gitmem.okf.plain_yaml import Keys
 
 # What all aliases together may expand to, in characters: a text of the full size fits four times.
 MAX_EXPANDED = 4 * MAX_YAML_BYTES
@@ -35,12 +36,13 @@ MAX_EXPANDED = 4 * MAX_YAML_BYTES
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def through_the_package(opening: str, yaml_text: str) -> dict[str, object]:
-    """The mapping of a file's front matter, by python-frontmatter and the rules of this module."""
+def through_the_package(opening: str, yaml_text: str) -> tuple[dict[str, object], Keys]:
+    """The mapping of a file's front matter and its keys, by python-frontmatter and the rules of this module."""
     # `parse` strips all that it is given and changes its line ends, and copies a long body twice to do so.
     # So it gets the mark alone; the handler has the YAML as it is in the file.
-    meta, _ = python_frontmatter.parse(opening, handler=_Handler(yaml_text))
-    return meta
+    handler = _Handler(yaml_text)
+    meta, _ = python_frontmatter.parse(opening, handler=handler)
+    return meta, handler.keys
 
 
 class _Handler(YAMLHandler):
@@ -49,6 +51,7 @@ class _Handler(YAMLHandler):
     def __init__(self, yaml_text: str) -> None:
         super().__init__()
         self._yaml = yaml_text
+        self.keys: Keys = ()
 
     def split(self, text: str) -> tuple[str, str]:  # noqa: ARG002 (see above)
         """The YAML as it is in the file, and no body to strip."""
@@ -56,7 +59,8 @@ class _Handler(YAMLHandler):
 
     def load(self, fm: str, **_: object) -> dict[str, object]:
         """The mapping, as `build` gives it; the YAML begins on the second line of its file."""
-        return build(fm, 2)[0]
+        meta, self.keys = build(fm, 2)
+        return meta
 
 
 class _Open:
@@ -71,7 +75,7 @@ class _Open:
         self.key: str | None = None
 
 
-def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tuple[str, int]]]:
+def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], Keys]:
     """The mapping, and each top-level key with its offset."""
     if len(yaml_text) > MAX_YAML_BYTES or len(yaml_text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise TooLarge(f"The front matter is larger than {MAX_YAML_BYTES // 1024} KB.")
@@ -83,7 +87,7 @@ def build(yaml_text: str, first_line: int) -> tuple[dict[str, object], list[tupl
         raise BrokenConcept(_told(error, first_line)) from error
     except UnicodeEncodeError as error:
         raise BrokenConcept("The front matter cannot be written as UTF-8.") from error
-    return builder.result(), builder.keys
+    return builder.result(), tuple(builder.keys)
 
 
 def _events(yaml_text: str) -> Iterator[Event]:

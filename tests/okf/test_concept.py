@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
-from gitmem.okf.concept import MAX_CONCEPT_BYTES, Concept
+from gitmem.okf import frontmatter
+from gitmem.okf.concept import MAX_CONCEPT_BYTES, Concept, same_values
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -104,6 +105,28 @@ def test_with_meta_changes_that_key_only(lines: list[str], key: str, value: obje
         del expected[key]
     assert dict(changed.meta) == expected
     assert changed.body == "body"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_concept_knows_where_its_keys_are(source: str) -> None:
+    """A change cuts where the reader saw the keys, also after a change before it, and need not read it all again."""
+    for concept in (Concept.parse(source.encode()), Concept.parse(source.encode()).with_meta(added=[1])):
+        assert concept.keys is None or frontmatter.blocks(concept.yaml, concept.keys) == frontmatter.blocks(
+            concept.yaml
+        )
+    assert Concept.parse(source.encode()).keys is not None
+
+
+@given(PLAIN_VALUES, PLAIN_VALUES)
+@example(1, True)
+@example(0.0, -0.0)
+@example({"a": 1, "b": 2}, {"b": 2, "a": 1})
+@example([], {})
+@example(["1"], [1])
+def test_values_are_the_same_where_their_texts_are(one: object, other: object) -> None:
+    """Values are compared without writing them, with the outcome that writing them has."""
+    for left, right in ((one, other), (one, one), ([one, other], (one, other))):
+        assert same_values(left, right) == (frontmatter.dump_value(left) == frontmatter.dump_value(right))
 
 
 def test_with_meta_keeps_other_lines() -> None:

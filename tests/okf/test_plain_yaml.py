@@ -8,7 +8,7 @@ import sys
 import pytest
 from gitmem.errors import InvalidContent
 from gitmem.okf.frontmatter import dump, load
-from gitmem.okf.plain_yaml import read_plain
+from gitmem.okf.plain_yaml import plain_keys, read_plain
 from gitmem.okf.yaml_reading import build
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -110,10 +110,11 @@ def agrees(text: str) -> None:
     if plain is None:
         return
     try:
-        found = build(text, 1)[0]
+        found, keys = build(text, 1)
     except InvalidContent:
         pytest.fail(f"YAML refuses {text!r}")
     assert repr(found) == repr(plain)
+    assert keys == plain_keys(text)
 
 
 _PIECES = st.sampled_from(

@@ -268,7 +268,7 @@ class CuratedStore:
             )
         done.changed = file.entries != start.entries
         if done.changed:
-            edits.write(path, file.render())
+            edits.write_concept(path, file.as_concept())
             if target == "user":
                 learned = [entry for entry in file.entries if entry not in start.entries]
                 add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
