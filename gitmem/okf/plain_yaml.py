@@ -2,8 +2,9 @@
 
 Buys "`gitmem log -n 20` against `import click, dulwich.repo`": importing PyYAML and python-frontmatter was a fifth of it.
 
-The form: `key: value`; a key with `- value` or `- {key: value, …}` lines below it, or with `  key: value` lines. A value is
-words, a text in double quotes without escapes, a whole number, or a moment. Anything in doubt is not plain.
+The form: `key: value` or `key: [word, word]`; a key with `- value` or `- {key: value, …}` lines below it, or with
+`  key: value` lines. A value is words, a text in double quotes without escapes, a number, a version or a moment. Anything in
+doubt is not plain.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ _WORDS = re.compile(r"[A-Za-z_/](?:[ !\"$-9;-~]|:(?! |\Z)|(?<! )#)*(?<! )")
 _QUOTED = re.compile(r'"[ !#-[\]-~]*"')
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NUMBER = re.compile("0|[1-9][0-9]{0,17}")
-# A moment, or an id that begins with a digit and has a letter: never a number, not even one in base 2, 8, 16 or 60.
+_FRACTION = re.compile(r"(?:0|[1-9][0-9]{0,8})\.[0-9]{1,9}")
+# A moment, a version of three parts, or an id that begins with a digit and has a letter: never a number, not even one in
+# base 2, 8, 16 or 60.
 _TEXT_OF_DIGITS = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z)?|(?!0b[01]+\Z|0x[0-9a-f]+\Z)[0-9]+[a-z][0-9a-z]*"
+    r"[0-9]+\.[0-9]+\.[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z)?|(?!0b[01]+\Z|0x[0-9a-f]+\Z)[0-9]+[a-z][0-9a-z]*"
 )
 _PAIR = re.compile(rf'({_KEY}): ("[^"]*"|[A-Za-z0-9_/][A-Za-z0-9_./-]*)(?:, (?!\Z)|\Z)')
+_WORD_LIST = re.compile(r"\[[A-Za-z][A-Za-z0-9_-]*(?:, [A-Za-z][A-Za-z0-9_-]*)*\]")
 _MEANS_SOMETHING = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 """Words that YAML reads as a truth or as nothing."""
 
@@ -73,10 +77,19 @@ def _read(lines: list[str]) -> dict[str, object]:
         if value is None:
             name, found[key] = key, None
         else:
-            found[key] = [] if value == "[]" else _value(value)
+            found[key] = _list(value) if value[0] == "[" else _value(value)
     if name and below is None:
         raise ValueError(name)
     return found
+
+
+def _list(text: str) -> list[object]:
+    """A list in a line: of words, or an empty one."""
+    if text == "[]":
+        return []
+    if not _WORD_LIST.fullmatch(text):
+        raise ValueError(text)
+    return [_value(word) for word in text[1:-1].split(", ")]
 
 
 def _item(text: str) -> object:
@@ -106,6 +119,8 @@ def _value(text: str) -> object:
             return text
     elif _NUMBER.fullmatch(shape):
         return int(text)
+    elif _FRACTION.fullmatch(shape):
+        return float(text)
     elif _TEXT_OF_DIGITS.fullmatch(shape):
         return text
     raise ValueError(text)
