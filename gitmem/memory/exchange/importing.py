@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from gitmem.git.walk import walk
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
+from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.revert import IMPORT_RUN
 from gitmem.okf import layout, paths, timestamps, validate
 from gitmem.okf.concept import Concept
@@ -27,6 +28,7 @@ from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
 from gitmem.okf.files import open_file
 from gitmem.okf.obeyed import who_obeys
+from gitmem.okf.skills import FOLDERS
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -195,9 +197,13 @@ class Importer:
         if events := self._events(edits, piece, origin):
             trailers["Events"] = events
         for file in piece.files:
-            self._file(edits, file, origin)
+            if not file.path.startswith(_SKILLS):
+                self._file(edits, file, origin)
         for step in piece.steps:
-            self._step(edits, step, origin)
+            if not step.path.startswith(_SKILLS):
+                self._step(edits, step, origin)
+        for skill in _by_skill(piece):
+            self._skill(edits, skill, origin)
         now = (done.entries, done.events, done.files, done.removed)
         brought = [after - was for after, was in zip(now, before, strict=True)]
         if not any(brought) or not edits.differs():
@@ -363,6 +369,50 @@ class Importer:
         else:
             self._write(edits, path, data, origin)
 
+    # Skills: all files of one, or none
+
+    def _skill(self, edits: Edits, steps: Sequence[Step], origin: Origin) -> None:
+        """Bring a skill in whole. What the guard finds in any of its files keeps all of them out, for a person to see."""
+        done = self.done
+        wanted: dict[str, bytes | None] = {}
+        for step in steps:
+            try:
+                path = _place(step.path)
+                was = None if step.was is None else _converted(path, step.was)[0]
+                wanted[path] = None if step.data is None else self._content(path, step.data)
+            except InvalidContent as error:
+                self.problem(f"{step.path} was left out: {error}")
+                return
+            self._versions.setdefault(path, set()).update((_digest(was), _digest(wanted[path])))
+        changed = {path: data for path, data in wanted.items() if edits.read(path) != data}
+        done.known += len(wanted) - len(changed)
+        if not changed:
+            return
+        if any(_digest(edits.read(path)) not in self._versions[path] for path in changed):
+            done.known += len(changed)
+            self.problem(
+                f"{_root(steps[0].path)} is another one here, which stays; `gitmem skill import` takes one in."
+            )
+            return
+        files = {path: data for path, data in wanted.items() if data is not None}
+        if any(was_taken_back(edits, path, data) for path, data in files.items()):
+            done.known += len(changed)
+            return
+        found = SkillGuard(self._bundle, "community", origin=origin).inspect(files)
+        if found.fate("community") != "allow":
+            done.held += [str(one) for one in found.gravest]
+            if not done.dry_run:
+                Admission(self._bundle, edits, origin=origin).hold_all(
+                    (files[path].decode("utf-8", "replace"), result, {"kind": "skill", "path": path})
+                    for path, result in found.results.items()
+                    if result.findings
+                )
+            return
+        for path, data in changed.items():
+            edits.write(path, data)
+            done.files += data is not None
+            done.removed += data is None
+
     def _write(self, edits: Edits, path: str, data: bytes, origin: Origin) -> None:
         done = self.done
         admission = Admission(self._bundle, edits, origin=origin)
@@ -388,6 +438,26 @@ class Importer:
         if said:
             self.problem(f"{path}: {said}")
         return content
+
+
+_SKILLS = "skills/"
+
+
+def _by_skill(piece: Piece) -> Iterator[list[Step]]:
+    """The files of each skill in a piece, as steps."""
+    steps = [*(Step(file.path, None, file.data) for file in piece.files), *piece.steps]
+    skills: dict[str, list[Step]] = {}
+    for step in steps:
+        if step.path.startswith(_SKILLS):
+            skills.setdefault(_root(step.path), []).append(step)
+    yield from skills.values()
+
+
+def _root(path: str) -> str:
+    """The directory of the skill that a file belongs to: what is above its SKILL.md, or above the folder beside that."""
+    parts = path.split("/")[:-1]
+    folder = next((number for number, part in enumerate(parts) if part in FOLDERS), len(parts))
+    return "/".join(parts[:folder])
 
 
 _one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "removed"}
