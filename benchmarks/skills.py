@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.config import Config
+from gitmem.memory.gate.skill_guard import text_of
 from gitmem.memory.memory import Memory
 from gitmem.memory.skills.catalog import Catalog
-from gitmem.memory.skills.directory import read_skill
 from gitmem.memory.upkeep.create import create
 from gitmem.okf.skills import stored
 from gitmem.safety.rules import load_shipped
@@ -134,11 +134,11 @@ def shipped(directory: str) -> bool:
 
 
 def _files(top: str) -> dict[str, bytes]:
-    try:
-        return read_skill(top)
-    except Exception as error:
-        print(f"{top}: {error}")
-        return {"SKILL.md": Path(top, "SKILL.md").read_bytes()}
+    """All files of a skill that are text, also where it has more of them than a skill may have."""
+    found = {
+        path.relative_to(top).as_posix(): path.read_bytes() for path in Path(top).rglob("*") if path.is_file()
+    }
+    return {name: data for name, data in found.items() if text_of(data) is not None}
 
 
 def worst_time(limit: float) -> bool:

@@ -3,8 +3,8 @@
 Buys "`gitmem log -n 20` against `import click, dulwich.repo`": importing PyYAML and python-frontmatter was a fifth of it.
 
 The form: `key: value` or `key: [word, word]`; a key with `- value` or `- {key: value, …}` lines below it, or with
-`  key: value` lines. A value is words, a text in double quotes without escapes, a number, a version or a moment. Anything in
-doubt is not plain.
+`  key: value` lines. A value is words, a text in double quotes without escapes, a number, a version or a moment; a comment may
+stand behind one. Anything in doubt is not plain.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _LINE = re.compile(rf"(  )?({_KEY}):(?: (\S.*))?|- (\S.*)")
 _TOP = re.compile(rf"^({_KEY}):", re.MULTILINE)
 _WORDS = re.compile(r"[A-Za-z_/](?:[ !\"$-9;-~]|:(?! |\Z)|(?<! )#)*(?<! )")
 _QUOTED = re.compile(r'"[ !#-[\]-~]*"')
+_COMMENT = re.compile(" +#[ -~]*$")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NUMBER = re.compile("0|[1-9][0-9]{0,17}")
 _FRACTION = re.compile(r"(?:0|[1-9][0-9]{0,8})\.[0-9]{1,9}")
@@ -77,7 +78,8 @@ def _read(lines: list[str]) -> dict[str, object]:
         if value is None:
             name, found[key] = key, None
         else:
-            found[key] = _list(value) if value[0] == "[" else _value(value)
+            value = _COMMENT.sub("", value) if value[0] != '"' else value
+            found[key] = _list(value) if value[:1] == "[" else _value(value)
     if name and below is None:
         raise ValueError(name)
     return found

@@ -106,6 +106,8 @@ class Scanner:
             run = fold(code)
             commands = self._index(scope, is_note=is_note, part="code")
             findings.extend(self._matches(commands, run, words_of(run), text, scope, tries, None))
+        if scope == "skill":
+            findings = [_in_a_skill(finding, is_studied) for finding in findings]
         more: list[Layer] = []
         flooded = False
         # What is blocked already needs no second reading.
@@ -123,8 +125,8 @@ class Scanner:
                     Verdict.HOLD,
                 )
             )
-        if is_studied:
-            findings = [_milder(finding) for finding in findings]
+        if scope == "skill":
+            findings = [_in_a_skill(finding, is_studied, strays=text.count("\u200b")) for finding in findings]
         verdict = max((finding.severity for finding in findings), default=Verdict.ALLOW)
         if statistics and self.model is not None and verdict is Verdict.ALLOW and scope != "event":
             # A skill gives orders by its nature, and a finding there should name a line: only the plainest counts.
@@ -169,6 +171,7 @@ class Scanner:
             told = (rule.id, rule.severity, rule.pattern, rule.anchors, rule.need, sorted(rule.scopes))
             how = (rule.quotable, rule.dense, rule.reach, rule.back, rule.code, rule.note)
             digest.update(repr((told, *how)).encode())
+        digest.update(repr(sorted(_COMMON_IN_SKILLS)).encode())
         if self.model is not None:
             digest.update(repr((self.model.unit, self.model.bias, self.model.threshold)).encode())
             digest.update(self.model.weights)
@@ -451,15 +454,30 @@ def _code_of(text: str, path: str) -> str | None:
     return code_of(text, path)
 
 
-def _milder(finding: Finding) -> Finding:
-    """A finding in a skill that says that it is about attacks: a person looks at it, smuggled text excepted."""
-    if finding.severity is not Verdict.BLOCK or finding.category in _SMUGGLED:
-        return finding
-    return replace(finding, severity=Verdict.HOLD)
+_STRAY = 8
+"""So many spaces of no width a page may have that was copied from the web."""
+
+
+def _in_a_skill(finding: Finding, is_studied: bool, *, strays: int = _STRAY + 1) -> Finding:
+    """A finding as it counts in a skill: what is common there, or what a skill about attacks quotes, is a doubt."""
+    is_doubt = (
+        finding.rule in _COMMON_IN_SKILLS
+        or (is_studied and finding.category not in _SMUGGLED)
+        or (finding.rule == "unicode.zero-width-space" and strays <= _STRAY)
+    )
+    return replace(finding, severity=min(finding.severity, Verdict.HOLD)) if is_doubt else finding
 
 
 _SKILL_PATIENCE = 2.0
 _SMUGGLED = frozenset(("hidden text", "fake fence"))
+"""What no skill needs, also one that is about attacks."""
+_COMMON_IN_SKILLS = frozenset((
+    "conceal.knowledge", "credentials.authorized-keys", "credentials.cloud-files", "credentials.env-file",
+    "credentials.ssh-files", "exfil.curl-secret", "exfil.many-credentials", "fence.role-token", "fence.system-tag",
+    "override.supersede", "override.void", "persist.authorized-keys", "trigger.then-send",
+))  # fmt: skip
+"""What skills do that people use every day: they set up keys, call a service with its key, explain the templates of a chat.
+For a note it is too much; a skill waits for a person."""
 _HEAD = 1_500
 """Characters at the beginning of a skill, where it says what it is about."""
 _STUDIES = re.compile(

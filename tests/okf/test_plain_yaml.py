@@ -37,6 +37,7 @@ PLAIN: dict[str, dict[str, object]] = {
     "tags:\n- one\n- 2\nempty: []\n": {"tags": ["one", 2], "empty": []},
     "platforms: [linux, mac-os]\nversion: 1.0.12\n": {"platforms": ["linux", "mac-os"], "version": "1.0.12"},
     "a: 1.5\nb: 0.50\n": {"a": 1.5, "b": 0.5},
+    "type: Skill  # by gitmem\nb: 1 #\nc: [x]   # y # z\n": {"type": "Skill", "b": 1, "c": ["x"]},
     'entries:\n- {h: "21c7", at: "2026, x", n: 3}\n- {h: b}\n': {
         "entries": [{"h": "21c7", "at": "2026, x", "n": 3}, {"h": "b"}]
     },
@@ -77,7 +78,10 @@ NOT_PLAIN = [
     "a: 0x1f\n",
     "a: 12:30\n",
     "a: 1_000\n",
-    "a: x #y\n",
+    "a: # x\n",
+    "a: x #\ty\n",
+    "a: x #é\n",
+    "a:\n- x #y\n",
     "a: x: y\n",
     "a: x:\n",
     "a: x \n",
