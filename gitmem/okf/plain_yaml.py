@@ -3,8 +3,8 @@
 Buys "`gitmem log -n 20` against `import click, dulwich.repo`": importing PyYAML and python-frontmatter was a fifth of it.
 
 The form: `key: value` or `key: [word, word]`; a key with `- value` or `- {key: value, …}` lines below it, or with
-`  key: value` lines. A value is words, a text in double quotes without escapes, a number, a version or a moment; a comment may
-stand behind one. Anything in doubt is not plain.
+`  key: value` lines. A value is words, a text in double quotes without escapes, a number, a version or a moment; a comment
+may stand behind one. Anything in doubt is not plain.
 """
 
 from __future__ import annotations
