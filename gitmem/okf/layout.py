@@ -21,6 +21,8 @@ USER = "memories/USER.md"
 CONFIG_AGENT = "config/agent.md"
 CONFIG_SCANNER = "config/scanner.md"
 CONFIG_ERASED = "config/erased.md"
+CONFIG_SOUL = "config/soul.md"
+"""What another program took for its character, as a record: no agent looks there."""
 
 UNDATED = "undated"
 

@@ -43,7 +43,8 @@ def who_obeys(path: str) -> str:
         return "programs obey hidden files of that kind"
     if in_skills:
         return ""
-    if name in _FOR_AGENTS and not layout.default_type(path):  # tools/claude.md is a note about a tool
+    # tools/claude.md is a note about a tool, and config/soul.md a record of what was imported.
+    if name in _FOR_AGENTS and not layout.default_type(path) and path != layout.CONFIG_SOUL:
         return "agents take a file of that name for orders"
     if name.endswith(_CODE):
         return "it is code, which belongs into skills"

@@ -17,7 +17,7 @@ OBEYED = (
 )  # fmt: skip
 HARMLESS = (
     ".gitignore", "README.md", "LICENSE", "index.md", "memories/MEMORY.md", "config/agent.md", "tools/claude.md",
-    "notes/photo.png", "notes/table.csv", "skills/deploy/AGENTS.md", "skills/deploy/scripts/run.py",
+    "config/soul.md", "notes/photo.png", "notes/table.csv", "skills/deploy/AGENTS.md", "skills/deploy/scripts/run.py",
     "skills/deploy/Makefile",
 )  # fmt: skip
 PATTERNS = ("*", "/*", "**", "*.md", "memories/", "/memories", "memories/*", "**/memories", "[mM]*", "MEMORY.md",

@@ -137,8 +137,7 @@ def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:
             store = layout.USER if name == "USER.md" else layout.MEMORY
             yield Piece(f"openclaw {relative}", at, _listed(text, store, at))
         elif relative == "SOUL.md":
-            # Not `soul.md`: agents take a file of that name for orders, and no sync brings one.
-            files.append(NewFile("config/soul-of-openclaw.md", text.encode()))
+            files.append(NewFile(layout.CONFIG_SOUL, text.encode()))
         elif _DAILY.fullmatch(name) and relative.endswith(".md"):
             files.append(NewFile(f"openclaw/daily/{name}", text.encode()))
         elif name in ("exec-approvals.json", "allowlist.json", "command-allowlist.json"):

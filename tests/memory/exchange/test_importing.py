@@ -496,7 +496,7 @@ def test_openclaw(bundle: Memory, tmp_path: Path) -> None:
 
     assert texts(bundle) == ["Ada likes tabs.", "The server is called anvil."]
     assert texts(bundle, "user") == ["Ada, engineer.", "Lives in Rome."]
-    assert b"Be kind." in (bundle.read("config/soul-of-openclaw.md") or b"")
+    assert b"Be kind." in (bundle.read("config/soul.md") or b"")
     assert b"It rained." in (bundle.read("openclaw/daily/2025-05-01.md") or b"")
     assert b"applies none of it" in (bundle.read("openclaw/exec-approvals-json.md") or b"")
     assert done.held == []
