@@ -88,6 +88,36 @@ def test_what_others_pushed_meanwhile_is_kept_without_it(machines: Machines) -> 
     assert objects_with(b.root, SECRET) == []
 
 
+@pytest.mark.parametrize("synced_between", [False, True])
+def test_a_clone_that_missed_several_erases_follows_them_at_once(
+    machines: Machines, synced_between: bool
+) -> None:
+    """The receipts explain the new history together, whether the remote saw each of them or only the last."""
+    a = machines.first()
+    told_of(a)
+    a.remember("The second code is 9931-tango.")
+    machines.sync(a)
+    b = machines.another("b")
+    b.remember("A fact that only b knows.")
+    for text in (SECRET, "9931-tango"):
+        a.erase(text=text)
+        a.remember(f"Written after the erase of {len(text)} characters.")
+        if synced_between:
+            machines.sync(a)
+    machines.sync(a)
+    with pytest.raises(RewrittenRemote):
+        machines.sync(b)
+    accept(machines, b)
+    machines.settle()
+
+    assert a.tip == b.tip
+    assert "A fact that only b knows." in {entry.text for entry in a.curated.entries("memory")}
+    for text in (SECRET, "9931-tango"):
+        assert objects_with(b.root, text) == []
+        assert files_with(b.root, text) == []
+    assert whole(b) == []
+
+
 @pytest.mark.parametrize("what", ["entry", "path", "session"])
 def test_a_clone_follows_every_kind_of_erase(machines: Machines, what: str) -> None:
     """The receipt says neither which entry nor which path nor which session: the clone finds it."""
