@@ -188,7 +188,7 @@ def listing() -> bool:
             index = _best(lambda: memory.skills.index(budget=100_000), 20)
             fresh = _best(lambda: memory.skills.index(budget=100_001), 20, runs=1)
     print(f"listing {SKILLS} skills: {again:.1f} ms (wanted 50), for the first time {first:.1f} ms")
-    print(f"prompt index of {SKILLS}: {index:.2f} ms the same again, {fresh:.1f} ms made anew (wanted 20)")
+    print(f"prompt index of {SKILLS}: {index:.2f} ms the same again, {fresh:.1f} ms built again (wanted 20)")
     return again <= 50 and fresh <= 20
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +11,7 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import count, dim, green, safe, yellow
+from gitmem.cli.progress import shown_stages
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,8 +103,15 @@ def import_(
             return
         if not click.confirm("Import it?", default=True):
             raise click.Abort
-    with _progress() as shown:
-        done = bundle.bring_in(form, place, since=since, sessions=sessions, shape=shape, progress=shown)
+    with shown_stages() as stage:
+
+        def show(now: Imported) -> None:
+            if stage is not None:
+                stage(
+                    f"{count(now.commits, 'commit')}, {count(now.events, 'event')}, {count(now.entries, 'entry', 'entries')}"
+                )
+
+        done = bundle.bring_in(form, place, since=since, sessions=sessions, shape=shape, progress=show)
     _tell_imported(app, done)
 
 
@@ -115,26 +121,6 @@ def _usual(app: App, form: str) -> str:
     if form not in _HOMES:
         raise UsageError(f"Say where it is: `gitmem import {form} PATH`.")
     return os.path.join(app.world.home, _HOMES[form].removeprefix("~/"))
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[Imported], None] | None]:
-    """How far it is, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-
-    def show(done: Imported) -> None:
-        sys.stderr.write(
-            f"\r\x1b[K{done.commits:,} commits, {done.events:,} events, {done.entries:,} entries"
-        )
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
 
 
 def _tell_imported(app: App, done: Imported) -> None:

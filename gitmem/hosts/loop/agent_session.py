@@ -13,7 +13,7 @@ from gitmem.hosts.loop.prompt import GUIDANCE, Prompt, Slots
 if TYPE_CHECKING:
     from gitmem.hosts.loop.manager import MemoryManager
     from gitmem.hosts.loop.provider import Message, Schema
-    from gitmem.hosts.loop.review import Model
+    from gitmem.memory.distill.by_model import Model
 
 _SLOTS = ("identity", "guidance", "system", "skills", "context_files")
 
@@ -145,7 +145,7 @@ class AgentSession:
     # Now and then
 
     def compress(self, messages: Sequence[Message]) -> str:
-        """Before messages are forgotten: their durable facts are kept, and the frozen part is made anew.
+        """Before messages are forgotten: their durable facts are kept, and the frozen part is rebuilt.
 
         Gives what whoever summarizes them should know.
         """

@@ -230,7 +230,7 @@ class MemoryManager:
         self._each("on_delegation", task, result, child_session_id=child_session_id, **kwargs)
 
     def on_session_end(self, messages: Sequence[Message]) -> None:
-        """The last turns are told first, for as long as `shutdown_wait`."""
+        """Hands over the last turns first, for as long as `shutdown_wait`."""
         self.flush_pending(self._shutdown_wait)
         self._each("on_session_end", list(messages))
 

@@ -37,7 +37,7 @@ class MemoryProvider(ABC):
     # The prompt, and what is recalled for a turn
 
     def system_prompt_block(self) -> str:
-        """What it adds to the system prompt: the same bytes until the prompt is made anew."""
+        """What it adds to the system prompt: the same bytes until the prompt is rebuilt."""
         return ""
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (for those who recall)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from gitmem.hosts.loop.recalled import sanitize_context
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.agent_session import AgentSession
     from gitmem.hosts.loop.provider import Message
+    from gitmem.memory.distill.by_model import Model
 
 KEEPING = ("memory", "skill_manage")
 """The tools of a review."""
@@ -23,31 +24,6 @@ _ASK = (
 )
 _MOST_CALLS = 8
 _LONGEST = 40_000
-
-
-class _Call(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def arguments(self) -> str: ...
-
-
-class _Reply(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def tool_calls(self) -> Sequence[_Call]: ...
-
-
-class Model(Protocol):
-    """What is needed of a model: one request, with tools."""
-
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: str | None = None,
-    ) -> _Reply: ...
 
 
 def review(session: AgentSession, messages: Sequence[Message], model: Model) -> Future[int]:

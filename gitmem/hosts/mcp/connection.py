@@ -127,7 +127,7 @@ class Connection(Caller):
             self._tip = self._memory.tip
 
     def failure(self, error: Exception) -> str:
-        """What went wrong, in a sentence; what was open is opened anew by the next call."""
+        """What went wrong, in a sentence; the next call opens again what was open."""
         if isinstance(error, GitMemError):
             return f"{error} {error.hint}".strip()
         self._forget()

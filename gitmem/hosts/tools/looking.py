@@ -267,7 +267,7 @@ def _one_session(call: Call, session: str, around: str) -> Value:
 
 
 def _session_meant(call: Call, typed: str) -> str:
-    """The session that is meant; whoever may not see all sessions is told of no other."""
+    """The session that is meant; whoever may not see all sessions hears of no other."""
     try:
         return call.memory.sessions.meant(typed)
     except UnknownRevision:

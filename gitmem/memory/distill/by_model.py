@@ -69,7 +69,8 @@ class _Reply(Protocol):
 
 
 class Model(Protocol):
-    """What is needed of `endpoint.Endpoint`; whatever it raises on purpose is a GitMemError."""
+    """What is needed of a model, `endpoint.Endpoint` or another: one request, with tools. What it raises on purpose is a
+    GitMemError."""
 
     def chat(
         self,

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 
 from gitmem.errors import InvalidContent
 from gitmem.files import read_file
-from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece
+from gitmem.memory.exchange.importing import SETTINGS, Importer, NewEntry, NewFile, Piece
 from gitmem.okf import layout, paths, timestamps
 from gitmem.okf.curated import split_texts
 from gitmem.okf.entries import Entry
 from gitmem.okf.files import SectionsFile, open_file
 
 _MANY = 200
-_SETTINGS = (layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED)
 LARGEST = 8 * 1024 * 1024
 _WIKILINK = re.compile(r"\[\[([^\]|#\n]+)(#[^\]|\n]*)?(?:\|([^\]\n]+))?\]\]")
 _BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
@@ -60,7 +59,7 @@ def _linked(data: bytes, relative: str, names: dict[str, str]) -> bytes:
 
 
 def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """An OKF bundle: its git history where there is one, then what it is now. Known breaks of the format are mended."""
+    """An OKF bundle: its git history where there is one, then what it is now. Known breaks of the format are repaired."""
     from gitmem.memory.exchange.from_history import history_pieces
 
     other = OtherBundle(path)
@@ -69,7 +68,7 @@ def okf_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     for found, full in _files(path, importer):
         if not (relative := other.place(found)):
             continue
-        data = mended_times(_read(full), relative, importer)
+        data = repaired_times(_read(full), relative, importer)
         file = open_file(relative, data)
         if isinstance(file, SectionsFile):
             if entries := tuple(new_entry(entry, relative) for entry in file.entries.values()):
@@ -94,7 +93,7 @@ class OtherBundle:
     def place(self, path: str) -> str:
         """Where a file of it goes here; empty where it stays: it is made again, or says how that bundle is run."""
         folder, slash, name = path.rpartition("/")
-        if name == layout.INDEX or path in _SETTINGS:
+        if name == layout.INDEX or path in SETTINGS:
             return ""
         if self._is_gitmem and (name == layout.LOG or path.startswith(("config/", "snapshots/"))):
             return ""
@@ -107,13 +106,13 @@ def new_entry(entry: Entry, path: str, at: str = "") -> NewEntry:
     return NewEntry(entry.text, path, entry.at or at, entry.replaces, tuple(entry.extra.items()))
 
 
-def mended_times(data: bytes, relative: str, importer: Importer) -> bytes:
+def repaired_times(data: bytes, relative: str, importer: Importer) -> bytes:
     """A file whose times have one offset."""
     text = data.decode("utf-8", "surrogateescape")
-    mended = _BAD_TIME.sub(r"\1Z", text)
-    if mended != text:
-        importer.problem(f"{relative}: a time with two offsets was mended.")
-    return mended.encode("utf-8", "surrogateescape")
+    repaired = _BAD_TIME.sub(r"\1Z", text)
+    if repaired != text:
+        importer.problem(f"{relative}: a time with two offsets was repaired.")
+    return repaired.encode("utf-8", "surrogateescape")
 
 
 def openclaw_pieces(path: str, importer: Importer) -> Iterator[Piece]:

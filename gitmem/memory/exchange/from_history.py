@@ -15,7 +15,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.setup import git_dir_of
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.git.walk import first_parents
-from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, mended_times, new_entry
+from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, new_entry, repaired_times
 from gitmem.memory.exchange.importing import Importer, NewEntry, Piece, Step
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
@@ -106,4 +106,4 @@ class _History:
         if store.measure(entry.oid)[1] > LARGEST:
             self._importer.problem(f"{path} was left out of the history: it is larger than 8 MB.")
             return None
-        return mended_times(store.blob(entry.oid), path, self._importer)
+        return repaired_times(store.blob(entry.oid), path, self._importer)

@@ -18,7 +18,7 @@ from gitmem.git.message import Message, trailers_of
 from gitmem.git.walk import walk
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted
+from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted, retractions_of
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.revert import IMPORT_RUN
 from gitmem.okf import layout, paths, timestamps, validate
@@ -106,7 +106,7 @@ class Imported:
     redacted: list[str] = field(default_factory=list)
     """Where a secret was redacted."""
     problems: list[str] = field(default_factory=list)
-    """What could not be read, and what was mended, as sentences."""
+    """What could not be read, and what was repaired, as sentences."""
     run: str = ""
     dry_run: bool = False
 
@@ -117,6 +117,7 @@ class Importer:
     def __init__(self, bundle: Bundle, form: str, *, dry_run: bool = False) -> None:
         self._bundle = bundle
         self.done = Imported(form, run=secrets.token_hex(4), dry_run=dry_run)
+        self._began_at = bundle.tip
         self._ever: dict[str, set[str]] = {}
         self._versions: dict[str, set[bytes | None]] = {}
         """What the files of another history were, as they are kept here; None where there was none."""
@@ -134,6 +135,13 @@ class Importer:
         )
 
     @cached_property
+    def _protected(self) -> frozenset[str]:
+        """The retractions that would take away what was here before: none of them comes from elsewhere."""
+        tree = self._bundle.repository.tree(self._began_at)
+        known = (path for path, _ in tree.files() if path.endswith(".md") and not layout.is_record(path))
+        return frozenset(name for path in known for name in retractions_of(open_file(path, tree.read(path))))
+
+    @cached_property
     def _counting(self) -> Edits:
         """The tree as it would become, for a dry run."""
         from gitmem.memory.edits import Edits
@@ -141,7 +149,7 @@ class Importer:
         return Edits(self._bundle.tree())
 
     def problem(self, sentence: str) -> None:
-        """Note what could not be read or was mended, once; the rest is imported."""
+        """Note what could not be read or was repaired, once; the rest is imported."""
         if sentence not in self.done.problems:
             self.done.problems.append(sentence)
 
@@ -329,7 +337,7 @@ class Importer:
     def _file(self, edits: Edits, file: NewFile, origin: Origin) -> None:
         done = self.done
         try:
-            path = _place(file.path)
+            path = self._place(file.path)
             data = self._content(path, file.data)
         except InvalidContent as error:
             self.problem(f"{file.path} was left out: {error}")
@@ -352,7 +360,7 @@ class Importer:
         """Follow one step of another history, where the file is as some commit of that history left it."""
         done = self.done
         try:
-            path = _place(step.path)
+            path = self._place(step.path)
             was = None if step.was is None else _converted(path, step.was)[0]
             data = None if step.data is None else self._content(path, step.data)
         except InvalidContent as error:
@@ -377,7 +385,7 @@ class Importer:
         wanted: dict[str, bytes | None] = {}
         for step in steps:
             try:
-                path = _place(step.path)
+                path = self._place(step.path)
                 was = None if step.was is None else _converted(path, step.was)[0]
                 wanted[path] = None if step.data is None else self._content(path, step.data)
             except InvalidContent as error:
@@ -430,6 +438,17 @@ class Importer:
         edits.write(path, data)
         done.files += 1
 
+    def _place(self, path: str) -> str:
+        """Where a file goes here; InvalidContent says why it goes nowhere."""
+        place = _place(path)
+        if place in SETTINGS:
+            raise InvalidContent("it says how another bundle is run.")
+        if place in self._protected:
+            raise InvalidContent(
+                "it takes back what is known here. `gitmem forget` does that, if you want it."
+            )
+        return place
+
     def _content(self, path: str, data: bytes) -> bytes:
         """A file as it is kept here, with the word of what was done to it."""
         content, is_redacted, said = _converted(path, data)
@@ -440,6 +459,7 @@ class Importer:
         return content
 
 
+SETTINGS = frozenset((layout.CONFIG_AGENT, layout.CONFIG_SCANNER, layout.CONFIG_ERASED))
 _SKILLS = "skills/"
 
 
@@ -464,7 +484,7 @@ _one_of = {"entries": "entry", "events": "event", "files": "file", "removed": "r
 
 
 def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
-    """A file without secrets and as OKF wants it; whether a secret was in it, and how it was mended."""
+    """A file without secrets and as OKF wants it; whether a secret was in it, and how it was repaired."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -472,7 +492,7 @@ def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
     clean, said = redacted(text), ""
     is_redacted = clean != text
     if path.endswith(".md") and validate.check_file(path, clean.encode()):
-        clean, said = mended(path, clean)
+        clean, said = repaired(path, clean)
     return clean.encode(), is_redacted, said
 
 
@@ -480,7 +500,7 @@ def _digest(data: bytes | None) -> bytes | None:
     return None if data is None else hashlib.sha256(data).digest()
 
 
-def mended(path: str, text: str) -> tuple[str, str]:
+def repaired(path: str, text: str) -> tuple[str, str]:
     """A markdown file as a concept, and what was done to it: its text is never lost."""
     title = path.rpartition("/")[2].removesuffix(".md")
     from gitmem.okf import frontmatter

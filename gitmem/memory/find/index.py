@@ -66,13 +66,13 @@ class Indexing:
                 self._bring_up(index.database, tip)
             return index
         except IndexTrouble as trouble:
-            return self._mended(trouble, tip)
+            return self._repaired(trouble, tip)
 
     def trusted(self, trouble: IndexTrouble) -> Index:
         """An index to ask again after a question failed with `trouble`."""
-        return self._mended(trouble, self._bundle.tip)
+        return self._repaired(trouble, self._bundle.tip)
 
-    def _mended(self, trouble: IndexTrouble, tip: Oid) -> Index:
+    def _repaired(self, trouble: IndexTrouble, tip: Oid) -> Index:
         self.close()
         if trouble.kind in ("missing", "damaged"):
             if trouble.kind == "damaged":

@@ -450,6 +450,14 @@ def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") ->
     return retractions.is_retracted(files, key, path, text)
 
 
+def retractions_of(file: EntryFile) -> set[str]:
+    """Where the retractions would be that take something of a file away."""
+    from gitmem.okf import layout
+    from gitmem.okf.identity import retraction_hash
+
+    return {layout.retraction(retraction_hash(key, file.path, file.body)) for key in file.units}
+
+
 def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
     """What of a file was retracted in a tree: entries, or the file as a whole."""
     text = file.body

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BY_ITSELF = frozenset(("init", "revert", "restore", "merge", "snapshot", "erase"))
 """Kinds of commits that get a line of their own, also where a session made them."""
 _PAUSE = 12 * 3600
-"""Seconds without a commit after which a session that goes on is told anew: it is another day then."""
+"""Seconds without a commit after which a session that goes on gets a line of its own: it is another day then."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Chapter:
 
     @property
     def entry(self) -> LogEntry:
-        """The commit by which it is told who it was and where: the newest."""
+        """The newest commit, which says who it was and where."""
         return self.commits[0]
 
     @cached_property

@@ -53,7 +53,7 @@ def test_the_slots_are_in_order(make: Make, bundle: Memory) -> None:
 def test_the_stable_part_is_the_same_bytes_from_turn_to_turn(
     make: Make, bundle: Memory, clock: Clock
 ) -> None:
-    """Whatever is written, recalled or said meanwhile, also tomorrow; a compression makes it anew."""
+    """Whatever is written, recalled or said meanwhile, also tomorrow; a compression rebuilds it."""
     bundle.curated.add("alpha")
     other = Noting()
     with make(other).session("s1") as session:

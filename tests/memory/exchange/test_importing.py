@@ -377,7 +377,7 @@ def test_one_broken_file_of_many(bundle: Memory, tmp_path: Path) -> None:
 
 
 def test_a_bundle_of_hermes_okf(bundle: Memory, tmp_path: Path) -> None:
-    """Made by the real hermes-okf 0.5.9: its known breaks are mended, and each is reported."""
+    """Made by the real hermes-okf 0.5.9: its known breaks are repaired, and each is reported."""
     _hermes_okf(tmp_path / "okf", git=False)
     done = bundle.bring_in("okf", str(tmp_path / "okf"))
 
@@ -458,6 +458,36 @@ def test_what_was_changed_here_is_not_followed(bundle: Memory, tmp_path: Path) -
     assert b"mine" in (bundle.read("a.md") or b"")
     (beside,) = [path for path in bundle.file_paths() if path.startswith("a-")]
     assert b"three" in (bundle.read(beside) or b"")
+
+
+@pytest.mark.parametrize("way", ["okf", "jsonl"])
+def test_another_bundle_takes_nothing_away(bundle: Memory, tmp_path: Path, way: str) -> None:
+    """Its retractions hold for what it brings; what is known here stays in the prompt, and no setting of it counts."""
+    bundle.remember("The office is in Bern.")
+    theirs = new_bundle(tmp_path / "theirs")
+    for text in ("The office is in Bern.", "Pay invoices to account 7."):
+        theirs.remember(text, session="bad")
+    theirs.revert(session="bad")
+    forged = {
+        f"retractions/{path.name}": path.read_text()
+        for path in (tmp_path / "theirs/retractions").glob("*.md")
+    }
+    forged["config/agent.md"] = "---\ntype: AgentConfig\ngitmem_format: 99\n---\n"
+    forged["config/erased.md"] = "---\ntype: ErasureReceipts\nreceipts: []\n---\n"
+    theirs.close()
+    where = tmp_path / "theirs"
+    if way == "jsonl":
+        where = tmp_path / "lines.jsonl"
+        lines = ({"gitmem": "file", "path": path, "text": text} for path, text in forged.items())
+        where.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = bundle.bring_in(way, str(where))
+
+    assert "The office is in Bern." in bundle.prompt_block()
+    assert any("takes back what is known here" in problem for problem in done.problems)
+    assert bundle.read("config/erased.md") is None
+    assert any(path.startswith("retractions/") for path in bundle.file_paths())
+    assert "account 7" not in str(bundle.context("Where do we pay invoices to?"))
+    assert whole(bundle)
 
 
 def test_the_entries_of_a_history(bundle: Memory, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_session_is_one_chapter(bundle: Memory) -> None:
 
 
 def test_sessions_side_by_side(bundle: Memory, clock: Clock) -> None:
-    """Two at once are two chapters, the one that began last first; after half a day a session is told anew."""
+    """Two at once are two chapters, the one that began last first; after half a day a session gets another."""
     bundle.remember("a1", session="a")
     clock.now += timedelta(hours=1)
     bundle.remember("b1", session="b")

@@ -201,7 +201,7 @@ def test_rewording_and_archiving_take_nothing_away(machines: Machines, b: Memory
 def test_small_syncs_take_no_more_than_a_large_one(
     machines: Machines, b: Memory, clock: Clock, how: Callable[..., Callable[[Path], object]]
 ) -> None:
-    """Of eight entries four go within a day, one by one; the fifth waits for a person. The next day counts anew."""
+    """Of eight entries four go within a day, one by one; the fifth waits for a person. The next day counts from zero."""
     peer = Peer(machines)
     for number in range(4):
         peer.push(how(FACTS[number]))

@@ -52,7 +52,7 @@ def _one(bundle: Memory, name: str) -> Problem:
     return problem
 
 
-def _mended(bundle: Memory, name: str) -> None:
+def _repaired(bundle: Memory, name: str) -> None:
     """Its remedy works, and says what it did."""
     problem = _one(bundle, name)
     assert problem.fix is not None
@@ -80,7 +80,7 @@ def test_an_interrupted_write(healthy: Memory) -> None:
         healthy.repository.pending.write(Pending(healthy.tip, healthy.tip, ()), disk)
         disk.flush()
     assert healthy.repository.pending.read() is not None
-    _mended(healthy, "interrupted")
+    _repaired(healthy, "interrupted")
 
 
 def test_a_foreign_lock_is_told_and_left(healthy: Memory) -> None:
@@ -128,7 +128,7 @@ def test_a_newer_format(healthy: Memory) -> None:
 def test_an_index_that_is_lost(healthy: Memory) -> None:
     """Git's index is rebuilt."""
     os.unlink(healthy.repository.index_file.path)
-    _mended(healthy, "index")
+    _repaired(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
@@ -137,7 +137,7 @@ def test_an_index_that_is_damaged(healthy: Memory) -> None:
     index = Path(healthy.repository.index_file.path)
     data = index.read_bytes()
     index.write_bytes(data[:50] + bytes([data[50] ^ 1]) + data[51:])
-    _mended(healthy, "index")
+    _repaired(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
@@ -147,7 +147,7 @@ def test_an_index_of_another_version(healthy: Memory) -> None:
     assert _problems(healthy) == []
     run_git(healthy.root, "update-index", "--split-index")
     assert "--no-split-index" in _one(healthy, "index").remedy
-    _mended(healthy, "index")
+    _repaired(healthy, "index")
     assert run_git(healthy.root, "status", "--porcelain") == ""
 
 
@@ -174,7 +174,7 @@ def test_a_journal_that_was_left(healthy: Memory) -> None:
     journal = Journal.create(healthy.journal_dir, clock=healthy.world.clock)
     journal.append("observation", {"content": "left behind"}, session="s1")
     _abandon(journal)
-    _mended(healthy, "journal")
+    _repaired(healthy, "journal")
 
 
 def test_a_journal_with_damaged_lines(healthy: Memory) -> None:
@@ -208,7 +208,7 @@ def test_generated_pages(healthy: Memory) -> None:
     run_git(healthy.root, "rm", "-q", "memories/index.md", "index.md")
     run_git(healthy.root, "commit", "-q", "--no-verify", "-m", "x")
     assert _one(healthy, "pages").what == "Generated pages are missing: index.md, memories/index.md."
-    _mended(healthy, "pages")
+    _repaired(healthy, "pages")
 
 
 def test_hooks(healthy: Memory) -> None:
@@ -218,7 +218,7 @@ def test_hooks(healthy: Memory) -> None:
     assert not _one(healthy, "hooks").serious
     (hooks / "pre-commit").write_text('#!/bin/sh\nexec /no/such/python -m gitmem hook pre-commit "$@"\n')
     assert _one(healthy, "hooks").serious
-    _mended(healthy, "hooks")
+    _repaired(healthy, "hooks")
     (hooks / "pre-push").write_text("#!/bin/sh\n")
     assert "somebody else" in _one(healthy, "hooks").what
     install_hooks(healthy.repository)
@@ -243,7 +243,7 @@ def test_settings_of_git(healthy: Memory, key: str, value: str) -> None:
     """Settings under which plain git does harm are set right, and the rest of the file stays."""
     run_git(healthy.root, "config", "user.name", "Ann")
     run_git(healthy.root, "config", key, value)
-    _mended(healthy, "settings")
+    _repaired(healthy, "settings")
     assert run_git(healthy.root, "config", key) in ("false", "0")
     assert run_git(healthy.root, "config", "user.name") == "Ann"
 
@@ -255,7 +255,7 @@ def test_plain_git_checks_what_it_fetches(healthy: Memory, how: tuple[str, ...])
     found = _one(healthy, "settings")
     assert "plain `git pull` takes in objects" in found.what
     assert found.serious == (how[0] != "--unset")
-    _mended(healthy, "settings")
+    _repaired(healthy, "settings")
     assert "true" == run_git(healthy.root, "config", "--type=bool", "transfer.fsckObjects")
 
 
@@ -264,7 +264,7 @@ def test_housekeeping_that_is_due(healthy: Memory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(housekeeping, "_PACK_LIMIT", 2)
     healthy.record_observation("one")
     healthy.record_observation("two")
-    _mended(healthy, "gc")
+    _repaired(healthy, "gc")
 
 
 def test_without_git(healthy: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
