@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 
@@ -20,3 +21,12 @@ def contents(top: str | Path) -> dict[str, bytes]:
             except FileNotFoundError:
                 continue
     return found
+
+
+def copied(source: str | Path, target: str | Path) -> None:
+    """A copy of a directory with bundles in it, without their scratch directories, which may go meanwhile."""
+    shutil.copytree(source, target, symlinks=True, ignore=_scratch)
+
+
+def _scratch(directory: str, names: list[str]) -> list[str]:
+    return [name for name in names if name == "tmp" and os.path.basename(directory) == "gitmem"]

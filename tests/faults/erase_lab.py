@@ -25,6 +25,7 @@ from tests.faults.lab import forked
 from tests.faults.trap import Trap
 from tests.git.support import fsck_clean, locks_left, run_git
 from tests.memory.erase.support import SECRET, told_of
+from tests.trees import copied
 
 _NEVER = 1_000_000
 
@@ -89,7 +90,7 @@ def _close(memory: Memory) -> None:
 def main(root: Path, kills: int, again: bool) -> None:
     original, copy = root / "original", root / "copy"
     prepared(original)
-    shutil.copytree(original, copy, symlinks=True)
+    copied(original, copy)
     before = run_git(copy, "for-each-ref")
     total = moments(copy)
     assert total > 40, "the trap wraps nothing any more"
@@ -98,7 +99,7 @@ def main(root: Path, kills: int, again: bool) -> None:
     for number in range(kills):
         at = 1 + number * step // 1000 % total if kills < total else 1 + number % total
         shutil.rmtree(copy)
-        shutil.copytree(original, copy, symlinks=True)
+        copied(original, copy)
         status = forked(partial(erase, copy, Trap(at, kill=True)))
         assert status in (7, -signal.SIGKILL), (at, status)
         if again:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from tests.faults.hostile_commits import COMMIT_KINDS, HONEST, POISON, SEEN, TAK
 from tests.faults.hostile_ground import KINDS, lay_ground
 from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
+from tests.trees import copied
 
 NEEDS_A_PAST = frozenset(("many-entries", *(kind.name for kind in TAKING)))
 """What takes something away, or displaces it, that a clone never had."""
@@ -93,7 +93,7 @@ class Place:
 
 @pytest.fixture
 def place(ground: Path, tmp_path: Path) -> Iterator[Place]:
-    shutil.copytree(ground, tmp_path / "w", symlinks=True)
+    copied(ground, tmp_path / "w")
     made = Place(tmp_path / "w")
     yield made
     made.bundle.repository.store.close()

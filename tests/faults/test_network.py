@@ -33,7 +33,7 @@ from tests.servers.local import (
     http_backend,
     silent_server,
 )
-from tests.trees import contents
+from tests.trees import contents, copied
 
 _POINTS = 50
 
@@ -50,7 +50,7 @@ class Ground:
         """A fresh copy of the second machine, in front of a fresh copy of the hub."""
         for name in ("hub.git", "b"):
             shutil.rmtree(self.root / "now" / name, ignore_errors=True)
-            shutil.copytree(self.root / name, self.root / "now" / name)
+            copied(self.root / name, self.root / "now" / name)
         bundle = open_bundle(
             World(os.environ, clock=Clock()),
             str(self.root / "now" / "b"),
@@ -227,7 +227,7 @@ def test_no_credentials_in_what_is_told(
 
     secret = "hun%40ter@two"
     bundle = web.bundle()
-    shutil.copytree(bundle.root, tmp_path / "w")
+    copied(bundle.root, tmp_path / "w")
     bundle.repository.store.close()
     copy = open_bundle(
         World(os.environ, clock=Clock()), str(tmp_path / "w"), "as is", config=Config(machine="b")

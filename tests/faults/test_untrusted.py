@@ -17,6 +17,7 @@ from gitmem.world import World
 
 from tests.faults.untrusted import KINDS, Kind, Place
 from tests.git.support import plain_environment, run_git
+from tests.trees import copied
 
 COMMANDS = (
     ("status",),
@@ -77,7 +78,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["-C", "b", "sync"],
     ):
         assert main(args, world) == 0
-    shutil.copytree(top / "b", top / "merging")
+    copied(top / "b", top / "merging")
     git_dir = top / "merging"
     shutil.rmtree(git_dir / ".git/hooks")
     first = run_git(git_dir, "rev-list", "--max-parents=0", "main")
@@ -122,7 +123,7 @@ def test_an_untrusted_directory_does_nothing_outside(
 ) -> None:
     """No code of it runs, nothing around it changes, nobody is called; each command ends with a plain answer."""
     top = tmp_path / "w"
-    shutil.copytree(ground, top, symlinks=True)
+    copied(ground, top)
     bundle = top / ("merging" if kind.merging else "b")
     config = bundle / ".git/config"
     config.write_text(config.read_text().replace(str(ground), str(top)))

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.git.support import append, run_git, save
+from tests.trees import copied
 
 
 def _a_life(repository: Repository) -> None:
@@ -46,7 +47,7 @@ def test_a_store_becomes_small(
     """Against `git repack -adf` of a copy; packs that were joined without deltas are tried again too."""
     _a_life(repository)
     repository.store.tidy()
-    shutil.copytree(repository.root, tmp_path / "copy")
+    copied(repository.root, tmp_path / "copy")
     run_git(tmp_path / "copy", "repack", "-adfq")
     expected = run_git(repository.root, "rev-list", "--objects", "--all")
     if not with_git:

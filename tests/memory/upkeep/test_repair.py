@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git, try_git
 from tests.memory.conftest import Clock
+from tests.trees import copied
 
 WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
@@ -48,7 +48,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def plain(ground: Path, tmp_path: Path) -> Iterator[Memory]:
     for name in ("hub.git", "b"):
-        shutil.copytree(ground / name, tmp_path / name)
+        copied(ground / name, tmp_path / name)
     run_git(str(tmp_path / "b"), "remote", "set-url", "origin", str(tmp_path / "hub.git"))
     bundle = open_bundle(
         World(os.environ, clock=Clock()), str(tmp_path / "b"), "as is", config=Config(machine="b")
