@@ -24,8 +24,8 @@ from typing import Any
 from unittest import mock
 
 from gitmem import background
-from gitmem.hosts.hermes.home import real_world
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
+from gitmem.world import real_world
 from tests.hosts.model import Model
 from tests.hosts.real import Hermes
 

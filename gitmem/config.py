@@ -104,7 +104,6 @@ class Config:
     agent_id: Annotated[str, About("author of the commits")] = "hermes"
     machine: Annotated[str, About("name of this machine in commits; the host name if empty")] = ""
     auto_snapshot: Annotated[bool, About("snapshot when a session or a plan ends")] = True
-    snapshot_on_tool_call: Annotated[bool, About("snapshot after every tool call")] = False
     log_tool_calls: Annotated[bool, About("record tool calls")] = True
     log_decisions: Annotated[bool, About("record decisions")] = True
     use_hot_memory: Annotated[bool, About("collect events in a buffer; false writes each one at once")] = True

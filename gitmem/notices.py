@@ -20,7 +20,7 @@ Kind = Literal[
     "rule-ignored", "rules-not-accepted", "secret-came", "secret-found", "secret-redacted", "setting-ignored",
     "skill-file-held",
     "skill-file-refused", "skill-file-retracted", "skill-file-unwritable", "skill-file-withheld",
-    "snapshot-moved", "snapshot-not-made", "snapshot-twice", "step-was-done", "taken-kept", "turn-cut-short",
+    "snapshot-moved", "snapshot-twice", "step-was-done", "taken-kept", "turn-cut-short",
     "work-tree-behind",
 ]  # fmt: skip
 
@@ -92,7 +92,6 @@ _WORDS: dict[Kind, str] = {
     "skill-file-unwritable": "The skill file {subject} cannot be written ({detail}).",
     "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it.",
     "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is.",
-    "snapshot-not-made": "No snapshot after the call of {subject}: {detail}",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
     "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed.",

@@ -6,6 +6,7 @@ Nothing below `cli/` and `hosts/` looks at any of these by itself.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from types import MappingProxyType
@@ -99,6 +100,13 @@ class World(NamedTuple):
             return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone or SystemZone())
         except (OverflowError, ValueError, OSError):  # a date that no calendar has
             return datetime.fromtimestamp(0, UTC)
+
+
+def real_world() -> World:
+    """The world of this process, for the Hermes home of the running host where there is one."""
+    world = World.real()
+    constants = sys.modules.get("hermes_constants")  # only where the host has loaded it
+    return world.with_hermes_home(str(constants.get_hermes_home()) if constants else world.hermes_home)
 
 
 def _name_in_git(env: Mapping[str, str], home: str) -> str:

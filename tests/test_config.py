@@ -14,7 +14,6 @@ DEFAULTS = {
     "agent_id": "hermes",
     "machine": "",
     "auto_snapshot": True,
-    "snapshot_on_tool_call": False,
     "log_tool_calls": True,
     "log_decisions": True,
     "use_hot_memory": True,

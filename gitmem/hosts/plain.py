@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound
-from gitmem.hosts.hermes.home import real_world
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import config_for, find_root, open_bundle, with_settings
+from gitmem.world import real_world
 
 if TYPE_CHECKING:
     from gitmem.memory.async_memory import AsyncMemory

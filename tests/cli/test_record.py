@@ -143,17 +143,6 @@ def test_what_the_settings_leave_out_is_said(mem: Cli, monkeypatch: pytest.Monke
     assert events(mem, "s1") == [("observation", "kept")]
 
 
-def test_a_snapshot_after_every_tool_call(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`snapshot_on_tool_call` holds on the command line and for lines from outside."""
-    mem.env["GITMEM_SNAPSHOT_ON_TOOL_CALL"] = "true"
-    mem("record", "tool-call", "terminal", "--session", "s1")
-    assert len(mem.git("for-each-ref", "refs/gitmem/auto").splitlines()) == 1
-    feed(monkeypatch, {"_kind": "tool_call", "tool_name": "t"})
-    mem("record", "--stdin", "--session", "s1")
-    assert len(mem.git("for-each-ref", "refs/gitmem/auto").splitlines()) == 2
-    assert "" == mem.git("tag")
-
-
 def test_a_profile_fact_is_there_at_once(mem: Cli) -> None:
     """Twice is known already; what the scanner blocks is an error, and changes nothing."""
     assert "recorded" in mem("record", "user-profile", "likes oolong").out

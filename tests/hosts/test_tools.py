@@ -175,19 +175,3 @@ def test_recall_tells_earlier_sessions(home: HermesHome, begin: Begin) -> None:
     [found] = use(begin("s2"), "gitmem_recall", query="deploy billing")["sessions"]
     assert "s1" == found["session"]
     assert "make deploy" in json.dumps(found)
-
-
-def test_calls_as_they_were_before_still_work(home: HermesHome, begin: Begin) -> None:
-    """A conversation that goes on, or a skill, calls the tools by the arguments that it knows."""
-    provider = begin("s1")
-    assert use(provider, "gitmem_remember", kind="memory", text="CI runs on Fridays", reason="told so")[
-        "success"
-    ]
-    provider.settle()
-    assert ["CI runs on Fridays"] == home.entries()
-    blamed = use(provider, "gitmem_history", action="blame", path="memories/MEMORY.md")["entries"]
-    assert [("CI runs on Fridays", "told so")] == [(one["text"], one["reason"]) for one in blamed]
-    assert use(provider, "gitmem_history", action="log", limit=2)["commits"]
-    changed = use(provider, "gitmem_history", action="diff", since="HEAD~1")["changes"]
-    assert ["CI runs on Fridays"] == [one["new"] for one in changed]
-    assert "error" in use(provider, "gitmem_revert", commit="HEAD", reason="x")  # not without `undo_tools`

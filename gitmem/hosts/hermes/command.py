@@ -6,7 +6,8 @@ import importlib
 import os
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import Home, bundle_root, real_world
+from gitmem.hosts.hermes.home import Home, bundle_root
+from gitmem.world import real_world
 
 
 def run(arguments: list[str]) -> int:

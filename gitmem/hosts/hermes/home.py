@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleNotFound, UsageError
 from gitmem.files import read_file
-from gitmem.world import World
+from gitmem.world import World, real_world
 
 if TYPE_CHECKING:
     from gitmem.memory.lifetime import Purpose
@@ -48,13 +47,6 @@ class Home:
     memories = _Inside("memories")
     skills = _Inside("skills")
     profiles = _Inside("profiles")
-
-
-def real_world() -> World:
-    """The world of this process, for the home that it works for: as the running host says, or the environment."""
-    world = World.real()
-    constants = sys.modules.get("hermes_constants")  # only where the host has loaded it
-    return world.with_hermes_home(str(constants.get_hermes_home()) if constants else world.hermes_home)
 
 
 def real_home() -> Home:

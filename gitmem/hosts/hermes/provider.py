@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError
-from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home, real_world
+from gitmem.hosts.hermes.home import PROVIDER, Home, open_home, real_home
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
 from gitmem.hosts.loop.provider import MemoryProvider
+from gitmem.world import real_world
 
 if TYPE_CHECKING:
     from gitmem.config import Config

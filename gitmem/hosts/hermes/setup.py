@@ -9,7 +9,8 @@ from typing import Any
 
 from gitmem.errors import GitMemError
 from gitmem.files import read_settings
-from gitmem.hosts.hermes.home import Home, bundle_root, real_world
+from gitmem.hosts.hermes.home import Home, bundle_root
+from gitmem.world import real_world
 
 _OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 

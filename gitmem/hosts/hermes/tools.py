@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gitmem.hosts.hermes.earlier_calls import as_today
 from gitmem.hosts.hermes.tool_schemas import names
 from gitmem.hosts.hermes.users import reader_of
 from gitmem.hosts.tools import calls
@@ -62,8 +61,7 @@ class HermesCaller(Caller):
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer as a JSON string, never longer than the model should read."""
-        tool, given = as_today(name, arguments)
-        if tool not in names(self.memory.config):
+        if name not in names(self.memory.config):
             return json.dumps({"error": f"There is no tool {name!r} here."})
-        answer = calls.run(tool.removeprefix(HERMES_PREFIX), given, self)
+        answer = calls.run(name.removeprefix(HERMES_PREFIX), arguments, self)
         return json.dumps(answer.value, ensure_ascii=False)

@@ -413,8 +413,8 @@ def serve(bundle: str = "", *, allow_undo: bool = False, tools_only: bool = Fals
 
 
 def _connect(bundle: str, name: str, version: str) -> Connection:
-    from gitmem.hosts.hermes.home import real_world
     from gitmem.hosts.mcp.connection import Connection
+    from gitmem.world import real_world
 
     return Connection(real_world(), bundle, name, version)
 

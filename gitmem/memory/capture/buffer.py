@@ -119,7 +119,7 @@ class HotMemoryBuffer:
         if not event_id:
             return ""
         self._bundle.part(Hearing).event(self._session.id, _kind, fields)
-        if not config.use_hot_memory or (_kind == "tool_call" and config.snapshot_on_tool_call):
+        if not config.use_hot_memory:
             self.flush("explicit")
         elif self.is_full:
             self.flush("buffer-max")
@@ -166,8 +166,6 @@ class HotMemoryBuffer:
                 kind="flush",
                 origin=(origin or origin_of(self._bundle.config, self._session)).because(trigger),
             )
-        if self._bundle.config.snapshot_on_tool_call:
-            self._snapshot(events)
         return Flushed(tuple(events), published or None)
 
     @contextmanager
@@ -198,19 +196,6 @@ class HotMemoryBuffer:
         """The events that wait for a flush, in order."""
         records = self.journal.records()
         return [as_event(record, self.writer) for record in records if record.seq > self._committed]
-
-    def _snapshot(self, events: Sequence[Event]) -> None:
-        """The snapshot that `snapshot_on_tool_call` asks for; the commit stands without it."""
-        from gitmem.memory.snapshots import Snapshots
-
-        tools = [event.fields.get("tool_name", "") for event in events if event.kind == "tool_call"]
-        if not tools:
-            return
-        try:
-            origin = origin_of(self._bundle.config, self._session)
-            self._bundle.part(Snapshots).automatic(origin=origin, reason=f"tool call {tools[-1]}")
-        except GitMemError as error:
-            self._bundle.report(Notice("snapshot-not-made", tools[-1], str(error)))
 
     def abandon(self) -> None:
         """Give the journal back as it is: whoever comes next commits what is in it."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from heapq import nlargest
 from itertools import count
 
-from gitmem import resources
 from gitmem.errors import InvalidContent
 from gitmem.memory.capture.transcripts import cut
 from gitmem.memory.edits import Edits
@@ -35,7 +33,6 @@ INLINE_LIMIT = 64 * 1024
 _EXCERPT = 2000
 _MARKS = ("unconfirmed", "source")
 """What admission says of a decision that nobody confirmed."""
-_PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,12 +309,11 @@ def _write_decision(edits: Edits, event: Event, info: SessionInfo) -> str:
 
     path = layout.decision(text, event.at, taken, event.id)
     rationale = event.fields.get("rationale", "").strip()
-    concept = fill(
-        "concept",
-        type=layout.DECISION,
-        body=f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
+    concept = Concept.new(
+        layout.DECISION,
+        f"{text}\n" + (f"\n## Rationale\n\n{rationale}\n" if rationale else ""),
         title=cut(text.partition("\n")[0], 120),
-        tags=_tags(event.fields.get("tags", "")),
+        tags=_tags(event.fields.get("tags", "")) or None,
         session=event.session or info.id,
         event=event.id,
         generated=_generated(event.at, info.agent),
@@ -336,7 +332,7 @@ def ensure_tool(edits: Edits, name: str, at: str, description: str = "", schema:
         return path
     data = edits.read(path)
     if data is None:
-        concept = fill("concept", type=layout.TOOL, title=name, name=name, generated=_generated(at))
+        concept = Concept.new(layout.TOOL, title=name, name=name, generated=_generated(at))
     else:
         concept = Concept.parse(data, path)
     if description and concept.meta.get("description") != description:
@@ -412,37 +408,3 @@ def as_texts(kind: str, fields: Mapping[str, object]) -> dict[str, str]:
     if kind == SKILL_USE and not texts.get("skill", "").strip():
         raise InvalidContent("The use of a skill needs the skill's name.")
     return texts
-
-
-# Templates of concepts (`templates/concepts/`)
-
-
-def fill(template: str, **values: object) -> Concept:
-    """The concept that a template and these values make.
-
-    In the front matter a value `"{name}"` is replaced by what was given under that name, whatever its type; a
-    key for which nothing was given is left out, and so is a section of the body. Text that was given is never
-    read as a template.
-    """
-    made = _template(template)
-    meta: dict[str, object] = {}
-    for key, value in made.meta.items():
-        place = _PLACE.fullmatch(value) if isinstance(value, str) else None
-        filled = values.get(place.group(1)) if place else value
-        if filled not in (None, "", [], ()):
-            meta[key] = filled
-    sections = (_filled(section, values) for section in re.split(r"(?m)^(?=## )", made.body))
-    body = "".join(sections).strip("\n")
-    return Concept.new(str(meta.pop("type")), f"{body}\n" if body else "", **meta)
-
-
-def _filled(section: str, values: dict[str, object]) -> str:
-    names = _PLACE.findall(section)
-    if names and not any(values.get(name) for name in names):
-        return ""
-    return _PLACE.sub(lambda place: str(values.get(place.group(1)) or ""), section)
-
-
-@lru_cache(maxsize=8)
-def _template(name: str) -> Concept:
-    return Concept.parse(resources.read(f"templates/concepts/{name}.md"), f"templates/concepts/{name}.md")

@@ -169,31 +169,6 @@ class Sessions:
         self.snapshot(state.info, "session end")
         return published
 
-    def switch(
-        self,
-        buffer: HotMemoryBuffer,
-        session: str,
-        *,
-        trigger: Trigger = "session-end",
-        ending: bool = True,
-        **known: str,
-    ) -> SessionInfo:
-        """Go on in another session: what waits is flushed, the new one begins and names its parent.
-
-        The old one is ended unless it goes on elsewhere (a branch, say). The same id is not a switch.
-        """
-        old = buffer.session
-        buffer.flush(trigger)
-        if session == old.id:
-            return old
-        same = ("platform", "model", "agent", "user", "chat", "chat_type")
-        known = {"parent": old.id, **{name: getattr(old, name) for name in same}, **known}
-        info = self.start(session, keep_open=False, **{name: value for name, value in known.items() if value})
-        buffer.enter(info)
-        if ending and self.find(old.id) is not None:
-            self.end(old.id, trigger=trigger)
-        return info
-
     def snapshot(self, info: SessionInfo, reason: str) -> None:
         """An automatic snapshot, where the settings want one and something changed since the last."""
         from gitmem.memory.snapshots import Snapshots

@@ -228,44 +228,6 @@ def test_what_the_settings_leave_out_is_recorded_nowhere(
     assert bundle.tip != tip
 
 
-@pytest.mark.parametrize("way", ["push", "worker", "through"])
-def test_a_snapshot_after_every_tool_call(make_bundle: Callable[..., Memory], way: str) -> None:
-    """`snapshot_on_tool_call` makes a flush and a snapshot of each, whoever flushes."""
-    bundle = make_bundle(snapshot_on_tool_call=True, auto_snapshot=False)
-    buffer = buffer_of(bundle)
-    for number in (1, 2):
-        if way == "push":
-            buffer.push("tool_call", tool_name="terminal", result=f"{number}")
-        elif way == "worker":  # a host appends on the agent's thread and flushes on another
-            buffer.append("tool_call", tool_name="terminal", result=f"{number}")
-            buffer.flush("turn")
-        else:
-            bundle.record_tool_call("terminal", result=f"{number}")
-        assert [one.is_automatic for one in bundle.snapshots.all()] == [True] * number
-        newest = bundle.snapshots.all()[-1]
-        assert newest.commit == bundle.tip
-        assert "tool call terminal" in newest.note
-    buffer.push(content="no tool")
-    buffer.close()
-    assert len(bundle.snapshots.all()) == 2
-
-
-def test_a_snapshot_that_fails_leaves_the_flush(
-    make_bundle: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The commit is made and told; the snapshot's failure is a warning."""
-    bundle = make_bundle(snapshot_on_tool_call=True)
-
-    def fail(**_: object) -> None:
-        raise BundleBusy("Somebody is at it.")
-
-    monkeypatch.setattr(bundle.snapshots, "automatic", fail)
-    bundle.record_tool_call("terminal", result="ok")
-    assert "Somebody is at it" in bundle.warnings[-1]
-    [daily] = bundle.sessions.all()
-    assert [event.kind for event in bundle.sessions.events(daily.id)] == ["tool_call"]
-
-
 def test_automatic_snapshots_stand_once_on_a_commit(bundle: Memory) -> None:
     """Nothing changed since the last one, named or not: no other."""
     origin = bundle.origin()

@@ -89,25 +89,6 @@ def test_every_prompt_block_is_remembered(bundle: Memory) -> None:
     assert all(run_git(bundle.root, "cat-file", "-t", block["commit"]) == "commit" for block in blocks)
 
 
-def test_a_switch_flushes_and_links(bundle: Memory) -> None:
-    """The old session is flushed and ended, the new one names it and inherits what it runs on."""
-    bundle.sessions.start("s1", model="m1", platform="cli")
-    buffer = HotMemoryBuffer(bundle, "s1")
-    buffer.push(content="in the first")
-    bundle.sessions.switch(buffer, "s2")
-    buffer.push(content="in the second")
-    assert bundle.sessions.switch(buffer, "s2").id == "s2"
-    bundle.sessions.switch(buffer, "s3", ending=False, model="m2")
-    buffer.push(content="in the third")
-    buffer.close()
-    states = {one: bundle.sessions.get(one) for one in ("s1", "s2", "s3")}
-    assert [states[one].status for one in ("s1", "s2", "s3")] == ["closed", "open", "open"]
-    assert [states[one].get("parent") for one in ("s1", "s2", "s3")] == ["", "s1", "s2"]
-    assert [states[one].get("model") for one in ("s1", "s2", "s3")] == ["m1", "m1", "m2"]
-    found = {one: [event.fields["content"] for event in bundle.sessions.events(one)] for one in states}
-    assert found == {"s1": ["in the first"], "s2": ["in the second"], "s3": ["in the third"]}
-
-
 def test_an_empty_buffer_still_names_its_session(bundle: Memory) -> None:
     """A session whose events are flushed already is ended by its buffer."""
     bundle.sessions.start("s1")
