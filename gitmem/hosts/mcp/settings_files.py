@@ -264,7 +264,7 @@ def _add_yaml(text: str, section: str, name: str, entry: Entry) -> str:
 def _yaml_pair(text: str, name: str) -> Any:
     import yaml
 
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     if node is None:
         return None
     if node.id != "mapping" or node.flow_style:
