@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gitmem.safety._token_shapes import PREFIXES, VENDORS
-from gitmem.safety.secrets import find, redact
+from gitmem.safety.secrets import find, prefixes_of_tokens, redact, token_shapes
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "scanner-dev.jsonl"
 ORDINARY = ("memory-note", "agent-rules", "tech-docs", "security-docs")
@@ -403,7 +402,7 @@ def speed(texts: list[str]) -> float:
 
 def adversarial() -> list[str]:
     """100 KB each of what the beginnings of the rules, repeated in every way, might make slow."""
-    heads = [prefix for _, prefixes, _ in PREFIXES for prefix in prefixes.split()]
+    heads = list(prefixes_of_tokens())
     made = [head + tail for head in heads for tail in ("", " ", ".", "/", "aB3xK9qLm2PzW7vT4nR8 ")]
     for word in ("password", "pwd", "api key", "token", "secret", "пароль", "密码"):
         for tail in (" ", "=", "= ", " is ", " for ", " to now ", ': "', "=a1b2c3 ", "_", " (", "=[redacted"):
@@ -413,7 +412,7 @@ def adversarial() -> list[str]:
     made += ["eyJa.", "eyJaaaaaaaaa.", "12345678:", "M", "MNO.", "a1", "Aa", "1Q~", "a" * 76 + "AZDO"]
     made += [" is the password", "a1b2c3d4 is the password ", "login: a / a1b2c3 ", "seed phrase: abc abc "]
     made += ["token=" + "a1.1" * 60 + "! ", "password=" + "a" * 99 + "1! ", "password=a@" + "a." * 99 + "! "]
-    made += [f"{vendor} a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8 " for vendor in VENDORS[:3]]
+    made += [f"{vendor} a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8 " for vendor in token_shapes()["vendors"][:3]]
     runs = [(head + "a1B" * 34_000)[:100_000] for head in heads]
     return [(piece * (100_000 // len(piece) + 1))[:100_000] for piece in made] + runs
 

@@ -7,7 +7,6 @@ words, so that a payload does not drown in what stands around it, and the highes
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from itertools import accumulate
 from math import log2, sqrt
 from typing import TYPE_CHECKING
 
+from gitmem import resources
 from gitmem.safety.unicode import words_of
 from gitmem.safety.verdict import Finding, Verdict
 
@@ -187,7 +187,6 @@ class Model:
 def _shipped() -> Model | None:
     # By its path: `importlib.resources` would be a tenth of what a search as a command costs.
     try:
-        with open(os.path.join(os.path.dirname(__file__), "model.bin"), "rb") as file:
-            return Model.from_bytes(file.read())
+        return Model.from_bytes(resources.read("safety/model.bin"))
     except FileNotFoundError:
         return None

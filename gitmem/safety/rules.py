@@ -19,7 +19,6 @@ Patterns see folded text: lower case, no marks on letters, no invisible characte
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -28,6 +27,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from gitmem import resources
 from gitmem.safety.unicode import fold
 from gitmem.safety.verdict import SCOPES, Scope, Verdict
 
@@ -72,11 +72,10 @@ def load_shipped(folder_name: str = "rules") -> tuple[tuple[Rule, ...], tuple[st
     """
     rules: list[Rule] = []
     problems: list[str] = []
-    folder = os.path.join(os.path.dirname(__file__), folder_name)
-    for name in sorted(os.listdir(folder)):
+    for name in resources.names(f"safety/{folder_name}"):
         if name.endswith(".toml"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                more, wrong = parse_rules(file.read(), name, shipped=True)
+            text = resources.read(f"safety/{folder_name}/{name}").decode()
+            more, wrong = parse_rules(text, name, shipped=True)
             rules.extend(more)
             problems.extend(wrong)
     return tuple(rules), tuple(problems)

@@ -449,7 +449,7 @@ def _skill_rules() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
 
 
 def _code_of(text: str, path: str) -> str | None:
-    from gitmem.safety.code_view import code_of
+    from gitmem.safety.files import code_of
 
     return code_of(text, path)
 

@@ -22,10 +22,8 @@ from benchmarks.secrets import (
     ordinary_lines,
     password,
 )
-from gitmem.safety import _tokens
-from gitmem.safety._finds import Found, compiled
-from gitmem.safety._token_shapes import PREFIXES, SHAPES, VENDORS
-from gitmem.safety.secrets import Secret, find, redact
+from gitmem.safety.secret_values import Found, compiled
+from gitmem.safety.secrets import Secret, find, prefix_pattern, prefixes_of_tokens, redact, token_shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -175,7 +173,7 @@ def test_what_stands_around_a_token_does_not_matter(around: str) -> None:
 
 FRAGMENTS = st.sampled_from(
     [
-        *(prefix for _, prefixes, _ in PREFIXES for prefix in prefixes.split()),
+        *prefixes_of_tokens(),
         *(
             "password",
             "passwd: ",
@@ -229,7 +227,7 @@ FRAGMENTS = st.sampled_from(
             "密码",
             "creds: a / ",
         ),
-        *(VENDORS[:4]),
+        *token_shapes()["vendors"][:4],
     ]
 )
 TANGLES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=4)), max_size=20).map("".join)
@@ -276,11 +274,11 @@ def test_ordinary_lines_are_not_flagged() -> None:
 
 def test_every_rule_can_match() -> None:
     """No pattern in the tables is broken, none has a prefix of another kind twice."""
-    prefixes = [prefix for _, all_of_them, _ in PREFIXES for prefix in all_of_them.split()]
+    prefixes = [prefix for _, all_of_them, _ in token_shapes()["prefixes"] for prefix in all_of_them.split()]
     assert len(prefixes) == len(set(prefixes))
-    for prefix, (_, rest) in _tokens.prefixes_of_tokens().items():
-        assert _tokens.prefix_pattern(prefix, rest)
-    for _, _, shape in SHAPES:
+    for prefix, (_, rest) in prefixes_of_tokens().items():
+        assert prefix_pattern(prefix, rest)
+    for _, _, shape in token_shapes()["shapes"]:
         assert compiled(shape)
 
 

@@ -14,7 +14,7 @@ from gitmem.errors import BlockedSkill
 from gitmem.memory.gate.admission import Admission, judge_skill, retracted_units
 from gitmem.okf.files import open_file
 from gitmem.okf.skills import SKILL_FILE
-from gitmem.safety.file_types import kind_of
+from gitmem.safety.files import kind_of
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 if TYPE_CHECKING:

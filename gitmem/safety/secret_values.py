@@ -1,12 +1,86 @@
-"""What is random, what is made up, what is only a word: whether a text can be a secret at all."""
+"""Values that look like secrets, and the finds in one text: shared by `secrets` and `secret_phrases`."""
 
 from __future__ import annotations
 
-from gitmem.safety._finds import compiled
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+
+class Secret(NamedTuple):
+    """A find: `text[start:end]` is the secret itself."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@cache
+def compiled(source: str) -> re.Pattern[str]:
+    """Compile a pattern when it is first needed; most never are."""
+    return re.compile(source)
+
+
+def matches(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield matches, also those that begin inside one that came to nothing."""
+    position = 0
+    while match := pattern.search(text, position):
+        position = match.start() + 1
+        yield match
+
+
+class Found:
+    """The finds in one text. What is taken is not taken twice, and a marker of an earlier redaction is taken.
+
+    Touching counts as taken: a find beside a marker would otherwise depend on what the marker replaced, and
+    redacting twice would differ from redacting once.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.secrets: list[Secret] = []
+        self.taken = bytearray()
+        self.judged: dict[tuple[object, ...], bool] = {}
+        self.length = len(text)
+        # The dotted capital I is the only letter that grows by this.
+        self.low = (text if text.isascii() else text.replace("\u0130", "I")).lower()
+        # Tokens hold no space: only runs of some length can be one, and in prose there are few.
+        runs = [run for run in text.split() if len(run) >= 20]
+        self.long = " ".join(runs)
+        self.longest = max(map(len, runs)) if runs else 0
+        if "[redacted " in text:
+            self.taken = bytearray(self.length)
+            for marker in compiled(_MARKER).finditer(text):
+                self.taken[marker.start() : marker.end()] = b"\1" * len(marker[0])
+
+    def add(self, kind: str, begin: int, start: int, end: int) -> None:
+        """Take `start` to `end`, which was read from `begin` on, unless some of that is taken."""
+        if not self.taken:
+            self.taken = bytearray(self.length)
+        elif self.taken.find(1, begin - 1 if begin else 0, end + 1) >= 0:
+            return
+        self.secrets.append(Secret(kind, start, end))
+        self.taken[start:end] = b"\1" * (end - start)
+
+    def judge(self, test: Callable[..., bool], *what: object) -> bool:
+        """Ask `test` once for each value: long texts tend to repeat themselves."""
+        known = self.judged.get((test, *what))
+        if known is None:
+            known = self.judged[(test, *what)] = test(*what)
+        return known
+
+    def is_free(self, start: int, end: int) -> bool:
+        return self.taken.find(1, start, end) < 0
+
+
+_MARKER = r"\[redacted [a-z0-9-]{2,40}(?: …[\w+/=.~*-]{1,4})?\]"
+
+
+# --- Whether a value can be a secret at all: random, not made up, more than a word.
 
 
 def plausible(body: str) -> bool:
-    """Whether the body of a token that has the right shape may be real."""
+    """Say whether the body of a token that has the right shape may be real."""
     low = body.lower()
     if len(set(body)) < 6 or low.startswith(("your", "fake")) or compiled(_FAKE).search(low):
         return False
@@ -24,7 +98,7 @@ _FAKE = (
 
 
 def noise(piece: str) -> bool:
-    """Whether letters and digits look like nothing that a person wrote: `x7Kp2mQe`, not `OAuth2Client`."""
+    """Say whether letters and digits look like nothing that a person wrote: `x7Kp2mQe`, not `OAuth2Client`."""
     if len(piece) < 8 or piece.isdigit() or (piece.isalpha() and (piece.islower() or piece.isupper())):
         return False
     if not compiled(rf"(?:{_PART})++[A-Z]?").fullmatch(piece):
@@ -41,7 +115,7 @@ def mixed(piece: str) -> bool:
 
 
 def token_like(value: str) -> bool:
-    """Whether a value that is called a key is one: `x7Kp2mQe…`, not words with hyphens or a path."""
+    """Say whether a value that is called a key is one: `x7Kp2mQe…`, not words with hyphens or a path."""
     if not 10 <= len(value) <= 4000 or len(set(value)) < 7 or placeholder(value):
         return False
     if not compiled(r"[\w\-./+=~:%!@#$^&*?|,;]++").fullmatch(value) or compiled(_REFERENCE).match(value):
@@ -55,7 +129,7 @@ def token_like(value: str) -> bool:
 
 
 def password_like(value: str, weak: bool, quoted: bool) -> bool:
-    """Whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
+    """Say whether a value that is called a password may be one: `Tr0ub4dor&3`, not `required` or `utf-8`.
 
     `weak`: nothing stands between the word and the value, so the value must tell more by itself.
     """
@@ -81,7 +155,7 @@ def password_like(value: str, weak: bool, quoted: bool) -> bool:
 
 
 def placeholder(value: str) -> bool:
-    """Whether a value only stands for one."""
+    """Say whether a value is a placeholder for one."""
     low = value.lower()
     return bool(compiled(_STANDS_FOR).match(low) or compiled(_SAYS_SO).search(low))
 

@@ -6,8 +6,15 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 
-from gitmem.safety._finds import Found, compiled, matches
-from gitmem.safety._likeness import mixed, password_like, placeholder, token_like
+from gitmem.safety.secret_values import (
+    Found,
+    compiled,
+    matches,
+    mixed,
+    password_like,
+    placeholder,
+    token_like,
+)
 
 # --- Headers and logins: a scheme says what follows.
 
@@ -52,7 +59,7 @@ _LOGIN_OPTION = (
 
 
 def _is_login(token: str) -> bool:
-    """Whether base64 stands for `name:password`."""
+    """Say whether base64 encodes `name:password`."""
     try:
         login = a2b_base64(token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4))
         _, colon, password = login.decode("ascii").partition(":")
@@ -152,7 +159,7 @@ def told(text: str, found: Found) -> None:
 
 
 def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
-    """Where the value is that the words in `match` speak of; it is a find if it looks like a secret."""
+    """Return the place of the value that the words in `match` speak of, a find if it looks like a secret."""
     key, suffix, gap, weak, quote, run = match.groups()
     begin, start = match.span()
     kind, kept = "password", True
@@ -189,13 +196,13 @@ def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
 
 
 def _is_kept(before: str) -> bool:
-    """Whether `key` behind these words is one that is kept secret."""
+    """Say whether `key` behind these words is one that is kept secret."""
     what = before[:-1] if before[-1:] in ("_", "-", " ") else before
     return what.endswith(_KEPT) or (before[-1:] == "_" and what[-1:].isalnum() and not what.endswith(_OPEN))
 
 
 def _value(text: str, start: int, quote: str | None, found: Found) -> tuple[int, bool]:
-    """Where the value that begins at `start` ends, and whether quotes say so."""
+    """Return the end of the value that begins at `start`, and whether quotes mark it."""
     if quote:
         end = text.find(_QUOTES.get(quote, quote), start, start + 256)
         if end > start and "\n" not in text[start:end] and found.is_free(start, end):
@@ -216,7 +223,7 @@ _SEED_PHRASE = (
 
 
 def _told_backwards(text: str, found: Found) -> None:
-    """`hunter22! is the password`, `use hunter22! as the password`."""
+    """Find `hunter22! is the password`, `use hunter22! as the password`."""
     for match in matches(found.low, compiled(_TOLD_BACKWARDS)):
         before = text[max(0, match.start() - 100) : match.start()]
         chunk = before.rsplit(None, 1)[-1] if before and not before[-1].isspace() else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from gitmem.safety.code_view import code_of
+from gitmem.safety.files import code_of
 from gitmem.safety.scanner import scan
 from hypothesis import given
 from hypothesis import strategies as st
