@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from gitmem.config import Config
-from gitmem.index import english
 from gitmem.index.query import parse
 from gitmem.memory.find.recall import Recall
 from gitmem.memory.find.search import Wanted
 from gitmem.memory.upkeep.create import create
+from gitmem.text.words import STOP
 from gitmem.world import World
 
 from benchmarks.support import Report, Row, working_directory
@@ -159,7 +159,7 @@ def plain_fts(conversation: Conversation, *, by_turn: bool = False) -> Ask:
 
     def ask(question: str) -> tuple[list[int], list[set[str]]]:
         words = re.findall(r"\w+", question.lower())
-        words = [word for word in words if word not in english.STOP] or words
+        words = [word for word in words if word not in STOP] or words
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
         found = [
             name for (name,) in database.execute("SELECT name FROM d WHERE d MATCH ? ORDER BY rank", (match,))

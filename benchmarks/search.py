@@ -27,13 +27,13 @@ from functools import partial
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
-from gitmem.index import english
 from gitmem.memory.find.context import context
 from gitmem.memory.find.prefetch import Prefetch
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
+from gitmem.text.words import STOP
 from gitmem.world import World
 
 from benchmarks.support import WHO, Report, Row, git, interleaved, ratio_row, timed, working_directory
@@ -55,7 +55,7 @@ class Vocabulary:
 
     def __init__(self, size: int = 30_000) -> None:
         chance = random.Random(1)
-        stop = sorted(english.STOP)
+        stop = sorted(STOP)
         made = {"".join(chance.choices(_SYLLABLES, k=chance.randint(2, 5))) for _ in range(size * 2)}
         self.words = [*stop, *sorted(made - set(stop))[: size - len(stop)]]
         chance.shuffle(self.words[len(stop) :])

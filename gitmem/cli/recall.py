@@ -105,7 +105,7 @@ def _tell_recalled(app: App, found: Recalled, text: str) -> None:
 
 def _says_more(recap: Recap) -> bool:
     """Whether a recap is more than sentences of the lines that follow it."""
-    from gitmem.memory.find.recap import sentences
+    from gitmem.text.words import sentences
 
     lines = (*recap.began, *(line for window in recap.windows for line in window), *recap.ended)
     said = " ".join(" ".join(line.text.split()) for line in lines)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from gitmem.index import english, grams
-from gitmem.index.marking import WORD, fold
+from gitmem.text.words import STOP, WORD, fold
 
 # The share of a claim's words, by weight, that make a sentence the claim: with a name or a number, and without.
 _NAMED, _NAMELESS = 0.75, 0.8
@@ -167,7 +167,7 @@ def words_of(text: str) -> frozenset[str]:
     """All words of a text that tell something, by their stems; those that lead up to a sentence too."""
     runs = (f"{one}{other}" for run in grams.runs(text) for one, other in pairwise(run))
     found = frozenset(WORD.findall(fold(grams.without_runs(text))))
-    told = map(stem, found - english.STOP - _WHO - _NEGATIONS)
+    told = map(stem, found - STOP - _WHO - _NEGATIONS)
     return frozenset((*told, *runs, *((_NOT,) if found & _NEGATIONS else ())))
 
 
@@ -198,7 +198,7 @@ def _words(sentence: str) -> Iterator[tuple[str, str, bool]]:
         folded = fold(word)
         if folded in _NEGATIONS:
             yield _NOT, word, False
-        elif folded not in english.STOP and folded not in _WHO:
+        elif folded not in STOP and folded not in _WHO:
             yield stem(folded), word, first
         first = False
 

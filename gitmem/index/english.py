@@ -1,18 +1,8 @@
-"""English as far as searching needs it: words that carry no meaning in a question, and irregular forms.
-
-Other languages do without: what is frequent in a bundle weighs little there anyway.
-"""
+"""Irregular English forms that stemming does not bring together."""
 
 from __future__ import annotations
 
 from functools import cache
-
-_STOP = """a about also am an and any are as at be been being both but by can could d did do does few for from had has have
-he her hers him his how i if in into is it its just ll m me more most my no not of on or other our re s she
-should so some such t than that the their them then there these they this those to too up us ve very was we were
-what when where which while who whom whose why will with would you your aren couldn didn doesn don hadn hasn
-haven isn shouldn wasn weren won wouldn"""
-STOP = frozenset(_STOP.split())
 
 _IRREGULAR = """become became|begin began begun|bite bit bitten|blow blew blown|break broke broken|bring brought
 build built|buy bought|catch caught|choose chose chosen|come came|deal dealt|dig dug|do did done|draw drew drawn

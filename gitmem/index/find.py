@@ -15,9 +15,10 @@ from gitmem.index import grams, marking
 from gitmem.index.database import Database
 from gitmem.index.filters import Filters, marks
 from gitmem.index.lookup import tags_of
-from gitmem.index.marking import CLOSE, HIGHLIGHT, MARKED, OPEN, fold
+from gitmem.index.marking import CLOSE, HIGHLIGHT, MARKED, OPEN
 from gitmem.index.query import Query
 from gitmem.index.records import Place
+from gitmem.text.words import fold
 
 CANDIDATES = 200
 _SMALL = 20_000  # texts up to which every word is asked for at once

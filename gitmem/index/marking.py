@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 
 from gitmem.index.database import Database
 from gitmem.index.query import Query, Term
+from gitmem.text.words import WORD, fold, root
 
 OPEN, CLOSE = "\x02", "\x03"
 HIGHLIGHT = f"highlight(words, 0, '{OPEN}', '{CLOSE}')"
 MARKED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
-WORD = re.compile(r"[^\W_]+")
 
 
 def marked(database: Database, query: Query, entry: int, text: str) -> str:
@@ -84,14 +83,6 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, words))
 
 
-def fold(text: str) -> str:
-    """The text without case and accents, as the word table sees it."""
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFD", text.lower())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
-
-
 def shared(one: str, other: str) -> int:
     count = 0
     for a, b in zip(one, other, strict=False):
@@ -99,14 +90,3 @@ def shared(one: str, other: str) -> int:
             break
         count += 1
     return count
-
-
-_SUFFIX = re.compile(
-    r"(?:ational|ization|ations?|ingly|edly|ings?|edly|ness|ment|ies|ied|ers?|est|ed|es|ly|e|y|s)$"
-)
-
-
-def root(word: str) -> str:
-    """About the stem of a word; good enough to weigh a frequent one."""
-    root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
-    return root if len(root) >= 3 else word

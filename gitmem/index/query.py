@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gitmem.index import english, grams
+from gitmem.text.words import STOP
 
 Kind = Literal["word", "prefix", "phrase", "run"]
 
@@ -174,4 +175,4 @@ def _pairs(run: str) -> list[str]:
 
 
 def _says_nothing(term: Term) -> bool:
-    return term.kind == "word" and term.text in english.STOP
+    return term.kind == "word" and term.text in STOP

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from gitmem.index.database import Database
-from gitmem.index.marking import fold
+from gitmem.text.words import fold
 
 _MOST_READ = 20_000
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from gitmem.index.english import STOP
+from gitmem.text.words import STOP
 
 RUN = 5
 """Content words in a row that make a quote."""

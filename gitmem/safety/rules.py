@@ -30,6 +30,7 @@ from typing import Any
 from gitmem import resources
 from gitmem.safety.unicode import fold
 from gitmem.safety.verdict import SCOPES, Scope, Verdict
+from gitmem.text.words import WORD
 
 MAX_PATTERN = 1500  # characters of a rule's pattern as written
 MAX_WIDTH = 600  # characters that one match may span
@@ -244,7 +245,7 @@ def _leading_words(pattern: str) -> tuple[str, ...]:
     if head is None:
         return ()
     words = [fold(word).strip() for word in (head.group(1) or head.group(2)).split("|")]
-    words = [_FIRST_WORD.match(word).group() if _FIRST_WORD.match(word) else "" for word in words]  # type: ignore[union-attr]
+    words = [WORD.match(word).group() if WORD.match(word) else "" for word in words]  # type: ignore[union-attr]
     # What follows may go on with the same word, so an anchor is only the beginning of one.
     rest = pattern[head.end() :]
     if rest[:1] in ("?", "*", "{") and not rest.startswith(("{w", "{gap")):
@@ -297,7 +298,6 @@ _BLANKS = {" ": r"[\W_]{1,4}", " ?": r"[\W_]{0,4}"}
 _BLANK = re.compile(
     r"\\.|\(\?<[!=][^()]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]| \??", re.DOTALL
 )  # a blank, and what has blanks of its own
-_FIRST_WORD = re.compile(r"[^\W_]+")
 # A rule that finds something here would find something in every memory.
 _ORDINARY = (
     *("a", "e", "the", "user", "user likes tea.", " ", "\n", ".", "1", "- note"),

@@ -300,7 +300,7 @@ def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[
     where: dict[str, list[int]] = {word: [] for word in wanted}
     hits = [word for word in words if word in wanted]
     if 3 * len(hits) > len(words):
-        from gitmem.safety.unicode import WORD
+        from gitmem.text.words import WORD
 
         for match in WORD.finditer(view):
             if match[0] in where:

@@ -15,6 +15,7 @@ from functools import cache
 from string import ascii_lowercase
 
 from gitmem.safety.verdict import Finding, Scope, Verdict
+from gitmem.text.words import WORD
 
 CATEGORY = "hidden text"
 
@@ -394,7 +395,6 @@ _DROPPED = (
     (0x1D173, 0x1D17A), (0xE0000, 0xE01EF),
 )  # fmt: skip
 
-WORD = re.compile(r"[^\W_]+")
 _CONTROLS = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x7f"
 _HAS_RTL = re.compile(f"[{_RTL}]")
 _HAS_LATIN = re.compile("[a-z]")

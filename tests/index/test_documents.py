@@ -6,9 +6,10 @@ import re
 
 from gitmem.index import grams
 from gitmem.index.documents import appended, documents_of
-from gitmem.index.marking import counter, fold
+from gitmem.index.marking import counter
 from gitmem.index.query import Term
 from gitmem.okf.events import Event, EventsFile
+from gitmem.text.words import fold
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def test_identifiers_by_looks_equal_the_pattern(words: list[str]) -> None:
 )
 def test_a_plain_piece_first_counts_the_same(word: str, words: list[str]) -> None:
     """A text without the beginning of a word has none of its forms; the word itself always counts."""
-    from gitmem.index.marking import root
+    from gitmem.text.words import root
 
     text, start = " ".join(words), root(fold(word))
     runs = re.findall(r"[^\W_]+", fold(text))

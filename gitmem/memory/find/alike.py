@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gitmem.index.claims import words_of
-from gitmem.index.marking import fold
 from gitmem.okf.ranks import KNOWLEDGE
+from gitmem.text.words import fold
 
 if TYPE_CHECKING:
     from gitmem.index.find import Candidate

@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple
 
 from gitmem.index import grams
 from gitmem.index.find import Candidates
-from gitmem.index.marking import WORD, counter, fold
+from gitmem.index.marking import counter
 from gitmem.memory.find.everyday import says_nothing
+from gitmem.text.words import WORD, fold
 
 Kind = Literal["", "choice", "reason", "preference", "rule"]
 

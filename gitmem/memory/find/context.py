@@ -9,9 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import IndexTrouble
-from gitmem.index import english
 from gitmem.index.find import find
-from gitmem.index.marking import WORD, counter, fold, root
+from gitmem.index.marking import counter
 from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.passage import passage
 from gitmem.memory.find.question import Question, words_of
@@ -23,6 +22,7 @@ from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain, shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID
 from gitmem.safety.fence import fence
+from gitmem.text.words import STOP, WORD, fold, root
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
@@ -339,7 +339,7 @@ def _says(known: Iterable[frozenset[str]], text: str) -> bool:
 
 
 def _roots(text: str) -> frozenset[str]:
-    return frozenset(map(root, WORD.findall(fold(text)))) - english.STOP
+    return frozenset(map(root, WORD.findall(fold(text)))) - STOP
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from gitmem.index import english
+from gitmem.text.words import STOP
 
 # Says nothing: what one asks an agent to do, how one speaks to it, and what all of it is made of.
 _EMPTY = """able above absolutely accept access achieve across act actual add additional adjust after afternoon afterwards
@@ -227,7 +228,7 @@ _SUFFIXES = ("s", "es", "ed", "ing", "er", "ly")
 
 @cache
 def _empty() -> frozenset[str]:
-    return english.STOP.union(_EMPTY.split(), _ABROAD.split())
+    return STOP.union(_EMPTY.split(), _ABROAD.split())
 
 
 @cache

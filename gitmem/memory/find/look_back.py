@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitmem.index.dates import mentions
-from gitmem.index.marking import WORD, fold
 from gitmem.memory.find import everyday
 from gitmem.okf import timestamps
+from gitmem.text.words import WORD, fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitmem.memory.find.recap import sentences
 from gitmem.memory.find.search import on_one_line
+from gitmem.text.words import sentences
 
 Counter = Callable[[str], int]
 """Tells how often a term of the question is in a text."""

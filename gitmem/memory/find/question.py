@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitmem.index.marking import WORD, fold
 from gitmem.index.query import Query, Term, parse
 from gitmem.memory.find import everyday
 from gitmem.memory.find.look_back import Stretch, is_about_user, looks_back
+from gitmem.text.words import WORD, fold
 
 _OUR_WORDS = """we our ours us my mine wir unser unsere unserem unseren unserer mein meine meinem meinen meiner nous notre
 nos mon ma mes nosotros nuestro nuestra mi mis noi nostro nostra mio mia"""

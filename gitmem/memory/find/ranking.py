@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from gitmem.index.dates import Mention
 from gitmem.index.find import Candidate, Candidates
-from gitmem.index.marking import fold
 from gitmem.index.query import Term
 from gitmem.index.records import CONCEPT, Place
 from gitmem.memory.find.alike import series_of, settled
@@ -28,6 +27,7 @@ from gitmem.memory.find.question import is_telling
 from gitmem.okf import timestamps
 from gitmem.okf.layout import USER
 from gitmem.okf.ranks import KNOWLEDGE
+from gitmem.text.words import fold
 
 # BM25's usual constants; for sessions the length counts a little less, since one that went on longer said more.
 _K1, _B = 1.2, 0.75

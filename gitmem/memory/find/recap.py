@@ -5,7 +5,6 @@ The extractive one takes them from the session as they stand: no model, the same
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +14,7 @@ from gitmem.index.marking import holds
 from gitmem.index.query import Query
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
+from gitmem.text.words import sentences
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _RECAP = 500
 _FROM_MODEL = 1_500
 _SENTENCE = 280
-_END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")
 _ENDS = ".!?…。！？:;,"
 _MATERIAL = 12_000
 
@@ -136,9 +135,3 @@ def make_summarizer(bundle: Bundle) -> Summarizer:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence[-1] in _ENDS else sentence + "."
-
-
-def sentences(text: str) -> list[str]:
-    """The text in sentences, each on one line."""
-    pieces = (" ".join(piece.split()) for piece in _END.split(text) if piece)
-    return [piece for piece in pieces if piece and not piece.startswith("#")]

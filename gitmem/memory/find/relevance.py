@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 
 from gitmem.index.find import Candidates
-from gitmem.index.marking import WORD, fold
 from gitmem.memory.find.question import Question, is_common
+from gitmem.text.words import WORD, fold
 
 _COMMON = 0.5
 """What a word counts that everybody uses, against one that is not such."""

@@ -13,7 +13,7 @@ from gitmem.git.objects import Oid
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed, with_decisions
-from gitmem.index.marking import CLOSE, MARKED, OPEN, fold, marked
+from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.alike import folded
 from gitmem.memory.find.asks import Asks
@@ -27,6 +27,7 @@ from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT, USER_PROFILE
 from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.plain import plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
+from gitmem.text.words import fold
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader

@@ -1,0 +1,43 @@
+"""Words of a text: the one tokenizer, stemmer, sentence splitter and stop list."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+WORD = re.compile(r"[^\W_]+")
+"""A word: a run of letters and digits of any script."""
+
+# English alone: in other languages what is frequent in a bundle weighs little anyway.
+_STOP = """a about also am an and any are as at be been being both but by can could d did do does few for from had has have
+he her hers him his how i if in into is it its just ll m me more most my no not of on or other our re s she
+should so some such t than that the their them then there these they this those to too up us ve very was we were
+what when where which while who whom whose why will with would you your aren couldn didn doesn don hadn hasn
+haven isn shouldn wasn weren won wouldn"""
+STOP = frozenset(_STOP.split())
+"""Words that carry no meaning in a question."""
+
+_SUFFIX = re.compile(
+    r"(?:ational|ization|ations?|ingly|edly|ings?|edly|ness|ment|ies|ied|ers?|est|ed|es|ly|e|y|s)$"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s|[^\W\d_a-zA-Z])\s*|\n+")
+
+
+def fold(text: str) -> str:
+    """Return the text without case and accents, as the word table sees it."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFD", text.lower())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def root(word: str) -> str:
+    """Return about the stem of a word, good enough to weigh a frequent one."""
+    root = _SUFFIX.sub("", word) if word.isascii() and len(word) > 4 else word
+    return root if len(root) >= 3 else word
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text into sentences, each on one line, without headings."""
+    pieces = (" ".join(piece.split()) for piece in _SENTENCE_END.split(text) if piece)
+    return [piece for piece in pieces if piece and not piece.startswith("#")]
