@@ -1,25 +1,29 @@
 # make demo  - a short real story in a temporary bundle
-# make test  - lint, types, import rules, and the tests, which import the built wheel
-# Both need only python3 with venv, make, and the package index.
+# make test  - the tests, which import the built wheel
+# make check - lint, types and import rules
+# All three need only python3 with venv, make, and the package index.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
+# Every environment gets the versions of constraints.txt, also for what builds the wheel (pip reads one name or the other).
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
 # -P: Python does not look into this directory, so that `import gitmem` finds the wheel and not the source tree.
 PYTEST ?= WHEEL_IS_INSTALLED=1 $(BIN)/python -P -m pytest
 
 # What the wheel is made of; directories too, whose time says that a file has gone.
 SOURCES := $(shell find gitmem hooks templates -name __pycache__ -prune -o -print) pyproject.toml README.md LICENSE
 
-.PHONY: demo test lint check test-slow test-servers test-clients mutants bench clean
+.PHONY: demo test check pins test-lowest test-slow test-servers test-clients mutants clean
 
-$(VENV)/installed: $(SOURCES)
+$(VENV)/installed: $(SOURCES) constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) .
 	touch $@
 
-$(VENV)/installed-dev: pyproject.toml
+$(VENV)/installed-dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) '.[dev]'
 	touch $@
@@ -33,14 +37,44 @@ $(VENV)/installed-wheel: $(SOURCES) $(VENV)/installed-dev
 demo: $(VENV)/installed
 	$(BIN)/gitmem demo
 
-lint: $(VENV)/installed-dev
+check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint $(VENV)/installed-wheel
+test: $(VENV)/installed-wheel
 	$(PYTEST)
+
+# Raises every pin to the newest release that fits, on purpose; run `make test check` before committing the result.
+pins: NEWEST := $(VENV)-pins
+pins:
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)/dev && $(PYTHON) -m venv $(NEWEST)/sdk1 && $(PYTHON) -m venv $(NEWEST)/sdk2
+	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(NEWEST)/dev/bin/pip install --quiet '.[dev]'
+	$(NEWEST)/dev/bin/pip freeze --exclude hermes-gitmem > $(NEWEST)/dev.txt
+	for sdk in 1 2; do PIP_CONSTRAINT=$(NEWEST)/dev.txt $(NEWEST)/sdk$$sdk/bin/pip install --quiet "$$( \
+		[ $$sdk = 1 ] && echo '$(SDK1)' || echo '$(SDK2)')" && \
+		$(NEWEST)/sdk$$sdk/bin/pip freeze --exclude mcp > $(NEWEST)/sdk$$sdk.txt; done
+	{ sed -n '/^#/p' constraints.txt; cat $(NEWEST)/*.txt | LC_ALL=C sort -fu; } > $(NEWEST)/constraints
+	mv $(NEWEST)/constraints constraints.txt
+	rm -rf $(NEWEST)
+
+# The lowest versions that pyproject.toml allows, in an environment without the hosts.
+LOWEST := $(VENV)-lowest
+$(LOWEST)/installed: $(SOURCES) constraints.txt
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -c 'import re, tomllib; print(*(re.sub(">=([^,]+).*", r"==\1", each) for each in \
+		tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > $(LOWEST)/lowest.txt
+	PIP_CONSTRAINT=$(LOWEST)/lowest.txt $(LOWEST)/bin/pip install --quiet --disable-pip-version-check .
+	grep -E '^(hypothesis|pytest|pytest-xdist)==' constraints.txt | \
+		PIP_CONSTRAINT=$(LOWEST)/lowest.txt $(LOWEST)/bin/pip install --quiet --disable-pip-version-check -r /dev/stdin
+	echo "$(CURDIR)" > "$$($(LOWEST)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tests.pth"
+	touch $@
+
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -P -m pytest tests/okf tests/git tests/test_config.py tests/test_files.py \
+		tests/cli/test_main.py tests/cli/test_memory.py tests/cli/test_output.py tests/cli/test_demo.py
 
 test-slow: $(VENV)/installed-wheel
 	$(PYTEST) -m slow
@@ -55,11 +89,13 @@ test-servers: $(VENV)/installed-wheel
 # Where npm is missing it is installed (as root); a client that cannot be had here is skipped, and that is printed.
 CLIENTS := $(VENV)-clients
 ENVIRONMENT = $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --retries 10
-$(CLIENTS)/sdk1/installed: pyproject.toml
-	$(ENVIRONMENT) 'mcp>=1.26,<2'
+SDK1   := mcp==1.30.0
+SDK2   := mcp==2.3.0
+$(CLIENTS)/sdk1/installed: pyproject.toml constraints.txt
+	$(ENVIRONMENT) '$(SDK1)'
 	touch $@
-$(CLIENTS)/sdk2/installed: pyproject.toml
-	$(ENVIRONMENT) 'mcp>=2,<3'
+$(CLIENTS)/sdk2/installed: pyproject.toml constraints.txt
+	$(ENVIRONMENT) '$(SDK2)'
 	touch $@
 # hermes-agent ends with Python 3.13.
 $(CLIENTS)/hermes/installed: pyproject.toml
@@ -83,7 +119,7 @@ test-clients: $(VENV)/installed-wheel $(CLIENTS)/sdk1/installed $(CLIENTS)/sdk2/
 MUTANTS := $(VENV)-mutants
 $(MUTANTS)/installed: pyproject.toml
 	$(PYTHON) -m venv $(MUTANTS)
-	$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	PIP_CONSTRAINT= $(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --editable '.[mutants]'
 	touch $@
 
 mutants: $(MUTANTS)/installed
@@ -91,4 +127,4 @@ mutants: $(MUTANTS)/installed
 	$(MUTANTS)/bin/mutmut results
 
 clean:
-	rm -rf $(VENV) $(MUTANTS) $(CLIENTS) mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(MUTANTS) $(CLIENTS) $(LOWEST) mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

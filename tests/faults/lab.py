@@ -74,8 +74,8 @@ def applied(files: Mapping[str, bytes], edits: Mapping[str, Edit]) -> dict[str, 
     return result
 
 
-def forked(work: Callable[[], int | None], *, kill_after: float | None = None) -> int:
-    """Run something in a process of its own; gives its exit status as the shell has it."""
+def forked(work: Callable[[], int | None], *, kill_when: Callable[[], bool] | None = None) -> int:
+    """Run something in a process of its own, killed as soon as `kill_when` says so; give its exit status."""
     gc.freeze()  # else the child's collector touches, and so copies, all that it shares with us
     child = os.fork()
     if child == 0:
@@ -87,8 +87,9 @@ def forked(work: Callable[[], int | None], *, kill_after: float | None = None) -
         finally:
             sys.stderr.flush()
             os._exit(status)
-    if kill_after is not None:
-        time.sleep(kill_after)
+    if kill_when is not None:
+        while not kill_when():
+            time.sleep(0.001)
         os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
@@ -467,7 +468,18 @@ def kill_randomly(root: Path, kills: str, seed: str) -> None:
                 if save(repository, edits):
                     ledger.note(name)
 
-        assert forked(write, kill_after=0.02 + chance.random() * 0.12) == -signal.SIGKILL
+        # The writer has come so far; then a moment more, for a kill in the middle of its next commit. Progress and
+        # not time: on a busy machine a writer can take a second to begin.
+        enough = len(ledger.read()) + chance.randrange(5)
+        moment = chance.random() * 0.02
+
+        def wrote_enough(enough: int = enough, moment: float = moment) -> bool:
+            if len(ledger.read()) < enough:
+                return False
+            time.sleep(moment)
+            return True
+
+        assert forked(write, kill_when=wrote_enough) == -signal.SIGKILL
 
         def check(kill: int = kill) -> None:
             repository = open_repository(str(root))

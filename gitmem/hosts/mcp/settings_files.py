@@ -267,7 +267,7 @@ def _yaml_pair(text: str, name: str) -> Any:
     node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
     if node is None:
         return None
-    if node.id != "mapping" or node.flow_style:
+    if not isinstance(node, yaml.MappingNode) or node.flow_style:
         _refuse()
     return next((pair for pair in node.value if pair[0].value == name), None)
 

@@ -309,7 +309,7 @@ def test_a_dropped_journal_is_abandoned(tmp_path: Path) -> None:
     push(journal, "a")
     time.sleep(0.05)
     del journal
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 120
     while not (found := abandoned(str(tmp_path))) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert [record.fields["content"] for record in found[0].records] == ["a"]
@@ -462,7 +462,7 @@ def failing(number: int) -> Any:
 
 
 def until(condition: Any) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -1312,8 +1312,7 @@ def test_a_signal_handler_that_pushes_does_not_wait_for_itself(tmp_path: Path) -
                 refused += 1
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
+        while refused < 3 or len(stored) < 1000:
             stored.append(journal.append("observation", {"from": "main"}, "s").seq)
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert refused > 0
@@ -1338,8 +1337,7 @@ def test_an_interrupted_push_leaves_a_usable_journal(tmp_path: Path) -> None:
         signal.signal(signal.SIGALRM, handler)
         chance = random.Random(1)
         interrupted = 0
-        end = time.monotonic() + 1.5
-        while time.monotonic() < end:
+        while interrupted < 500:
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00001, 0.0003))
                 while True:
@@ -1348,7 +1346,6 @@ def test_an_interrupted_push_leaves_a_usable_journal(tmp_path: Path) -> None:
             except Stop:
                 interrupted += 1
         signal.setitimer(signal.ITIMER_REAL, 0)
-        assert interrupted > 20, interrupted
         seqs = [record.seq for record in journal.records()]
         assert stored <= set(seqs) and len(set(seqs)) == len(seqs)
         import threading
@@ -1356,7 +1353,7 @@ def test_an_interrupted_push_leaves_a_usable_journal(tmp_path: Path) -> None:
             stored.add(journal.append("observation", {}, "s").seq)
         thread = threading.Thread(target=other, daemon=True)
         thread.start()
-        thread.join(5)
+        thread.join(60)
         assert not thread.is_alive()
         del seqs
         journal.close()
