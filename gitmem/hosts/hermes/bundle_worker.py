@@ -86,7 +86,7 @@ class BundleWorker:
         """One event, on disk when this returns; whether the buffer is full."""
         with self._lock:  # so that nobody gives the journal back meanwhile
             buffer = self._open_buffer(session)
-            buffer.append(kind, **fields)
+            buffer.take(kind, fields, heard=True)
             if self.closed:
                 buffer.abandon()  # too late for this process: the next start commits it
                 return False
@@ -131,7 +131,7 @@ class BundleWorker:
             known = {name: value for name, value in turn.context.items() if name in TURN_CONTEXT}
             session = SessionInfo(turn.session, machine=self.bundle.config.machine, source="hermes", **known)
             fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
-            self._buffer(session).append("turn", timestamp=turn.at, **fields)
+            self._buffer(session).take("turn", {"timestamp": turn.at, **fields}, heard=True)
             self.hearing.cut_short(turn.session, turn.user)
             self.bundle.report(Notice("turn-cut-short", turn.session))
 

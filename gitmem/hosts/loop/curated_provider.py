@@ -12,7 +12,6 @@ from gitmem.hosts.tools import calls
 from gitmem.hosts.tools.caller import Caller
 from gitmem.hosts.tools.table import TOOLS, Tool, offered_by
 from gitmem.memory.exposure import RECALLED, Exposure
-from gitmem.memory.gate.hearing import Hearing
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader
@@ -115,9 +114,7 @@ class CuratedProvider(MemoryProvider):
     def record_call(self, name: str, args: Any, result: str) -> None:
         """A tool of the agent's own was called: what it returned was heard."""
         if self.session is not None:
-            fields = {"tool_name": name, "args": args, "result": result}
-            self.session.buffer.append("tool_call", **fields)
-            self.memory.part(Hearing).event(self.session.id, "tool_call", fields)
+            self.session.buffer.append("tool_call", tool_name=name, args=args, result=result)
 
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **_: Any) -> None:
         if self.session is not None:

@@ -17,7 +17,6 @@ from gitmem.hosts.tools.table import TOOLS
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.exposure import RECALLED, Exposure
-from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.opening import find_root, open_bundle
 from gitmem.state import MCP_CLIENTS
 
@@ -84,7 +83,6 @@ class Connection(Caller):
         if known in self._kept:  # a client that tries again gets what it has
             return self._kept[known]
         event = self._journal.append(kind, **fields)
-        self.memory.part(Hearing).event(self.session.id, kind, fields)
         self._is_dirty = True
         self._kept[known] = event
         return event

@@ -118,7 +118,6 @@ class HotMemoryBuffer:
         config = self._bundle.config
         if not event_id:
             return ""
-        self._bundle.part(Hearing).event(self._session.id, _kind, fields)
         if not config.use_hot_memory:
             self.flush("explicit")
         elif self.is_full:
@@ -129,16 +128,27 @@ class HotMemoryBuffer:
         """Take in one event and never flush: for an agent's own thread, where nothing may wait."""
         return self.take(_kind, fields)
 
-    def take(self, kind: str, fields: Mapping[str, object], session: SessionInfo | None = None) -> str:
-        """As `append`, from a mapping, and in another session than the present one where one is given."""
+    def take(
+        self,
+        kind: str,
+        fields: Mapping[str, object],
+        session: SessionInfo | None = None,
+        *,
+        heard: bool = False,
+    ) -> str:
+        """As `append`, from a mapping, and in another session than the present one where one is given.
+
+        The session hears the event, also one that the settings leave out of the record: an entry may come from it.
+        `heard` says that it did already, from the conversation that its host handed over.
+        """
         if kind not in (*KINDS, RECALLED):
             raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
+        session = session or self._session
+        if not heard:
+            self._bundle.part(Hearing).event(session.id, kind, fields)
         if not self._is_wanted(kind):
             return ""
-        if session is None:
-            session = self._session
-        else:
-            self._sessions[session.id] = session
+        self._sessions[session.id] = session
         texts = recorder.as_texts(kind, fields)
         at = texts.pop("timestamp", "")
 

@@ -12,7 +12,6 @@ from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import as_json, ensure_tool
 from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.gate.admission import Admission
-from gitmem.memory.gate.hearing import Hearing
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ class Recording:
         buffer, info = self._buffer(), self._bundle.part(Sessions).info(session)
         event_id = buffer.take(kind, fields, info)
         if event_id:
-            self._bundle.part(Hearing).event(info.id, kind, fields)
             buffer.flush("explicit")
         return event_id
 
