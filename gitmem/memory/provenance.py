@@ -59,7 +59,7 @@ class Origin:
 def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[str, ...]]:
     """The Source of a change whose content came from these places: they come first, then who wrote it."""
     found = tuple(dict.fromkeys(source for source in came_from if source))
-    return {"Source": (*found, origin.source)} if found else {}
+    return {"Source": tuple(dict.fromkeys((*found, origin.source)))} if found else {}
 
 
 def is_from(source: str, wanted: str) -> bool:

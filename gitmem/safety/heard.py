@@ -181,6 +181,25 @@ def source_of(name: str, given: Mapping[str, object], result: str = "") -> tuple
     return "tool", url or name
 
 
+_AGENT_NAMED = re.compile(r"\b(?:sub)?agents?\b", re.I)
+_SITE = re.compile(r"(?:https?|ftp|gopher|file)://|www\.|[\w-]+(?:\.[\w-]+)+/", re.I)
+
+
+def declared(source: str) -> Channel | None:
+    """The channel of a source that a caller names; None where it says nothing against the text.
+
+    It can lower trust and never raise it: "the user" or a file is a claim that only what was heard can bear out.
+    """
+    source = source.strip()
+    if source.startswith(RELEASED):
+        return None
+    if _SITE.match(source):
+        return "web"
+    if _ADDRESS.search(source):
+        return "mail"
+    return "agent" if _AGENT_NAMED.search(source) else None
+
+
 def _of_command(command: str, result: str) -> tuple[Channel, str]:
     url = _URL.search(command)
     if url or _FETCHES.search(command):

@@ -9,6 +9,7 @@ from gitmem.errors import StoreRefusal, UsageError
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.curated.store import TARGETS, Operation, Target
 from gitmem.memory.gate.admission import EVENT, Admission, redacted
+from gitmem.memory.gate.hearing import Hearing
 from gitmem.okf.identity import entry_hash
 from gitmem.okf.plain import shortened
 from gitmem.okf.short_ids import short
@@ -28,6 +29,8 @@ _STORE_OF: dict[str, Target] = {"fact": "memory", "preference": "user"}
 def remember(call: Call) -> Value:
     """A fact or a preference is an entry of its store; a decision or an observation an event of the session."""
     kind, text = call.text("kind") or "fact", call.text("text")
+    # Also where no word of the agent is kept: what it names as the source counts against the text.
+    call.memory.part(Hearing).declared(call.caller.session.id, call.text("source"), text)
     why, source = (_own_words(call, name) for name in ("why", "source"))
     if kind in _STORE_OF:
         return _add(call, _STORE_OF[kind], text, why, source)
@@ -57,7 +60,10 @@ def _record(call: Call, kind: str, text: str, why: str, source: str) -> Value:
         given = {"content": f"{text} ({rationale})" if rationale else text}
     fields = {name: value for name, value in given.items() if value}
     event = call.caller.record(kind, **fields)
-    result = Admission(call.memory).judge("\n".join((text, rationale)), EVENT)
+    admission = Admission(call.memory, origin=call.caller.origin(source=source))
+    result = admission.judge("\n".join((text, rationale)), EVENT)
+    if kind == "decision":
+        result = admission.came(text).judged(result, len(text))
     if result.verdict is not Verdict.ALLOW:
         return {"success": False, "message": f"Held back for the user to look at: {result.explain()}."}
     known = {"id": short(event)} if event else {}

@@ -304,13 +304,17 @@ class Admission:
 
     def _taint(self, text: str) -> Taint:
         from gitmem.memory.gate.hearing import Hearing
+        from gitmem.safety.heard import Result, declared
         from gitmem.safety.taint import CLEAN, taint_of
 
         if self._by_person or self._origin is None:
             return CLEAN
         session, hearing = self._origin.session, self._bundle.part(Hearing)
-        heard = hearing.of(session) if session else hearing.all()
         beside = [one for one in hearing.unconfirmed(self._files) if one.text != text]
+        if channel := declared(self._origin.source):
+            beside.append(Result(channel, self._origin.source, text))
+            hearing.declared(session, self._origin.source, text)
+        heard = hearing.of(session) if session else hearing.all()
         return taint_of(text, heard, beside=beside)
 
     # For those who decide about many texts, or about files of their own

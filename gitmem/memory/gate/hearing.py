@@ -19,7 +19,7 @@ from gitmem.memory.gate.admission import UNCONFIRMED
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.events import Event, EventsFile
-from gitmem.safety.heard import CHANNELS, Channel, Heard, Result
+from gitmem.safety.heard import CHANNELS, Channel, Heard, Result, declared
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -62,6 +62,11 @@ class Hearing:
     def delegated(self, session: str, agent: str, result: str) -> None:
         """Another agent handed something over."""
         self._tell(session, lambda heard: heard.result("agent", agent, result))
+
+    def declared(self, session: str, source: str, text: str) -> None:
+        """The caller names the source of a text itself: what comes from there was heard with it."""
+        if channel := declared(source):
+            self._tell(session, lambda heard: heard.result(channel, source, text))
 
     def cut_short(self, session: str, user: str) -> None:
         """A process died in the middle of a turn: what its tools returned is not known."""
