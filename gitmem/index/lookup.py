@@ -323,14 +323,17 @@ class Lookup:
         """The entries that took the place of a § entry and are there now, the newest first."""
         found = self._database.rows(
             "SELECT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
-            "WHERE s.replaces = ? AND s.from_seq > 0 ORDER BY s.to_seq IS NULL DESC, s.at DESC, s.key DESC",
+            "WHERE s.replaces = ? AND s.replaces <> '' AND s.from_seq > 0 "
+            "ORDER BY s.to_seq IS NULL DESC, s.at DESC, s.key DESC",
             (key,),
         )
         return [(entry, text) for entry, text in found]
 
     def rivals(self, path: str, replaces: str) -> list[Standing]:
         """The entries of a file that replace the same one."""
-        return self._standings("s.replaces = ? AND p.name = ? AND s.to_seq IS NULL", (replaces, path))
+        # The plus keeps SQLite from reading the whole file: a store has had thousands of entries, few replace one.
+        where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL"
+        return self._standings(where, (replaces, path))
 
     def knowledge_with(self, words: Iterable[str], limit: int) -> list[tuple[int, str]]:
         """Knowledge of now whose text has all of these words."""

@@ -67,6 +67,7 @@ CREATE INDEX span_entry ON span (entry);
 CREATE INDEX span_path ON span (path, key) WHERE from_seq > 0;
 CREATE INDEX span_session ON span (session, at);
 CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
+-- Used only by queries that repeat `replaces <> ''`: of a bound value SQLite cannot know it.
 CREATE INDEX span_replaces ON span (replaces) WHERE replaces <> '';
 
 -- What entries claim that may not hold here: each sentence, by words of which a text that says it has at least one;
