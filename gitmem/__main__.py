@@ -9,17 +9,6 @@ def main() -> int:
     """Run one command and give its exit code."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _open_closed_streams()
-    if "sync" in sys.argv:
-        import os
-
-        from gitmem.cli.sync_fast_path import answered
-
-        try:
-            if answered(sys.argv[1:], os.environ):
-                return 0
-        except KeyboardInterrupt:
-            sys.stderr.write("gitmem: interrupted.\n")
-            return 130
     if "mcp" in sys.argv and (code := _served(sys.argv[1:])) is not None:
         return code
     from gitmem.cli.main import main as run

@@ -46,7 +46,6 @@ class About(NamedTuple):
     minimum: float = 0
     pattern: str = ""
     form: str = ""  # what the pattern asks for, in words
-    renamed: Mapping[str, str] = MappingProxyType({})  # values of older versions
     is_personal: bool = False
     """It says where to send what to whom: a bundle, which may come from somebody else, has no say in that."""
 
@@ -112,7 +111,7 @@ class Config:
     nudge_interval: Annotated[int, About("turns between two memory nudges; 0 = never")] = 10
     transcripts: Annotated[
         Literal["all", "summary", "text", "user-only", "off"],
-        About("what is kept of conversations", renamed={"full": "all", "on": "all"}),
+        About("what is kept of conversations"),
     ] = "all"
     fsync: Annotated[Literal["always", "interval", "off"], About("when the journal is fsynced")] = "interval"
     fsync_interval_ms: Annotated[int, About("milliseconds between two fsyncs of the journal", minimum=1)] = (
@@ -130,7 +129,6 @@ class Config:
     recency_half_life: Annotated[
         float, About("days after which an entry's being recent counts half; 0 = age does not count")
     ] = 90.0
-    recall_log: Annotated[bool, About("note what each recall showed")] = False
     session_search: Annotated[bool, About("give the agent what was said in earlier sessions")] = True
     users: Annotated[
         Literal["separate", "shared"], About("whether users of a gateway see each other's sessions")
@@ -193,7 +191,6 @@ class Setting(NamedTuple):
     minimum: float = 0
     pattern: str = ""
     form: str = ""
-    renamed: Mapping[str, str] = MappingProxyType({})
     is_personal: bool = False
 
     @property
@@ -415,7 +412,6 @@ def _from_data(setting: Setting, raw: object, source: str) -> Value:
 
 def _checked(setting: Setting, value: Value, source: str) -> Value:
     if isinstance(value, str):
-        value = setting.renamed.get(value, value)
         good = (
             value in setting.choices
             if setting.choices

@@ -1,7 +1,4 @@
-"""Where a bundle is: by the cheapest signs, before anything of weight is imported.
-
-Buys "a sync that finds nothing", which imports little else.
-"""
+"""Where a bundle is: by the cheapest signs, before anything of weight is imported."""
 
 from __future__ import annotations
 

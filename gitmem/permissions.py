@@ -2,7 +2,6 @@
 
 A file is as open as the directory that it is made in. One that is setgid and writable for its group, as
 `core.sharedRepository = group` makes them, is a group's; any other is its owner's alone.
-Nothing is imported but `os`: a `gitmem sync` that finds nothing new needs this too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A lock that says whether a process is alive: it is held for life, and the system drops it with the process.
-
-Nothing heavy is imported: a `gitmem sync` that finds nothing new takes one.
-"""
+"""A lock that says whether a process is alive: it is held for life, and the system drops it with the process."""
 
 from __future__ import annotations
 

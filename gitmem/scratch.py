@@ -83,10 +83,7 @@ def sweep(top: str) -> None:
     with os.scandir(top) as found:
         for entry in list(found):
             with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    _sweep_directory(entry.path)
-                else:  # an older gitmem had no directories
-                    os.unlink(entry.path)
+                _sweep_directory(entry.path)
 
 
 def _sweep_directory(directory: str) -> None:

@@ -1,7 +1,6 @@
 """The state directory, `<git dir>/gitmem/`: every name in it, and how it is read and written.
 
 It belongs to one machine and is never committed; docs/format.md lists the same names, and says what is lost with each.
-Only `os` is imported before it is needed: a `gitmem sync` that finds nothing new reads its mark before anything heavy.
 """
 
 from __future__ import annotations
@@ -198,12 +197,6 @@ _INDEX_PART = Name("index.db-<part>", "sqlite", "what SQLite keeps beside the se
 INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.find.index")
 _INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database")
 INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.find.index")
-RECALL_LOG = Name(
-    "recall.log", "jsonl", "which session was shown what, if `recall_log` is on", "memory.find.recall_log"
-)
-RECALL_LOG_BEFORE = Name(
-    "recall.log.1", "jsonl", "the same, from before `recall.log` began anew", "memory.find.recall_log"
-)
 
 # Sync
 
@@ -213,20 +206,10 @@ CLONING = Name(
     "the address of a clone under way, or of one that was killed: the same `gitmem clone` again finishes it",
     "memory.upkeep.clone",
 )
-FETCH = Name(
-    "fetch-<random>/", "directory", "a fetch of an older gitmem; `gitmem gc` removes what was left of it", ""
-)
 SYNC = Name(
     "sync/<remote>.json",
     "json",
     "how the last sync ended, when to try again, the snapshots seen there",
-    "memory.sync.remote_state",
-)
-SYNC_MARK = Name(
-    "sync/<remote>.mark",
-    "text",
-    "the state of both sides when they agreed, and when that was last true: "
-    "a sync that finds it unchanged has nothing to do",
     "memory.sync.remote_state",
 )
 

@@ -30,7 +30,6 @@ DEFAULTS = {
     "context_cadence": 1,
     "context_budget": 4000,
     "recall_mode": "hybrid",
-    "recall_log": False,
     "session_search": True,
     "users": "separate",
     "distiller.base_url": "",
@@ -73,7 +72,7 @@ class TestTable:
         kinds = {setting.key: setting.type for setting in settings()}
         assert tuple(
             kinds[key]
-            for key in ("hot_memory_max", "recall_log", "recall_mode", "distiller.timeout", "distiller.model")
+            for key in ("hot_memory_max", "undo_tools", "recall_mode", "distiller.timeout", "distiller.model")
         ) == ("int", "bool", "choice", "float", "str")
 
     def test_typed_access(self) -> None:
@@ -173,7 +172,7 @@ class TestValues:
     )
     def test_bool_from_environment(self, text: str, value: bool) -> None:
         """The usual words for yes and no are understood in the environment."""
-        assert value is resolve({"GITMEM_RECALL_LOG": text}).recall_log
+        assert value is resolve({"GITMEM_UNDO_TOOLS": text}).undo_tools
 
     def test_numbers_from_environment(self) -> None:
         """Numbers in the environment become numbers."""
@@ -191,13 +190,6 @@ class TestValues:
         resolved = resolve({}, sources("fsync: off\ntranscripts: off\n"))
         assert (resolved.fsync, resolved.transcripts) == ("off", "off")
 
-    @pytest.mark.parametrize("old", ["full", "on", "true"])
-    def test_values_of_older_versions(self, old: str) -> None:
-        """They mean what they are called now."""
-        assert "all" == resolve({}, sources(f"transcripts: {old}\n")).transcripts
-        if old != "true":
-            assert "all" == resolve({"GITMEM_TRANSCRIPTS": old}).transcripts
-
     def test_int_for_a_float(self) -> None:
         """A whole number is a number."""
         timeout = resolve({}, sources("distiller: {timeout: 5}")).distiller.timeout
@@ -210,7 +202,7 @@ class TestValues:
             ("GITMEM_HOT_MEMORY_MAX", "0"),
             ("GITMEM_HOT_MEMORY_MAX", "1.5"),
             ("GITMEM_NUDGE_INTERVAL", "-1"),
-            ("GITMEM_RECALL_LOG", "maybe"),
+            ("GITMEM_UNDO_TOOLS", "maybe"),
             ("GITMEM_FSYNC", "sometimes"),
             ("GITMEM_FSYNC", "Off"),
             ("GITMEM_DISTILLER_TIMEOUT", "nan"),
@@ -232,8 +224,8 @@ class TestValues:
             "hot_memory_max: 5.0",
             "hot_memory_max: [5]",
             "agent_id: 7",
-            "recall_log: 1",
-            "recall_log: 'true'",
+            "undo_tools: 1",
+            "undo_tools: 'true'",
             "fsync: true",
             "recall_mode: {a: b}",
             "distiller: {timeout: true}",

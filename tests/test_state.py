@@ -16,7 +16,6 @@ from gitmem.state import (
     RELEASES,
     SESSION,
     SYNC,
-    SYNC_MARK,
     TABLE,
     LocalState,
     Name,
@@ -85,13 +84,12 @@ def test_nobody_else_knows_a_name() -> None:
 
 def test_a_key_stands_in_its_name(local: LocalState) -> None:
     """Paths are made of name and key, and keys are found again among other files."""
-    assert os.path.join(local.directory, "sync", "origin.mark") == local.path(SYNC_MARK, "origin")
+    assert os.path.join(local.directory, "sync", "origin.json") == local.path(SYNC, "origin")
     assert os.path.join(local.directory, "journal") == local.folder(JOURNAL)
-    assert [] == local.keys(SYNC_MARK)
+    assert [] == local.keys(SYNC)
     for remote in ("team", "origin"):
-        local.write_text(SYNC_MARK, "", remote)
         local.write_text(SYNC, "", remote)
-    assert ["origin", "team"] == local.keys(SYNC_MARK)
+    assert ["origin", "team"] == local.keys(SYNC)
 
 
 # --- reading ---------------------------------------------------------------------------------------------

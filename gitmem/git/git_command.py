@@ -2,8 +2,6 @@
 
 A repository's configuration can name programs in more ways than a list could turn off. So git never sees that of a bundle:
 it works in a git directory that we made (`transport.ThrowAway`, `stand_in.py`), or in none.
-
-Nothing is imported here: a sync that finds nothing new needs this and hardly anything else.
 """
 
 from __future__ import annotations

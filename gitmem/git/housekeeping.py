@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.git.repository import Repository
 from gitmem.permissions import file_mode, make_directories
-from gitmem.state import FETCH, GC_LOCK, LAST_GC
+from gitmem.state import GC_LOCK, LAST_GC
 
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
@@ -89,7 +89,6 @@ def clean(repository: Repository) -> Cleaned:
     except Timeout:
         raise BundleBusy("Housekeeping is running already: let it end.") from None
     try:
-        _remove_old_fetches(repository)
         before = Weight.of(repository)
         by = _with_git(repository) if shutil.which("git") else ""
         by = by or _with_own_deltas(repository)
@@ -99,17 +98,6 @@ def clean(repository: Repository) -> Cleaned:
         return Cleaned(before, after, by)
     finally:
         lock.release()
-
-
-def _remove_old_fetches(repository: Repository) -> None:
-    """Remove what an older gitmem left of a fetch that was killed; its directory had no lock, so its age counts."""
-    import shutil
-
-    for key in repository.state.keys(FETCH):
-        path = repository.state.path(FETCH, key)
-        with contextlib.suppress(OSError):
-            if os.stat(repository.scratch).st_mtime - os.stat(path).st_mtime > _OLD:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def _with_git(repository: Repository) -> str:

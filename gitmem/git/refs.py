@@ -32,11 +32,10 @@ _LOCK_WAIT = 2.0
 _BESIDE = ("index", "HEAD", "packed-refs", "config")
 
 
-def snapshot_refs(name: str) -> tuple[str, ...]:
-    """The refs that a snapshot of that name may be: an automatic one of an older gitmem is a tag."""
+def snapshot_ref(name: str) -> str:
+    """The ref of a snapshot of that name."""
     name = name.removeprefix("snapshot/")
-    tag = SNAPSHOTS + name
-    return (AUTOMATIC + name.removeprefix(_AUTO), tag) if name.startswith(_AUTO) else (tag,)
+    return AUTOMATIC + name.removeprefix(_AUTO) if name.startswith(_AUTO) else SNAPSHOTS + name
 
 
 def snapshot_name(ref: str) -> str:

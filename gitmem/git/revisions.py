@@ -9,7 +9,7 @@ from datetime import datetime
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
-from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, snapshot_name, snapshot_refs
+from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, snapshot_name, snapshot_ref
 from gitmem.git.repository import Repository
 from gitmem.git.walk import first_parents
 from gitmem.okf.timestamps import of_seconds
@@ -96,7 +96,7 @@ def _plain(repository: Repository, name: str, tip: Oid) -> Oid | None:
 def _by_name(repository: Repository, name: str, tip: Oid) -> Oid | None:
     if name in ("HEAD", "main", "@"):
         return tip
-    for full in (name, *snapshot_refs(name), f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
+    for full in (name, snapshot_ref(name), f"refs/tags/{name}", f"refs/heads/{name}", f"refs/{name}"):
         if not full.startswith("refs/") or ".." in full:
             continue
         oid = repository.refs.read(full)

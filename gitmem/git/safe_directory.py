@@ -2,7 +2,6 @@
 
 A bundle may be copied, unpacked or downloaded. Its files are read as data, and its git configuration is never obeyed
 (`stand_in.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
-Only `os` is imported before it is needed: a `gitmem sync` that finds nothing new asks too.
 """
 
 from __future__ import annotations
@@ -46,11 +45,6 @@ def _refusal(what: str, hint: str) -> Exception:
     from gitmem.errors import BundleUnusable
 
     return BundleUnusable(what, hint=hint)
-
-
-def is_safe(root: str, git_dir: str, env: Mapping[str, str]) -> bool:
-    """Whether the directory is the user's own and leads nowhere else, without asking what is allowed."""
-    return not any(foreign_places(root, git_dir, env)) and not any(links(git_dir))
 
 
 def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import InvalidContent, UnknownRevision
 from gitmem.git.message import Message, one_line, trailers_of
 from gitmem.git.objects import Oid, Person, Tag, render_tag
-from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name, snapshot_refs
+from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name, snapshot_ref
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 _AUTO = "auto/"
-_OLD_TAGS = SNAPSHOTS + _AUTO
-"""Where an older gitmem had automatic snapshots."""
 _TIME = "%Y-%m-%dT%H-%M-%S"
 _TIME_LENGTH = len("2026-06-30T14-00-00")
 _DAY = len("auto/2026-06-30")
@@ -73,11 +71,7 @@ class Snapshots:
         refs = self._repository.refs.under(SNAPSHOTS) | (
             self._repository.refs.under(AUTOMATIC) if automatic else {}
         )
-        found = []
-        for ref, oid in refs.items():
-            if automatic or not ref.startswith(_OLD_TAGS):
-                commit, tag = self._repository.store.peel(oid)
-                found.append(Snapshot(snapshot_name(ref), commit, tag))
+        found = [Snapshot(snapshot_name(ref), *self._repository.store.peel(oid)) for ref, oid in refs.items()]
         return sorted(found, key=lambda snapshot: (snapshot.time, snapshot.name))
 
     def get(self, name: str) -> Snapshot:
@@ -93,10 +87,9 @@ class Snapshots:
 
     def _found(self, name: str) -> tuple[str, Oid] | None:
         """The ref of a snapshot, and the object that it names."""
-        for ref in snapshot_refs(name):
-            if (oid := self._repository.refs.read(ref)) is not None:
-                return ref, oid
-        return None
+        ref = snapshot_ref(name)
+        oid = self._repository.refs.read(ref)
+        return None if oid is None else (ref, oid)
 
     def create(
         self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
@@ -163,19 +156,10 @@ class Snapshots:
         """Drop automatic snapshots that are too close to one another for their age; the history they named stays."""
         refs = self._repository.refs
         with self._bundle.writing("snapshot"):
-            self._move_old_tags()
             found = refs.under(AUTOMATIC)
             moments = {ref: made for ref in found if (made := _made_at(snapshot_name(ref)))}
             gone = thinned(moments.items(), self._bundle.world.clock())
             refs.drop({ref: found[ref] for ref in gone})
-
-    def _move_old_tags(self) -> None:
-        """Automatic snapshots that are tags become refs of their own."""
-        refs = self._repository.refs
-        old = refs.under(_OLD_TAGS)
-        if old:
-            refs.set_new({AUTOMATIC + ref.removeprefix(_OLD_TAGS): oid for ref, oid in old.items()})
-            refs.drop(old)
 
     def _is_tagged(self, commit: Oid) -> bool:
         """Whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
@@ -208,7 +192,7 @@ class Snapshots:
         who = Person("gitmem", f"gitmem@{self._bundle.config.machine or 'localhost'}", moment)
         tag = render_tag(commit, f"snapshot/{name}", who, one_line(message, 2000) + "\n")
         self._repository.store.write([tag])
-        if not self._repository.refs.set(snapshot_refs(name)[0], tag.oid, expected=None):
+        if not self._repository.refs.set(snapshot_ref(name), tag.oid, expected=None):
             raise InvalidContent(f"There is a snapshot {name!r} already: choose another name.")
         return self.get(name)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from gitmem.errors import BrokenConcept, InvalidContent, TooLarge
 from gitmem.okf import frontmatter
-from gitmem.okf.plain_yaml import Keys
+from gitmem.okf.frontmatter import Keys
 
 MAX_CONCEPT_BYTES = 1024 * 1024
 
@@ -92,7 +92,7 @@ class Concept:
         """The same concept with some values changed or added; None takes a key out.
 
         Every other key keeps its source lines, comments included. Only where the source cannot be cut
-        between keys (one flow mapping, an alias into a changed value) is the whole block written anew.
+        between keys (one flow mapping) is the whole block written anew.
         """
         touched = {key for key, value in changes.items() if not same_values(self.meta.get(key), value)}
         wanted = {**self.meta, **changes}

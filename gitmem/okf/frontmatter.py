@@ -1,13 +1,12 @@
 """Front matter: where it is in a text, byte for byte, and its YAML read and written on our terms.
 
-`read` reads a file through python-frontmatter with a handler of ours (`yaml_reading.py`), and what has the form that gitmem
-writes line by line (`plain_yaml.py`), to the same values. Those are plain: None, bool, int, float, str, list, dict. On
-purpose, and unlike `yaml.safe_load`:
+`read` reads a file through python-frontmatter with a handler of ours (`yaml_reading.py`) into plain values: None, bool, int,
+float, str, list, dict. On purpose, and unlike `yaml.safe_load`:
 
 - timestamps stay text, and so do times of day (`12:30`), which YAML 1.1 takes for numbers in base 60;
 - keys are text at every level (`1:`, `yes:` and `null:` are the keys "1", "yes" and "null");
-- duplicate keys are refused, tags are ignored (`!!python/…` is inert), `<<` is a key like any other;
-- size, depth and what aliases expand to are limited before they cost anything.
+- duplicate keys, anchors and aliases are refused, tags are ignored (`!!python/…` is inert), `<<` is a key like any other;
+- size and depth are limited before they cost anything.
 
 Writing is done here and not by PyYAML, because the text of a value is compared in merges: it must be the same
 with every version of every library on every machine.
@@ -21,11 +20,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from gitmem.errors import BrokenConcept, InvalidContent
-from gitmem.okf.plain_yaml import Keys, plain_keys, read_plain
 
 MAX_YAML_BYTES = 256 * 1024
 MAX_DEPTH = 64
 MAX_NUMBER = 1000
+
+Keys = tuple[tuple[str, int], ...]
+"""The top-level keys of a YAML text in order, each with the character it begins at."""
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -80,9 +81,6 @@ def read_with_keys(text: str) -> tuple[dict[str, object], Split, Keys] | None:
     parts = split(text)
     if parts is None:
         return None
-    meta = read_plain(parts.yaml)
-    if meta is not None:
-        return meta, parts, plain_keys(parts.yaml)
     from gitmem.okf.yaml_reading import through_the_package
 
     meta, keys = through_the_package(parts.opening, parts.yaml)
@@ -99,9 +97,6 @@ def load(yaml_text: str, *, first_line: int = 1) -> dict[str, object]:
 
 def load_with_keys(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, object], Keys]:
     """As `load`, and where the keys are."""
-    meta = read_plain(yaml_text)
-    if meta is not None:
-        return meta, plain_keys(yaml_text)
     from gitmem.okf.yaml_reading import build
 
     return build(yaml_text, first_line)

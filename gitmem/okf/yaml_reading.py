@@ -1,7 +1,4 @@
-"""YAML read on our terms: one pass over its events, without recursion, into plain values.
-
-It brings PyYAML and python-frontmatter, which `frontmatter.py` does without where a text is plain.
-"""
+"""YAML read on our terms: one pass over its events, without recursion, into plain values."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import frontmatter as python_frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 from yaml.events import (
-    AliasEvent,
     DocumentStartEvent,
     Event,
     MappingEndEvent,
@@ -25,11 +21,7 @@ from yaml.events import (
 from yaml.resolver import Resolver
 
 from gitmem.errors import BrokenConcept, TooLarge
-from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES
-from gitmem.okf.plain_yaml import Keys
-
-# What all aliases together may expand to, in characters: a text of the full size fits four times.
-MAX_EXPANDED = 4 * MAX_YAML_BYTES
+from gitmem.okf.frontmatter import MAX_DEPTH, MAX_NUMBER, MAX_YAML_BYTES, Keys
 
 # Buys "`diff --session` / `git diff` of the two trees", half of which is YAML: libyaml where PyYAML has it.
 # PyYAML's stubs know neither loader as a type that fits both.
@@ -66,12 +58,10 @@ class _Handler(YAMLHandler):
 class _Open:
     """A list or mapping whose end has not been read yet."""
 
-    __slots__ = ("anchor", "cost", "key", "value")
+    __slots__ = ("key", "value")
 
-    def __init__(self, value: list[object] | dict[str, object], anchor: str | None) -> None:
+    def __init__(self, value: list[object] | dict[str, object]) -> None:
         self.value = value
-        self.anchor = anchor
-        self.cost = 1
         self.key: str | None = None
 
 
@@ -108,8 +98,6 @@ class _Builder:
         self.keys: list[tuple[str, int]] = []
         self._first_line = first_line
         self._stack: list[_Open] = []
-        self._anchors: dict[str, tuple[object, int]] = {}
-        self._expanded = 0
         self._documents = 0
         self._root: object = None
         self._resolver = _RESOLVER
@@ -122,6 +110,8 @@ class _Builder:
         return self._root
 
     def take(self, event: Event) -> None:
+        if getattr(event, "anchor", None) is not None:
+            raise self._broken("anchors and aliases are not allowed", event)
         if isinstance(event, ScalarEvent):
             self._scalar(event)
         elif isinstance(event, MappingStartEvent):
@@ -129,10 +119,7 @@ class _Builder:
         elif isinstance(event, SequenceStartEvent):
             self._open([], event)
         elif isinstance(event, MappingEndEvent | SequenceEndEvent):
-            done = self._stack.pop()
-            self._put(done.value, done.cost, done.anchor)
-        elif isinstance(event, AliasEvent):
-            self._alias(event)
+            self._put(self._stack.pop().value)
         elif isinstance(event, DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
@@ -142,7 +129,7 @@ class _Builder:
         if len(self._stack) >= MAX_DEPTH:
             raise self._broken(f"it is nested deeper than {MAX_DEPTH} levels", event)
         self._refuse_as_key(event)
-        self._stack.append(_Open(value, event.anchor))
+        self._stack.append(_Open(value))
 
     def _scalar(self, event: Any) -> None:
         if self._wants_key():
@@ -150,7 +137,7 @@ class _Builder:
             return
         text: str = event.value
         tag = self._resolver.resolve(yaml.ScalarNode, text, event.implicit) if event.tag is None else ""
-        self._put(_scalar_value(tag, text), 1 + len(text), event.anchor)
+        self._put(_scalar_value(tag, text))
 
     def _key(self, event: Any) -> None:
         top = self._stack[-1]
@@ -158,28 +145,14 @@ class _Builder:
         if key in top.value:
             raise self._broken(f"the key {key[:60]!r} stands there twice", event)
         top.key = key
-        top.cost += len(key)
         if len(self._stack) == 1:
             self.keys.append((key, event.start_mark.index))
 
-    def _alias(self, event: Any) -> None:
-        self._refuse_as_key(event)
-        if event.anchor not in self._anchors:  # unknown, or the value that is still open: a circle
-            raise self._broken(f"the alias {event.anchor[:60]!r} names nothing", event)
-        value, cost = self._anchors[event.anchor]
-        self._expanded += cost
-        if self._expanded > MAX_EXPANDED:
-            raise self._broken("its aliases expand to too much", event)
-        self._put(value, cost, None)
-
-    def _put(self, value: object, cost: int, anchor: str | None) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = (value, cost)
+    def _put(self, value: object) -> None:
         if not self._stack:
             self._root = value
             return
         top = self._stack[-1]
-        top.cost += cost
         if isinstance(top.value, list):
             top.value.append(value)
         else:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import main
-from gitmem.cli.sync_fast_path import answered
 from gitmem.world import World
 
 from tests.faults.untrusted import KINDS, Kind, Place
@@ -136,8 +135,6 @@ def test_an_untrusted_directory_does_nothing_outside(
     os.chdir(bundle)
     try:
         for args in COMMANDS:
-            if args == ("sync",):
-                answered(args, world.env)
             main(args, world._replace(env=env) if args[0] == "hook" else world)
             assert before == _seen(place.around), args
             assert not place.canary.exists(), args

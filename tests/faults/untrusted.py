@@ -343,27 +343,11 @@ _add(
 )
 
 
-def _mark(place: Place) -> None:
-    from gitmem.git import sync_mark
-
-    data = sync_mark.render(
-        "2026-01-01T00:00:00.000Z",
-        place.listener,
-        sync_mark.state(str(place.bundle), str(place.git_dir)),
-        {},
-        is_default=True,
-    )
-    (place.state / "sync").mkdir(exist_ok=True)
-    (place.state / "sync/origin.mark").write_bytes(data)
-
-
-_add("sync mark", _mark)
-
 # Links
 
 _FILES = (
     "pending", "pending-too", "pending-ref", "lock", "lock.owner", "gc.lock", "sync.lock", "last-gc", "index-seen",
-    "index.db", "index.new.db", "index.lock", "pulled", "recall.log", "clocks", "session", "releases", "scanned-with",
+    "index.db", "index.new.db", "index.lock", "pulled", "clocks", "session", "releases", "scanned-with",
 )  # fmt: skip
 
 

@@ -128,12 +128,11 @@ def found(home: HermesHome) -> set[str]:
         ("user-only", SAVED | USER | QUESTIONS),
         ("text", SAVED | USER | AGENT | QUESTIONS),
         ("all", SAVED | USER | AGENT | TOOLS | QUESTIONS),
-        ("full", SAVED | USER | AGENT | TOOLS | QUESTIONS),
     ],
 )
 def test_what_is_kept_of_a_conversation(home: HermesHome, begin: Begin, setting: str, kept: set[str]) -> None:
-    """Trailers, titles, log.md, quarantine, journals and the recall log included; what was saved on purpose stays."""
-    (home.path / "gitmem.yaml").write_text(f"transcripts: {setting}\nrecall_log: true\n")
+    """Trailers, titles, log.md, quarantine and journals included; what was saved on purpose stays."""
+    (home.path / "gitmem.yaml").write_text(f"transcripts: {setting}\n")
     talk(home, begin)
     there = found(home)
     assert there <= kept

@@ -50,29 +50,6 @@ def test_an_automatic_snapshot_is_no_tag(bundle: Memory) -> None:
     assert [] == bundle.snapshots.all()
 
 
-def test_tags_of_an_older_gitmem_are_found_and_moved(bundle: Memory, clock: Clock) -> None:
-    """By the same names, loose and packed ones; the next automatic snapshot moves them."""
-    names = [automatic(bundle)]
-    clock.now += timedelta(days=1)
-    names.append(automatic(bundle))
-    for number, name in enumerate(names):
-        oid = run_git(bundle.root, "rev-parse", f"refs/gitmem/{name}").strip()
-        run_git(bundle.root, "update-ref", f"refs/tags/snapshot/{name}", oid)
-        run_git(bundle.root, "update-ref", "-d", f"refs/gitmem/{name}")
-        if not number:
-            run_git(bundle.root, "pack-refs", "--all")
-    assert names == [one.name for one in bundle.snapshots.all()]
-    assert [] == bundle.snapshots.all(automatic=False)
-    then = [bundle.resolve(name) for name in names]
-    clock.now += timedelta(days=1)
-    names.append(automatic(bundle))
-    assert ([], [f"refs/gitmem/{name}" for name in names]) == (
-        refs(bundle, "refs/tags"),
-        refs(bundle, "refs/gitmem/auto"),
-    )
-    assert then == [bundle.resolve(name) for name in names[:2]]
-
-
 def test_old_ones_are_thinned(make_bundle: Callable[..., Memory], clock: Clock) -> None:
     """Three a day for seven weeks: all of the last day, one a day, and one a week before."""
     bundle = make_bundle()

@@ -25,7 +25,6 @@ SOURCES = [
     "---\n? type\n: X\n---\nb",
     "---\ntype: X\n...\n---\nb",
     "---\n  type: X\n  title: y\n---\nb",
-    "---\ntype: X\na: &x 1\nb: *x\n---\n",
     '---\ntype: X\na: "one\n# two"\nb: 1\n---\n',
     "---\ntype: X\na: |+\n  text\n\n\nb: >\n  folded\n---\n",
     "--- \ntype: X\n---\t\n\r\n\x00\x85\u2028",
@@ -61,8 +60,6 @@ YAML_LINES = st.lists(
                 "{f: 1}",
                 "? g",
                 ": h",
-                "i: &x 1",
-                "j: *x",
                 "...",
                 "k:",
                 "  l: 2",
@@ -90,8 +87,6 @@ def test_every_parseable_input_survives(lines: list[str], body: str, newline: st
 
 @given(YAML_LINES, st.sampled_from("abcdejz"), PLAIN_VALUES, st.sampled_from(["\n", "\r\n"]))
 @example(["a: 'x", "# y'", "b: 1"], "b", 2, "\n")
-@example(["i: &x 1", "j: *x"], "i", None, "\n")
-@example(["i: &x 1", "e: &x 2", "j: *x"], "e", None, "\n")
 def test_with_meta_changes_that_key_only(lines: list[str], key: str, value: object, newline: str) -> None:
     """However odd the source, the one key gets its value and all others keep theirs."""
     data = newline.join(["---", "type: X", *lines, "---", "body"]).encode()

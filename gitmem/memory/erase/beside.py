@@ -82,7 +82,7 @@ def changed_files(bundle: Bundle, rules: ErasureRules, ids: Mapping[Oid, Oid]) -
             found[path] = rules.blanking.data(data)
     for path in _files(git_dir, "gitmem", skip=(*_LOCKS, *_NOT_OURS)):
         inside = path.removeprefix("gitmem/")
-        if inside.startswith(_MADE_AGAIN) or inside.endswith(".mark"):
+        if inside.startswith(_MADE_AGAIN):
             found[path] = None
         elif not inside.endswith(".lock") and not inside.startswith(_LATER):
             data = read_file(os.path.join(git_dir, path)) or b""

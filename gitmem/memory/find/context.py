@@ -118,10 +118,6 @@ def context(
         from gitmem.memory.capture.recalled import note_recalled
 
         note_recalled(bundle, session, ((one.path, one.key) for one in found.shown))
-    if found and bundle.config.recall_log:
-        from gitmem.memory.find.recall_log import RecallLog
-
-        RecallLog(bundle).note(session, query, [(one.path, one.key) for one in found.shown])
     return found
 
 

@@ -12,8 +12,8 @@ from gitmem.memory.gate.trust import Vouching
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.named import check_path
 from gitmem.memory.results import brief
-from gitmem.okf.curated_versions import CuratedVersions
 from gitmem.okf.entries import Entry, EntryKey
+from gitmem.okf.files import open_file
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -102,7 +102,6 @@ class _Versions:
         self._bundle = bundle
         self._path = path
         self._read: dict[Oid, Mapping[EntryKey, Entry]] = {}
-        self._versions = CuratedVersions(path)
 
     def at(self, commit: Oid | None) -> Mapping[EntryKey, Entry]:
         entry = self._bundle.repository.tree(commit).entry(self._path)
@@ -110,7 +109,7 @@ class _Versions:
             return {}
         found = self._read.get(entry.oid)
         if found is None:
-            found = self._versions.entries(self._bundle.repository.store.blob(entry.oid))
+            found = open_file(self._path, self._bundle.repository.store.blob(entry.oid)).entries
             self._read[entry.oid] = found
         return found
 

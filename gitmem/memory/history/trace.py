@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import GROUPS, Exposed, Group, Reach, Reached
@@ -93,12 +92,11 @@ def trace(bundle: Bundle, text: str) -> Traced:
     if there and len(there) < len(lives):  # what is gone need not be taken back
         origins, rest = _origins(bundle, there, text)
         follows = rest.reached
-    exposed = _with_questions(reach.exposed, _recalled(bundle, lives))
     # Who wrote it without having had it did not learn it from the memory.
     wrote = {life.came.session for life in lives} - {
         one.session for one in reach.reached if one.group == "derived"
     }
-    exposed = tuple(one for one in exposed if one.session not in wrote)
+    exposed = tuple(one for one in reach.exposed if one.session not in wrote)
     only = _only(bundle, lives, follows)
     return Traced(text, tuple(lives), exposed, reach.reached, origins, follows, only)
 
@@ -180,31 +178,3 @@ def _lives(bundle: Bundle, text: str) -> list[Life]:
             )
         )
     return lives
-
-
-def _with_questions(exposed: Sequence[Exposed], asked: Mapping[str, list[str]]) -> tuple[Exposed, ...]:
-    """The sessions with what the recall log of this machine has of their questions."""
-    known = {one.session for one in exposed}
-    found = [
-        replace(one, recalled_for=tuple(dict.fromkeys((*one.recalled_for, *asked.get(one.session, ())))))
-        for one in exposed
-    ]
-    found += [
-        Exposed(name, False, False, tuple(questions))
-        for name, questions in asked.items()
-        if name not in known
-    ]
-    return tuple(found)
-
-
-def _recalled(bundle: Bundle, lives: list[Life]) -> dict[str, list[str]]:
-    """The questions for which each session was shown the text."""
-    entries = {life.key for life in lives if life.key.space in ("§", "event")}
-    files = {life.path for life in lives if life.key.space not in ("§", "event")}
-    found: dict[str, list[str]] = {}
-    for one in RecallLog(bundle).read():
-        if any(key in entries or path in files for path, key in one.shown):
-            questions = found.setdefault(one.session, [])
-            if one.question not in questions:
-                questions.append(one.question)
-    return found

@@ -184,10 +184,6 @@ class Sync:
                 Foreign(self._bundle).note(remote.name, done.came)
             done.waiting = after_sync(self._bundle)
             self._state.succeeded(remote.name, self._agreed(remote.name, done.there))
-            if not self._bundle.notices and not done.waiting:  # what was said is said again next time
-                refs = {SNAPSHOTS + tag: oid for tag, oid in done.there.items()}
-                refs |= {BRANCH: done.main} if done.main else {}
-                self._state.mark(remote, refs, is_default=self._default() == remote.name)
         return done.finished(self._bundle)
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:

@@ -15,7 +15,6 @@ from gitmem.memory.find.context import Context, context
 from gitmem.memory.find.links import Links
 from gitmem.memory.find.prefetch import Prefetch
 from gitmem.memory.find.recall import Recall, Recalled
-from gitmem.memory.find.recall_log import RecallLog
 from gitmem.memory.find.recap import ExtractiveSummarizer, Passage
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
@@ -227,31 +226,6 @@ def test_poison_does_not_reach_a_prompt(tmp_path: Path) -> None:
     assert 1 == found.withheld
     assert 1 == made.recall("gateway port").withheld or not made.recall("gateway port").recaps
     made.index.close()
-
-
-def test_the_recall_log_is_kept_when_asked_for(tmp_path: Path) -> None:
-    """One line for each recall, which `trace` reads; a line that is unusable is passed over."""
-    made, _ = create(
-        World(os.environ, clock=Clock()),
-        str(tmp_path / "b"),
-        config=Config(machine="laptop", recall_log=True),
-    )
-    made.record_observation("The gateway port is 8080", session="s1")
-    with made.session("s2"):
-        assert context(made, "what is the gateway port", session="s2")
-    log = Path(made.state.directory) / "recall.log"
-    log.write_text("no JSON\n[1]\n" + log.read_text())
-    (noted,) = RecallLog(made).read()
-    assert ("s2", "what is the gateway port") == (noted.session, noted.question)
-    (exposed,) = [one for one in made.trace("gateway port").exposed if one.session == "s2"]
-    assert (("what is the gateway port",), False) == (exposed.recalled_for, exposed.in_prompt)
-    made.index.close()
-
-
-def test_without_the_setting_nothing_is_noted(bundle: Memory) -> None:
-    """A log of questions is nobody's business unless somebody asked for it."""
-    assert context(bundle, "disk of the server")
-    assert [] == list(RecallLog(bundle).read())
 
 
 # --- prefetch ---------------------------------------------------------------------------------------------
