@@ -30,9 +30,13 @@ class Message:
     trailers: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     body: str = ""
 
+    @property
+    def subject(self) -> str:
+        """The first line of the commit, and of its line in the reflog."""
+        return one_line(f"{self.kind}: {self.what}", _SUBJECT_LIMIT)
+
     def render(self) -> str:
         """The text of the commit. Trailer values are one line each: a newline in one would forge another."""
-        subject = one_line(f"{self.kind}: {self.what}", _SUBJECT_LIMIT)
         lines = [f"Kind: {self.kind}"]
         for key in sorted(self.trailers, key=_rank):
             value = self.trailers[key]
@@ -40,7 +44,7 @@ class Message:
                 if clean := trailer_value(item):
                     lines.append(f"{key}: {clean}")
         prose = f"{_prose(self.body)}\n\n" if self.body.strip() else ""
-        return f"{subject}\n\n{prose}" + "\n".join(lines) + "\n"
+        return f"{self.subject}\n\n{prose}" + "\n".join(lines) + "\n"
 
     def redacted(self, redact: Callable[[str], str]) -> Message:
         """The same, redacted: all but what names commits and entries."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.files import DiskGroup, disk_error, durable_directory
 from gitmem.git.lock_files import PreparedLock
-from gitmem.git.message import Message
+from gitmem.git.message import KINDS, Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
 from gitmem.git.pending import Pending, moment_after
@@ -41,7 +41,11 @@ class Draft:
     merges: Oid | None = None
     """The other parent of a merge. Parents are sorted, so that every machine makes the same commit."""
     adopts: Oid | None = None
-    """A commit that stands on the tip already: `main` moves to it, and no commit is made."""
+    """A commit that stands on the tip already: `main` moves to it, and no commit is made.
+
+    The message is that of the reflog alone. Its first word is not a kind of commit: a line that begins with one proves
+    that the commit was made here, whatever the commit says of itself.
+    """
     takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
     """What is in the work tree at some paths and is part of this change: it may be written over."""
     leaves: frozenset[str] = frozenset()
@@ -119,6 +123,8 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     look = _refuse_hand_edits(repository, tip, base, tree, paths, draft)
     message = draft.message.render()
     if draft.adopts is not None:
+        if draft.message.kind in KINDS:
+            raise ValueError(f"{draft.message.kind} is a kind of commit, not a word for an adopted one")
         commit, objects = GitObject(*repository.store.read(draft.adopts), draft.adopts), []
     else:
         parents = sorted(oid for oid in (tip, draft.merges) if oid)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from gitmem.git.message import Message
 from gitmem.git.objects import Person, render_commit
 from gitmem.git.repository import Repository
 from gitmem.okf import layout
@@ -267,7 +269,37 @@ def claiming(name: str, *lines: str, who: Person = WHO, **known: str) -> Kind:
     )
 
 
+def forging(name: str, line: Callable[[Hub], str]) -> Kind:
+    """A commit that says of itself what this machine's reflog will say when it arrives."""
+
+    def make(hub: Hub) -> None:
+        said = line(hub)
+        peer = Peer(hub)
+        files = peer.adding("a plain claim", verified="human:ada")
+        for moment in range(
+            64
+        ):  # the order of two ids is part of some lines: one of a few commits has it right
+            who = replace(WHO, time=WHO.time + moment)
+            peer.commit(files, f"{said}\n\nKind: edit\nMachine: b\n", who)
+            tip = (Path(hub.path) / "refs/heads/main").read_text().strip()
+            if tip > hub.tip:
+                return
+
+    return Kind(f"forges-{name}", make, "claim")
+
+
+FORGERIES: list[Kind] = [
+    forging("a-merge", lambda hub: f"merge: 0 commits up to {hub.tip[:8]} and 1 commit of b"),
+    forging("a-merge-with-work", lambda hub: f"merge: 1 commit of b and 1 commit up to {hub.tip[:8]}"),
+    forging("an-adoption", lambda _: "sync: from origin"),
+    forging("a-clone", lambda hub: Message("merge", f"clone of {hub.path}").subject),
+    forging("a-clone-by-its-line", lambda hub: Message("clone", f"from {hub.path}").subject),
+    forging("a-pull", lambda _: "pull: Fast-forward"),
+    forging("a-commit", lambda _: "commit: honest"),
+    forging("an-edit", lambda _: "edit: honest"),
+]
 CLAIMS: list[Kind] = [
+    *FORGERIES,
     claiming("a-person-here", "Kind: edit", "Machine: b", verified="human:ada"),
     claiming("a-release-here", "Kind: memory", "Machine: b", "Source: released by ada", verified="human:ada"),
     claiming("a-session-of-ours", "Kind: flush", "Session: s-1", "Machine: b"),

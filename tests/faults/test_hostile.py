@@ -20,7 +20,7 @@ from gitmem.okf.layout import is_generated
 from gitmem.world import World
 
 from tests.faults.hostile import ATTACK, Hub, Kind
-from tests.faults.hostile_commits import COMMIT_KINDS, HONEST, POISON, SEEN, TAKING
+from tests.faults.hostile_commits import COMMIT_KINDS, FORGERIES, HONEST, POISON, SEEN, TAKING
 from tests.faults.hostile_ground import KINDS, lay_ground
 from tests.git.support import fsck_clean, run_git, scratch_left, try_git
 from tests.memory.conftest import Clock
@@ -152,6 +152,25 @@ def by_pull(place: Place, kind: Kind) -> None:
         assert done.returncode
         assert b"Nothing was merged" in done.stderr or kind.name not in ("tree-bomb", "bad-log")
         assert "" == run_git(bundle.root, "status", "--porcelain")
+    else:
+        assert bundle.show(place.evil).entry.pulled_from
+        assert not [one for one in bundle.blame("memories/MEMORY.md") if one.verified_here]
+    place.check(kind, before)
+
+
+def by_file(place: Place, kind: Kind) -> None:
+    """`sync --from` a git bundle file."""
+    bundle, before, evil = place.bundle, place.honest(), place.evil
+    file = str(place.root / "sent.bundle")
+    run_git(place.hub.path, "bundle", "create", "-q", file, "main")
+    if kind.outcome == "refused":
+        with pytest.raises(GitMemError):
+            bundle.sync(from_file=file)
+        assert evil not in bundle.repository.store
+    else:
+        bundle.sync(from_file=file)
+        assert file == bundle.show(evil).entry.pulled_from
+        assert not [one for one in bundle.blame("memories/MEMORY.md") if one.verified_here]
     place.check(kind, before)
 
 
@@ -165,6 +184,8 @@ def attempt(place: Place, kind: Kind, *, shape: str, route: str, transport: str 
         by_sync(place, kind, transport)
     elif route == "clone":
         by_clone(place, kind, transport)
+    elif route == "file":
+        by_file(place, kind)
     else:
         by_pull(place, kind)
         return  # git keeps what it fetched, whatever became of it
@@ -176,6 +197,24 @@ def test_hostile_commit(place: Place, number: int) -> None:
     """By a sync and at a server, in turns as a fast-forward or a merge, with git or without it."""
     shape, transport = ("fast-forward", "merge")[number % 2], ("git", "dulwich")[number // 2 % 2]
     attempt(place, KINDS[number], shape=shape, route="sync", transport=transport)
+
+
+@pytest.mark.parametrize("kind", FORGERIES, ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    ("route", "shape"),
+    [
+        ("sync", "fast-forward"),
+        ("sync", "merge"),
+        ("clone", "fast-forward"),
+        ("file", "fast-forward"),
+        ("file", "merge"),
+        ("pull", "fast-forward"),
+        ("pull", "merge"),
+    ],
+)
+def test_no_line_of_the_reflog_can_be_forged(place: Place, kind: Kind, route: str, shape: str) -> None:
+    """A commit that claims a person and quotes the reflog's own line is a claim, by whatever way it came."""
+    attempt(place, kind, shape=shape, route=route)
 
 
 @pytest.mark.slow
@@ -192,6 +231,13 @@ def test_hostile_commit_by_every_sync(place: Place, kind: Kind, shape: str, tran
 def test_hostile_commit_by_clone(place: Place, kind: Kind) -> None:
     """A clone refuses it, holds it, or shows it as a claim."""
     attempt(place, kind, shape="fast-forward", route="clone")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_hostile_commit_by_file(place: Place, kind: Kind) -> None:
+    """A bundle file is checked as a remote is."""
+    attempt(place, kind, shape="fast-forward", route="file")
 
 
 @pytest.mark.slow

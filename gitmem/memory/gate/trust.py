@@ -22,7 +22,6 @@ from gitmem.state import PULLED
 
 ELSEWHERE = "elsewhere"
 _NOTHING = "0" * 40
-_JOINED = "merge"
 _BY_GIT = ("commit:", "commit (initial):", "commit (merge):")
 _AMENDED = "commit (amend):"
 _WRITTEN_BY_GIT = re.compile(
@@ -35,6 +34,11 @@ def note_pulled(repository: Repository, theirs: Oid, ours: Oid | None, remote: s
     """Note that all of `theirs` that `ours` does not stand on came from a remote."""
     line = f"{theirs} {ours or _NOTHING} {''.join(remote.splitlines())}".rstrip()
     repository.state.append_line(PULLED, line, durable=True)
+
+
+def _is_making(message: str) -> bool:
+    """Tell by a line of the reflog whether its commit was made here: an adopted one never has a kind for its first word."""
+    return message.startswith(_BY_GIT) or message.partition(":")[0] in KINDS
 
 
 class Provenance:
@@ -54,21 +58,10 @@ class Provenance:
             old, new, message = move
             if message.startswith(_AMENDED):
                 self._made.setdefault(new, old)
-            elif self._is_making(new, message):
+            elif _is_making(message):
                 self._made.setdefault(new, "")
         amended = self._made[oid]
         return not amended or self.is_made_here(amended)  # what was pulled and amended was pulled
-
-    def _is_making(self, new: Oid, message: str) -> bool:
-        if message.startswith(_BY_GIT):
-            return True
-        kind = message.partition(":")[0]
-        if kind != _JOINED:
-            return kind in KINDS
-        try:  # a fast-forward says what it joins; a commit of ours, its own subject
-            return self._repository.store.commit(new).subject == message
-        except GitMemError:
-            return False
 
     def pulled_from(self, oid: Oid) -> str:
         """The remote that a commit came from, as far as it is known; empty where it was made here."""
@@ -86,11 +79,7 @@ class Provenance:
     @cached_property
     def _written_here(self) -> set[Oid]:
         moves = chain.from_iterable(map(self._repository.refs.moves, (BRANCH, "HEAD")))
-        return {
-            new
-            for _, new, message in moves
-            if _WRITTEN_BY_GIT.match(message) or self._is_making(new, message)
-        }
+        return {new for _, new, message in moves if _WRITTEN_BY_GIT.match(message) or _is_making(message)}
 
     @cached_property
     def _pulled(self) -> dict[Oid, str]:

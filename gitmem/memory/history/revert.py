@@ -36,7 +36,7 @@ _AFTER_A_SYNC = ("merge", "archive")
 IMPORT_RUN = "import-run:"
 """What the commits of one import have as a source, with the id of that run."""
 """Kinds of the commits with one parent that a sync makes when all is joined."""
-_JOINS = ("merge", "pull")
+_JOINS = ("merge", "pull", "sync")
 """How the reflog begins where `main` was joined with something, by gitmem or by git."""
 _Move = tuple[Oid, Oid]
 _ALL: Mapping[Oid, frozenset[Place]] = {}

@@ -285,7 +285,7 @@ class Sync:
         if fresh:
             self._tell("merging")
             before = self._repository.tree(tip)
-            join(self._bundle, main, allow_unrelated=allow_unrelated)
+            join(self._bundle, main, done.remote, allow_unrelated=allow_unrelated)
             kept = keep(self._bundle, tip, done.remote, self._agree)
             self._keep_what_was_taken(before)
             done.held = [*kept, *hold_back(self._bundle, checked.flagged)]

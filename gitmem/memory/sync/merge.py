@@ -33,7 +33,7 @@ _LONGEST_NAME = 24
 _MOST_MERGES = 100
 
 
-def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
+def join(bundle: Bundle, theirs: Oid, remote: str, *, allow_unrelated: bool = False) -> None:
     """Bring a commit that is in our store into `main`. The checks are the caller's, and come before."""
     repository = bundle.repository
 
@@ -46,7 +46,7 @@ def join(bundle: Bundle, theirs: Oid, *, allow_unrelated: bool = False) -> None:
         if bases == [ours]:
             wanted = repository.tree(theirs)
             forward = {change.path: change.new for change in ours_tree.changes(wanted)}
-            return Draft(forward, merge_message(repository, ours, theirs), who, who, adopts=theirs)
+            return Draft(forward, Message("sync", f"from {remote}"), who, who, adopts=theirs)
         edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
         return Draft(edits.finished(), merge_message(repository, ours, theirs), who, who, merges=theirs)
 

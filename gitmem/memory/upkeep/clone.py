@@ -130,7 +130,7 @@ def _check_out(repository: Repository, fetched: Fetched, url: str) -> None:
     def plan(empty: Tree) -> Draft:
         files = {change.path: change.new for change in empty.changes(wanted)}
         who = Person("gitmem", "clone@gitmem", moment)
-        return Draft(files, Message("merge", f"clone of {shown_url(url)}"), who, who, adopts=main)
+        return Draft(files, Message("clone", f"from {shown_url(url)}"), who, who, adopts=main)
 
     tip = repository.tip()
     if tip is not None and not is_ancestor(repository, tip, main):

@@ -17,6 +17,7 @@ from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.sync.inspect import check_incoming
 from gitmem.memory.sync.merge import MERGE_EMAIL, base_of, join
+from gitmem.memory.upkeep.git_hooks import PLAIN_PULL
 from gitmem.okf import validate
 from gitmem.okf.merge import merge_file
 
@@ -137,8 +138,8 @@ def finish_merge(bundle: Bundle) -> None:
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise BundleBusy(f"The merge cannot be taken back ({told[-1] if told else 'git gave no reason'}).")
     bundle.repository.store.close()
-    note_pulled(bundle.repository, theirs, bundle.tip, "git pull")
-    join(bundle, theirs)
+    note_pulled(bundle.repository, theirs, bundle.tip, PLAIN_PULL)
+    join(bundle, theirs, PLAIN_PULL)
 
 
 def _check(bundle: Bundle, theirs: Oid) -> None:
