@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gitmem.hosts.hermes.transcript import Transcript
 from gitmem.memory.capture.abandoned import pending_count
 
 from tests.hosts.conftest import Driver, HermesHome
@@ -15,62 +14,6 @@ from tests.hosts.model import Model, call
 from tests.hosts.talk import answer, events, result, tool_call, turn, user
 
 Begin = Callable[..., Driver]
-
-# --- the transcript --------------------------------------------------------------------------------------
-
-
-def test_only_the_new_tail_is_stored() -> None:
-    """The host hands over the whole conversation every time."""
-    transcript, messages = Transcript(), [user("one"), answer("1")]
-    assert ["one"] == [one.user for one in transcript.turn("one", "1", messages)]
-    messages += [user("two"), tool_call("terminal", "c1", cmd="ls"), result("c1", "files"), answer("2")]
-    [second] = transcript.turn("two", "2", messages)
-    assert ("two", "2", ["terminal"]) == (second.user, second.answer, [call.name for call in second.calls])
-    assert [] == transcript.calls(messages)
-
-
-def test_an_interrupted_turn_is_stored_with_the_next() -> None:
-    """The host tells no turn that was interrupted; its messages are in the list."""
-    transcript, messages = Transcript(), [user("one"), answer("1")]
-    transcript.turn("one", "1", messages)
-    messages += [user("stop this"), answer("I began"), user("two"), answer("2")]
-    assert ["stop this", "two"] == [one.user for one in transcript.turn("two", "2", messages)]
-
-
-def test_recalled_text_is_never_stored() -> None:
-    """Neither `api_content`, nor a fence in the text, nor what our own tools answered."""
-    transcript = Transcript()
-    messages = [
-        {**user("hello"), "api_content": "hello\n\n<memory-context>SECRET RECALL</memory-context>"},
-        tool_call("gitmem_search", "c1", query="x"),
-        result("c1", "SECRET RECALL"),
-        answer("hi <memory-context>SECRET RECALL</memory-context>"),
-    ]
-    [one] = transcript.turn("hello", "hi", messages)
-    assert "SECRET" not in repr(one)
-    assert [("gitmem_search", "", "")] == [(call.name, call.arguments, call.result) for call in one.calls]
-
-
-def test_a_conversation_that_was_cut_is_not_stored_again() -> None:
-    """After a compaction the list is another one: what is known is not told twice."""
-    transcript = Transcript()
-    messages = [user("one"), tool_call("terminal", "c1"), result("c1", "ok"), answer("1")]
-    transcript.turn("one", "1", messages)
-    transcript.reset()
-    cut = [answer("[summary]"), user("three"), tool_call("terminal", "c1"), result("c1", "ok"), answer("3")]
-    [one] = transcript.turn("three", "3", cut)
-    assert ("three", "3", []) == (one.user, one.answer, one.calls)
-
-
-def test_parts_of_a_message_are_joined() -> None:
-    """Pictures are left out, their captions are not."""
-    transcript = Transcript()
-    first = [user("hello"), answer("hi")]
-    transcript.turn("hello", "hi", first)
-    content = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:"}}]
-    messages = [*first, {"role": "user", "content": content}, answer("a cat"), user("so"), answer("yes")]
-    assert ["look", "so"] == [one.user for one in transcript.turn("so", "yes", messages)]
-
 
 # --- a session -------------------------------------------------------------------------------------------
 

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.hosts.hermes import maintenance
 from gitmem.hosts.hermes import tool_schemas as tools
-from gitmem.hosts.hermes.bundle_worker import TURN_CONTEXT, BundleWorker, messages_copy, write_origin
+from gitmem.hosts.hermes.bundle_worker import TURN_CONTEXT, BundleWorker, write_origin
 from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.host_agent import HostAgent
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
-from gitmem.hosts.hermes.transcript import Call, Transcript, Turn, clean, cut
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
 from gitmem.hosts.worker import Worker
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.capture.transcripts import transcripts_of
+from gitmem.memory.capture.transcripts import cut, transcripts_of
+from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
 from gitmem.okf.identity import shown_name
@@ -68,7 +68,7 @@ class AgentRun:
         self._prefetcher = prefetcher
         prefetcher.noting = weakref.WeakMethod(self._recalled)  # it must not keep us
         self._messages = messages
-        self._transcript = Transcript()
+        self._conversation = Conversation()
         self._words = transcripts_of(bundle.config)
         self._turn = (0, "")
         self._closing = threading.Lock()
@@ -145,9 +145,9 @@ class AgentRun:
         session = self.session
         if session_id and session_id != session.id:  # it ended before a switch and is told after it
             session = replace(session, id=session_id, parent="", title="")
-        copied = messages_copy(messages)
+        copied = messages_in(messages)
         self.bundle_worker.hearing.messages(session.id, copied)
-        for turn in self._transcript.turn(user, assistant, copied):
+        for turn in self._conversation.fresh(copied, user, assistant):
             self._take_calls(session, turn.calls)
             if turn.user or turn.answer:
                 self._take(session, "turn", user=turn.user, assistant=turn.answer)
@@ -207,9 +207,9 @@ class AgentRun:
 
     def before_compression(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
-        session, copied = self.session, messages_copy(messages)
+        session, copied = self.session, messages_in(messages)
         self.bundle_worker.hearing.messages(session.id, copied)
-        self._take_calls(session, self._transcript.calls(copied))
+        self._take_calls(session, self._conversation.calls(copied))
         done = self.worker.submit(lambda: self.bundle_worker.compress(session, copied))
         self.worker.soon("compare", self.compare)
         self._ask(session, lambda: copied, is_over=False)
@@ -268,7 +268,7 @@ class AgentRun:
 
     def switched(self, new_session: str, *, parent: str, reset: bool, rewound: bool, reason: str) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
-        self._transcript.reset()
+        self._conversation.reset()
         session = self.session
         if new_session == session.id:
             if rewound:
@@ -333,7 +333,7 @@ class AgentRun:
 
     def session_ends(self, messages: Sequence[Any]) -> None:
         """Not the end: it comes at every compaction, and before the last turn is told. So it only commits."""
-        self.bundle_worker.hearing.messages(self.session.id, messages_copy(messages))
+        self.bundle_worker.hearing.messages(self.session.id, messages_in(messages))
         self.flush_soon("session-end")
 
     def flush_soon(self, trigger: Trigger) -> None:

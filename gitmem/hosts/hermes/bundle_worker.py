@@ -403,8 +403,3 @@ def write_origin(bundle: Memory, session: SessionInfo, metadata: Mapping[str, ob
         source=f"{known('tool_name') or 'memory'} tool",
         reason="; ".join(part for part in why if part),
     )
-
-
-def messages_copy(messages: Sequence[Any] | None) -> list[Mapping[str, Any]]:
-    """The host's live list as it stands now."""
-    return [message for message in list(messages or ()) if isinstance(message, Mapping)]

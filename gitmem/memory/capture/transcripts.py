@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
 
 SUMMARY_LIMIT = 200
 _OMITTED = "omitted"
+_LIMITS = {"args": 4_000, "result": 2_000}
+# The arguments and answers of our own tools are memory already, also behind the prefix of a host: stored again,
+# a search would find the searches before it.
+_OWN = re.compile(r"(?:^|_)gitmem_|^session_search$")
 # What says which tool it was, and nothing of what it was asked or gave.
 _OF_THE_TOOL = frozenset({"tool_name", "description", "schema", _OMITTED})
 
@@ -29,7 +34,7 @@ class Transcripts:
     def event(self, kind: str, fields: Mapping[str, str]) -> dict[str, str]:
         """The fields of an event that are kept, and how long the others were."""
         if kind == "tool_call":
-            return dict(fields) if self.tools else _only(fields, _OF_THE_TOOL)
+            return self._call(fields)
         if kind != "turn":
             return dict(fields)
         if self.limit:
@@ -37,6 +42,13 @@ class Transcripts:
         if self.assistant:
             return dict(fields)
         return _only(fields, {"user", "note", _OMITTED} if self.user else {_OMITTED})
+
+    def _call(self, fields: Mapping[str, str]) -> dict[str, str]:
+        if _OWN.search(fields.get("tool_name", "")):
+            return {name: text for name, text in fields.items() if name in _OF_THE_TOOL}
+        if not self.tools:
+            return _only(fields, _OF_THE_TOOL)
+        return {name: cut(text, _LIMITS.get(name, len(text))) for name, text in fields.items()}
 
     def of_the_user(self, text: str) -> str:
         """Words of the user beside a turn: in the reason of a change, in a question to the memory."""

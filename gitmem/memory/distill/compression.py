@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError
 from gitmem.git.message import Message
 from gitmem.memory.capture.buffer import HotMemoryBuffer, lay_events, marker
+from gitmem.memory.conversation import mark
 from gitmem.memory.curated.store import TARGETS, CuratedStore, Operation
 from gitmem.memory.distill.facts import Distiller, Fact, handback
 from gitmem.memory.distill.known import is_known, known_texts
@@ -72,9 +71,9 @@ class Compressor:
     def saw(self, messages: Messages) -> None:
         """These messages are not new any more."""
         is_long = self._is_long_enough(messages)
-        self._asked |= {_mark(message) for message in messages if _is_user(message)}
+        self._asked |= {mark(message) for message in messages if _is_user(message)}
         if is_long:  # what was too short to look at is looked at when there is more of it
-            self._seen |= {_mark(message) for message in messages}
+            self._seen |= {mark(message) for message in messages}
 
     def keep(
         self, facts: Sequence[Fact], *, kind: str = "compress", trigger: Trigger = "pre-compress"
@@ -172,12 +171,12 @@ class Compressor:
         return sources
 
     def _unseen(self, messages: Messages) -> list[Mapping[str, Any]]:
-        return [message for message in messages if _mark(message) not in self._seen]
+        return [message for message in messages if mark(message) not in self._seen]
 
     def _is_long_enough(self, messages: Messages) -> bool:
         """Whether the session, with what the host has forgotten by now, has enough turns of the user."""
         least = self._bundle.config.flush_min_turns
-        here = [_mark(message) for message in messages if _is_user(message)]
+        here = [mark(message) for message in messages if _is_user(message)]
         return least > 0 and len(here) + len(self._asked.difference(here)) >= least
 
 
@@ -241,18 +240,3 @@ def _counted(facts: int) -> str:
 
 def _is_user(message: object) -> bool:
     return isinstance(message, Mapping) and message.get("role") == "user"
-
-
-def _mark(message: object) -> bytes:
-    """The identity of a message by what it says; what the host added for the model does not count."""
-    known = message if isinstance(message, Mapping) else {"content": message}
-    content = known.get("content")
-    try:
-        said = json.dumps(
-            [known.get("role"), content.strip() if isinstance(content, str) else content],
-            default=str,
-            ensure_ascii=True,
-        )
-    except (ValueError, RecursionError):  # it holds itself, or is nested too deeply
-        said = f"{known.get('role')} {id(message)}"
-    return hashlib.sha256(said.encode()).digest()

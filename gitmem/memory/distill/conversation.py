@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gitmem.memory.gate.hearing import is_host_note
+from gitmem.memory.conversation import content_of, is_host_note
 
 _HEAD, _TAIL = 4000, 2000  # of one message; longer ones are mostly pasted
 _TOTAL = 200_000  # of all the user's messages, the newest first; of the assistant's a quarter
@@ -48,7 +48,7 @@ def said_in(messages: Sequence[Mapping[str, Any]], head: int = _HEAD, tail: int 
             continue
         turn += role == "user"
         # `api_content` is the same message with recalled memory in it: saving that feeds memory to itself.
-        text = _cut(_content(message.get("content")), head, tail)
+        text = _cut(content_of(message), head, tail)
         if text.strip() and not is_host_note(text):
             found.append(Said("user" if role == "user" else "assistant", turn, text))
     left = {"user": _TOTAL, "assistant": _TOTAL // 4}
@@ -58,19 +58,6 @@ def said_in(messages: Sequence[Mapping[str, Any]], head: int = _HEAD, tail: int 
             left[item.role] -= len(item.text)
             kept.append(item)
     return kept[::-1]
-
-
-def _content(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    parts: list[str] = []
-    for part in content if isinstance(content, list | tuple) else ():
-        said = part
-        if isinstance(part, Mapping) and part.get("type", "text") in ("text", "input_text", "output_text"):
-            said = part.get("text")
-        if isinstance(said, str):
-            parts.append(said)
-    return "\n\n".join(parts)
 
 
 def _cut(text: str, head: int, tail: int) -> str:

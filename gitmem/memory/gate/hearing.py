@@ -6,14 +6,22 @@ recorded events say it.
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
+from gitmem.memory.conversation import (
+    Conversation,
+    Message,
+    as_text,
+    calls_of,
+    is_host_note,
+    messages_in,
+    name_of,
+    said_in,
+)
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import UNCONFIRMED
 from gitmem.okf import layout
@@ -29,11 +37,7 @@ if TYPE_CHECKING:
 _SESSIONS = 8
 _WAITING = 200
 _LONGEST = 60_000
-# Notes that hosts put into the conversation in the user's name, such as a summary of what was compacted.
-_HOST_NOTE = re.compile(r"\s*\[(?:[A-Z][A-Z —:_-]{11,}|[Ss]ystem\b[^\]]{0,40}:)")
-_SUMMARY = re.compile(r"\[(?:CONTEXT COMPACTION|CONTEXT SUMMARY|END OF PRIOR CONTEXT)")
 _Told = Callable[[Heard], None]
-_RECALLED = re.compile(r"<memory-context\b.*?(?:</memory-context>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 class Hearing:
@@ -45,7 +49,7 @@ class Hearing:
         self._heard: OrderedDict[str, Heard] = OrderedDict()
         self._told: dict[str, deque[_Told]] = {}
         self._earlier: dict[str, str] = {}
-        self._last: dict[str, Mapping[str, Any]] = {}
+        self._conversations: dict[str, Conversation] = {}
         self._unconfirmed: tuple[str, list[Result]] = ("", [])
 
     # Telling
@@ -73,10 +77,9 @@ class Hearing:
         self.user(session, user)
         self._tell(session, lambda heard: heard.result("tool", "a turn that was cut short", "…"))
 
-    def messages(self, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    def messages(self, session: str, messages: Sequence[Message]) -> None:
         """A conversation as a host hands it over, whole: what is new in it is heard."""
-        known = [message for message in messages if isinstance(message, Mapping)]
-        if known:
+        if known := messages_in(messages):
             self._tell(session, lambda heard: self._take(heard, session, known))
 
     def follow(self, session: str, earlier: str) -> None:
@@ -99,7 +102,7 @@ class Hearing:
                 heard = self.of(earlier) if earlier else _recorded(self._bundle, session)
                 self._heard[session] = heard
                 while len(self._heard) > _SESSIONS:
-                    self._last.pop(self._heard.popitem(last=False)[0], None)
+                    self._conversations.pop(self._heard.popitem(last=False)[0], None)
             for told in self._told.pop(session, ()):
                 told(heard)
             return heard
@@ -123,20 +126,18 @@ class Hearing:
             self._unconfirmed = tree.oid, _unconfirmed_in(tree, paths)
         return self._unconfirmed[1]
 
-    def _take(self, heard: Heard, session: str, messages: Sequence[Mapping[str, Any]]) -> None:
-        last = self._last.get(session)
-        known = next((at for at in range(len(messages) - 1, -1, -1) if messages[at] is last), -1)
+    def _take(self, heard: Heard, session: str, messages: Sequence[Message]) -> None:
         asked = {identity: (name, given) for one in messages for name, given, identity in calls_of(one)}
-        for message in messages[known + 1 :]:
+        conversation = self._conversations.setdefault(session, Conversation())
+        for message in conversation.behind(messages):
             role, text = message.get("role"), said_in(message)
             if role == "user" and not is_host_note(text):
                 heard.user(text)
             elif role == "assistant":
                 heard.assistant(text)
             elif role == "tool":
-                unknown = (str(message.get("name") or message.get("tool_name") or "tool"), "")
+                unknown = (name_of(message) or "tool", "")
                 heard.tool(*asked.get(str(message.get("tool_call_id", "")), unknown), text)
-        self._last[session] = messages[-1]
 
 
 def _hear(heard: Heard, kind: str, fields: Mapping[str, str]) -> None:
@@ -150,7 +151,7 @@ def _hear(heard: Heard, kind: str, fields: Mapping[str, str]) -> None:
 
 
 def _cut(value: object) -> str:
-    return _as_text(value)[:_LONGEST]
+    return as_text(value)[:_LONGEST]
 
 
 def _recorded(bundle: Bundle, session: str) -> Heard:
@@ -171,49 +172,6 @@ def _events(bundle: Bundle, session: str) -> list[Event]:
         return []
     # The calls of a turn are recorded before the turn itself.
     return sorted(found, key=lambda event: event.at)
-
-
-# --- messages --------------------------------------------------------------------------------------------
-
-
-def said_in(message: Mapping[str, Any]) -> str:
-    """The text of a message, without what was recalled into it."""
-    content = message.get("content")
-    parts = [content] if isinstance(content, str) else []
-    for part in content if isinstance(content, list | tuple) else ():
-        text = part.get("text") if isinstance(part, Mapping) else part
-        if isinstance(text, str):
-            parts.append(text)
-    return without_recall("\n\n".join(parts))
-
-
-def without_recall(text: str) -> str:
-    """A text of a conversation without what was recalled into it."""
-    return _RECALLED.sub("", text) if "<memory-context" in text.lower() else text
-
-
-def is_host_note(text: str) -> bool:
-    """Whether a message in the user's name is the host's: its words came from anywhere."""
-    return bool(_HOST_NOTE.match(text) or _SUMMARY.search(text))
-
-
-def calls_of(message: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The tool calls of a message: name, arguments as text, id."""
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list | tuple) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            arguments = function.get("arguments")
-            yield str(function.get("name", "")), _as_text(arguments), str(call.get("id", ""))
-
-
-def _as_text(arguments: object) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    try:
-        return json.dumps(arguments, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # it holds itself, or is nested too deeply
-        return ""
 
 
 # --- marks in the tree -----------------------------------------------------------------------------------

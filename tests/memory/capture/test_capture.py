@@ -584,3 +584,14 @@ def test_what_is_not_a_part_stops_no_flush(bundle: Memory, obstacle: str) -> Non
 
     bundle.commit(flush, purpose="test", origin=bundle.origin())
     assert ["w-1"] == [event.id for event in EventsFile.parse(bundle.read(f"{home}/w-0002.md") or b"").events]
+
+
+@pytest.mark.parametrize("tool", ["gitmem_search", "mcp__plugin_gitmem_gitmem__search", "session_search"])
+def test_our_own_tools_are_recorded_without_their_words(bundle: Memory, tool: str) -> None:
+    """Their answers are memory already: stored again, a search would find the searches before it."""
+    with bundle.session("s1") as session:
+        session.record_tool_call(tool, {"query": "passphrase"}, "what was found")
+        session.record_tool_call("terminal", {"command": "x" * 5_000}, "y" * 3_000)
+    own, other = bundle.sessions.events("s1")
+    assert {"tool_name": tool} == own.fields
+    assert (4_000, 500) == (len(other.fields["args"]), len(other.fields["result"]))
