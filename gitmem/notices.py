@@ -110,7 +110,7 @@ _REMEDIES: dict[Kind, str] = {
     "skill-file-withheld": "See `gitmem scan`.",
     "flood": "See `gitmem review`; `gitmem undo` takes the sync back.",
     "taken-kept": "See `gitmem review`.",
-    "snapshot-moved": "If that was meant, run `gitmem snapshot delete {subject}` and `gitmem sync`.",
+    "snapshot-moved": "If that was meant, run `gitmem snapshot --delete {subject}` and `gitmem sync`.",
 }
 
 

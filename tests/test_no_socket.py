@@ -103,7 +103,7 @@ def test_a_whole_session_on_the_command_line_opens_no_socket(tmp_path: Path) -> 
         (("-C", "mem", "record", "decision", "use Postgres", "--rationale", "JSON", "--tag", "db"), ""),
         (("-C", "mem", "record", "tool-call", "terminal", "--result", "ok"), ""),
         (("-C", "mem", "record", "turn", "--user", "hello", "--assistant", "hi"), ""),
-        (("-C", "mem", "record", "user-profile", "likes oolong"), ""),
+        (("-C", "mem", "remember", "--target", "user", "likes oolong"), ""),
         (("-C", "mem", "record", "--stdin"), lines),
         (("-C", "mem", "memory", "add", "The port is 8443."), ""),
         (("-C", "mem", "memory", "block"), ""),

@@ -43,7 +43,7 @@ def offer(command: click.Command, path: str) -> None:
     """Let the parameters of a command, and of those inside it, offer what they take."""
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
-            offer(inner, path if inner.hidden else f"{path} {name}")
+            offer(inner, f"{path} {name}")
     for param in command.params:
         sources = _TAKEN.get((path, param.name or "")) or _OPTIONS.get(param.name or "")
         if sources and isinstance(param.type, click.types.StringParamType):
@@ -168,10 +168,7 @@ _TAKEN: dict[tuple[str, str], tuple[Names, ...]] = {
     ("diff", "new"): (_revisions,),
     ("show", "what"): (_revisions, _paths),
     ("edit", "file"): (_paths,),
-    ("links", "path"): (_paths,),
-    ("backlinks", "path"): (_paths,),
-    ("snapshot show", "name"): (_snapshots,),
-    ("snapshot delete", "name"): (_snapshots,),
+    ("snapshot", "name"): (_snapshots,),
     ("sync", "name"): (_remotes,),
     ("remote remove", "name"): (_remotes,),
     ("remote forget", "name"): (_remotes,),

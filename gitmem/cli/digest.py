@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,24 +29,15 @@ _STYLES = {"+": green, "~": yellow, "-": red}
     "--since", default="1 week ago", metavar="DATE", show_default=True, help="From that day or moment on."
 )
 @click.option("--until", default="now", metavar="DATE", help="Up to that day or moment.")
-@click.option("--by", type=click.Choice(["topic", "day"]), default="topic", help="How it is arranged.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    help="As what it is written.",
-)
 @with_json
-def digest(app: App, since: str, until: str, by: str, form: str) -> None:
+def digest(app: App, since: str, until: str) -> None:
     """Say what was learned, changed, decided, done and taken back, and what waits for you.
 
     \b
     gitmem digest
     gitmem digest --since "last week" --until "last week"
-    gitmem digest --since 2026-10 --format markdown --by day
+    gitmem digest --since 2026-10
     """
-    app.out.is_json = app.out.is_json or form == "json"
     start, end = app.bundle.moment(since, start=True), app.bundle.moment(until)
     if end < start:
         raise UsageError(f"{until!r} is before {since!r}.")
@@ -54,158 +45,80 @@ def digest(app: App, since: str, until: str, by: str, form: str) -> None:
     app.out.json(digest_json(found))
     if not app.out.is_json:
         app.out.paged()
-        (_Markdown if form == "markdown" else _Text)(app, found).tell(by_day=by == "day")
+        _tell(app, found)
 
 
-class _Text:
-    """A digest for a terminal, or as plain text."""
-
-    def __init__(self, app: App, found: Digest) -> None:
-        self._app = app
-        self._out = app.out
-        self._found = found
-        self._by_day = False
-
-    def tell(self, *, by_day: bool) -> None:
-        found = self._found
-        self._by_day = by_day
-        self.title(f"What was learned {_between(self._app, found.since, found.until)}")
-        told = found.record.told()
-        self.note(f"From {told}." if told else "Nothing was said or done.")
-        for heading, news in _by_day(self._app, found.news) if by_day else _by_topic(found):
-            self.heading(heading)
-            for one in news:
-                self.line(one)
-        if found.restores:
-            self.heading("Put back")
-            for entry in found.restores:
-                self.plain(
-                    f"{entry.subject.removeprefix('restore: ')} ({self.when(entry.commit.committer.time)})"
-                )
-        if not (found.news or found.restores):
-            self.note("Nothing was learned, changed or taken back.")
-        self.waiting()
-
-    def waiting(self) -> None:
-        from gitmem.memory.review import in_words
-
-        items = list(self._found.waiting)
-        if not items:
-            return
-        self.heading("Waiting for you")
-        self.plain(in_words(items))
-        for item in items[:_LISTED]:
-            self.plain(f"{item.kind}: {shortened(item.text or item.path)}")
-
-    def when(self, seconds: float) -> str:
-        local = self._app.world.local(seconds)
-        return f"{local:%a} {local.day} {local:%b}"
-
-    def about(self, one: News) -> str:
-        """Why, when and by whom, in brackets behind it."""
-        known = [shortened(one.item.about, 120)] if one.item.about and one.topic != "Done" else []
-        if one.by is not None:
-            reason = one.by.first("Reason") if one.topic not in ("Learned",) else ""
-            known += [shortened(reason, 80)] if reason else []
-            known += [] if self._by_day else [self.when(one.time)]
-        return ", ".join(known)
-
-    def label(self, one: News) -> str:
-        """What it is, where the heading does not say."""
-        if one.item.noun == "fact":
-            known = "about the user" if one.item.heading == "About the user" else ""
-            return "taken back" if self._by_day and one.topic == "Taken back" else known
-        if (one.topic, one.item.noun) in (("Decided", "decision"), ("Done", "plan")):
-            return {"decision": "decided"}.get(one.item.noun, one.item.noun) if self._by_day else ""
-        return one.item.noun
-
-    # How it is written
-
-    def title(self, text: str) -> None:
-        self._out.block(bold(text), indent="")
-
-    def note(self, text: str) -> None:
-        self._out.block(dim(text), indent="")
-
-    def heading(self, text: str) -> None:
-        self._out.line()
-        self._out.line(bold(text))
-
-    def plain(self, text: str) -> None:
-        self._out.block("  ", text, indent="    ")
-
-    def line(self, one: News) -> None:
-        from gitmem.cli.show_changes import told_words
-
-        sign = _SIGNS[one.topic]
-        label: list[Piece] = [cyan(f"{self.label(one)}: ")] if self.label(one) else []
-        text: list[Piece] = (
-            told_words(self._out, one.item.was, one.item.title) if one.item.was else [one.item.title]
-        )
-        done = f": {one.item.about}" if one.topic == "Done" and one.item.about else ""
-        about = self.about(one)
-        self._out.block(
-            _STYLES[sign](f"  {sign} "), *label, *text, done, dim(f"  ({about})" if about else "")
-        )
-
-
-class _Markdown(_Text):
-    """A digest as markdown, for a mail or a page."""
-
-    def title(self, text: str) -> None:
-        self._out.line(f"# {text}")
-
-    def note(self, text: str) -> None:
-        self._out.line()
-        self._out.line(text)
-
-    def heading(self, text: str) -> None:
-        self._out.line()
-        self._out.line(f"## {text}")
-        self._out.line()
-
-    def plain(self, text: str) -> None:
-        self._out.line(f"- {_escaped(text)}")
-
-    def line(self, one: News) -> None:
-        from gitmem.okf.comparison import words
-
-        marks: dict[str, Callable[[str], str]] = {
-            "+": lambda text: f"**{text}**",
-            "-": lambda text: f"~~{text}~~",
-        }
-        text = _escaped(one.item.title)
-        if one.item.was:
-            pieces = []
-            for sign, piece in words(one.item.was.strip("\n"), one.item.title.strip("\n")):
-                core = _escaped(piece.strip())
-                pieces.append(marks[sign](core) if sign in marks else core)
-            text = " ".join(piece for piece in pieces if piece)
-        label = f"{self.label(one)}: " if self.label(one) else ""
-        done = f": {one.item.about}" if one.topic == "Done" and one.item.about else ""
-        about = self.about(one)
-        self._out.line(f"- {label}{text}{done}" + (f" *({_escaped(about)})*" if about else ""))
-
-
-def _by_topic(found: Digest) -> Iterator[tuple[str, Sequence[News]]]:
+def _tell(app: App, found: Digest) -> None:
+    """A digest for people: what is new by topic, then what was put back and what waits."""
     from gitmem.memory.history.digest import TOPICS
+    from gitmem.memory.review import in_words
 
+    out = app.out
+    out.block(bold(f"What was learned {_between(app, found.since, found.until)}"), indent="")
+    told = found.record.told()
+    out.block(dim(f"From {told}." if told else "Nothing was said or done."), indent="")
     for topic in TOPICS:
         if news := found.of(topic):
-            yield topic, news
+            _heading(app, topic)
+            for one in news:
+                _tell_news(app, one)
+    if found.restores:
+        _heading(app, "Put back")
+        for entry in found.restores:
+            when = _day(app, entry.commit.committer.time)
+            out.block("  ", f"{entry.subject.removeprefix('restore: ')} ({when})")
+    if not (found.news or found.restores):
+        out.block(dim("Nothing was learned, changed or taken back."), indent="")
+    if items := list(found.waiting):
+        _heading(app, "Waiting for you")
+        out.block("  ", in_words(items))
+        for item in items[:_LISTED]:
+            out.block("  ", f"{item.kind}: {shortened(item.text or item.path)}")
 
 
-def _by_day(app: App, news: Sequence[News]) -> Iterator[tuple[str, Sequence[News]]]:
-    from itertools import groupby
+def _heading(app: App, text: str) -> None:
+    app.out.line()
+    app.out.line(bold(text))
 
-    from gitmem.dates import day_name
 
-    ordered = sorted(news, key=lambda one: one.time)
-    for day, group in groupby(
-        ordered, key=lambda one: app.world.local(one.time).date() if one.time else None
-    ):
-        listed = list(group)
-        yield (day_name(app.world.local(listed[0].time), now=app.world.here()) if day else "Some day"), listed
+def _tell_news(app: App, one: News) -> None:
+    from gitmem.cli.show_changes import told_words
+
+    item, sign, label = one.item, _SIGNS[one.topic], _label(one)
+    words: list[Piece] = told_words(app.out, item.was, item.title) if item.was else [item.title]
+    done = f": {item.about}" if one.topic == "Done" and item.about else ""
+    about = ", ".join(_about(app, one))
+    app.out.block(
+        _STYLES[sign](f"  {sign} "),
+        cyan(f"{label}: " if label else ""),
+        *words,
+        done,
+        dim(f"  ({about})" if about else ""),
+    )
+
+
+def _about(app: App, one: News) -> Iterator[str]:
+    """Why and when."""
+    if one.item.about and one.topic != "Done":
+        yield shortened(one.item.about, 120)
+    if one.by is not None:
+        reason = one.by.first("Reason") if one.topic != "Learned" else ""
+        if reason:
+            yield shortened(reason, 80)
+        yield _day(app, one.time)
+
+
+def _label(one: News) -> str:
+    """The kind of thing, where the heading does not say it."""
+    if one.item.noun == "fact":
+        return "about the user" if one.item.heading == "About the user" else ""
+    is_said = (one.topic, one.item.noun) in (("Decided", "decision"), ("Done", "plan"))
+    return "" if is_said else one.item.noun
+
+
+def _day(app: App, seconds: float) -> str:
+    local = app.world.local(seconds)
+    return f"{local:%a} {local.day} {local:%b}"
 
 
 def _between(app: App, since: datetime, until: datetime) -> str:
@@ -214,10 +127,3 @@ def _between(app: App, since: datetime, until: datetime) -> str:
     now = app.world.here()
     first, last = (day_name(moment, now=now).rpartition(", ")[2] for moment in (since, until))
     return f"on {first}" if first == last else f"from {first} to {last}"
-
-
-def _escaped(text: str) -> str:
-    """The text on one line, with nothing in it that markdown or HTML would take for its own."""
-    import re
-
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))

@@ -13,11 +13,21 @@ import click
 
 from gitmem.cli.context import App
 from gitmem.cli.options import once, several, with_changes, with_dates, with_json
-from gitmem.cli.output import bold, dim, yellow
+from gitmem.cli.output import bold, cyan, dim, red, yellow
+from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.json_shapes import blamed_json, changes_json, commit_json, counts_json, entry_json, traced_json
+from gitmem.json_shapes import (
+    blamed_json,
+    changes_json,
+    commit_json,
+    counts_json,
+    entry_json,
+    snapshot_json,
+    traced_json,
+)
 
 if TYPE_CHECKING:
+    from gitmem.memory.find.links import Edge
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
 
 _SHORT = 8
@@ -144,7 +154,9 @@ def _counts(app: App, entry: LogEntry) -> dict[str, int]:
 @with_changes
 @with_json
 def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, events: bool, stat: bool) -> None:
-    """Show a commit and what it did, or a file as it was.
+    """Show a commit and what it did, a snapshot and what changed since, or a file as it was.
+
+    A page of the present memory is shown with its links and with the files that link to it.
 
     Control characters are shown, never passed on; use --raw to get a file's exact bytes.
 
@@ -156,6 +168,9 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, event
     """
     if as_of is not None:
         _show_file(app, as_of, what, raw=raw)
+        return
+    if app.bundle.snapshots.has(what) and not (raw or unified):
+        _show_snapshot(app, what, events=events, stat=stat)
         return
     try:
         shown = app.bundle.show(what)
@@ -179,6 +194,21 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
     if "/" in what or what.endswith(".md") or os.path.lexists(app.bundle.repository.worktree.path(inside)):
         return "HEAD", what  # the error will speak of a file
     raise unknown
+
+
+def _show_snapshot(app: App, name: str, *, events: bool, stat: bool) -> None:
+    from gitmem.cli import show_changes as told
+
+    one = app.bundle.snapshots.get(name)
+    since = app.bundle.diff(one.commit)
+    if app.out.is_json:
+        app.out.json({**snapshot_json(one), "changes": changes_json(since)})
+        return
+    app.out.line(bold(one.name), "  ", yellow(one.commit[:_SHORT]), "  ", dim(app.date(one.time)))
+    app.out.line("  ", one.note)
+    app.out.line()
+    app.out.line("Since then:" if since else "Nothing changed since.")
+    told.tell(app.out, since, events=events, stat=stat)
 
 
 def _show_commit(app: App, shown: ShownCommit, *, unified: bool, events: bool, stat: bool) -> None:
@@ -249,12 +279,38 @@ def _show_file(app: App, revision: str, given: str, *, raw: bool) -> None:
             raise UsageError("--raw writes bytes as they are: send them to a file or a pipe.")
         app.out.bytes(data)
     elif app.out.is_json:
-        app.out.json({"path": path, "commit": commit, **_content_json(path, data)})
+        links, backlinks = _links(app, path, commit)
+        around = {
+            "links": [{"path": one.target, "exists": one.exists} for one in links],
+            "backlinks": [one.source for one in backlinks],
+        }
+        app.out.json({"path": path, "commit": commit, **_content_json(path, data), **around})
     elif b"\0" in data:
         app.out.line(f"A binary file of {len(data):,} bytes; --raw writes it out.")
     else:
         app.out.paged()
         app.out.text(data.decode("utf-8", "surrogateescape"))
+        links, backlinks = _links(app, path, commit)
+        if links or backlinks:
+            app.out.line()
+        for one in links:
+            app.out.line(
+                dim("links to     "), cyan(one.target), "" if one.exists else red("  (nothing there)")
+            )
+        for one in backlinks:
+            app.out.line(dim("linked from  "), cyan(one.source))
+
+
+def _links(app: App, path: str, commit: str) -> tuple[list[Edge], list[Edge]]:
+    """Links of a page of the present memory, and links to it."""
+    is_page = path.endswith(".md") and not path.startswith(("memories/", "sessions/"))
+    if commit != app.bundle.tip or not is_page:
+        return [], []
+    from gitmem.memory.find.links import Links
+
+    with shown_while_building(app) as bundle:
+        graph = Links(bundle)
+        return graph.of(path), graph.to(path)
 
 
 def _content_json(path: str, data: bytes) -> dict[str, object]:

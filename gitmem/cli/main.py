@@ -64,8 +64,6 @@ SECTIONS: dict[str, dict[str, Row]] = {
     "Find": {
         "search": Row("search", "Find entries, now or as of any commit."),
         "recall": Row("recall", "Recall earlier sessions."),
-        "links": Row("links", "Show where the links of a file lead."),
-        "backlinks": Row("links", "Show which files link to a file."),
     },
     "Undo": {
         "snapshot": Row("snapshot", "Name the present state; list, show, delete names."),
@@ -102,11 +100,10 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "index": Row("index", "The search index: rebuild, verify."),
         "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
-        "completion": Row("upkeep", "Print a completion script for a shell."),
     },
 }
 MEANT = {
-    "list": "`gitmem memory list` lists facts; there are also `session list`, `plan list`, `snapshot list` and `log`",
+    "list": "`gitmem memory list` lists facts; there are also `session list`, `plan list`, `snapshot --list` and `log`",
     "ls": "`gitmem memory list` lists facts, `gitmem show memories/` the files of a directory",
     "add": "`gitmem remember TEXT` adds a fact, `gitmem note TITLE` a page",
     "rm": "`gitmem forget TEXT` removes a fact",

@@ -134,13 +134,12 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
 @click.option(
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
 )
-@click.option("--machine", metavar="NAME", help="As another machine has it.")
 @with_json
-def block(app: App, as_of: str, machine: str | None) -> None:
+def block(app: App, as_of: str) -> None:
     """Print the prompt block, byte for byte what a session that begins now would see."""
     from gitmem.memory.curated.prompt_block import freeze
 
-    frozen = freeze(app.bundle, revision=as_of, machine=machine)
+    frozen = freeze(app.bundle, revision=as_of)
     app.out.json(block_json(frozen))
     if frozen.text:
         app.out.text(frozen.text)

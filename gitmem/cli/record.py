@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.held import refuse_held
 from gitmem.cli.options import json_option, with_changes, with_dates, with_json
 from gitmem.cli.output import AGE, bold, count, cut, cyan, dim, padded, yellow
 from gitmem.errors import GitMemError, UsageError
@@ -93,23 +92,6 @@ def turn(app: App, user: str, assistant: str, session: str) -> None:
     if not user.strip() and not assistant.strip():
         raise UsageError("A turn needs --user, --assistant, or both.")
     _one(app, session, "turn", user=user, assistant=assistant)
-
-
-@record.command("user-profile")
-@click.argument("text")
-@_session
-@with_json
-def user_profile(app: App, text: str, session: str) -> None:
-    """Record a fact about the user, in today's profile."""
-    from gitmem.memory.curated.user_profile import add_user_profile
-
-    bundle = app.writing_bundle
-    origin = bundle.origin(session=session or app.world.env.get("GITMEM_SESSION", ""))
-    done = add_user_profile(bundle, text, origin=origin, by_person=sys.stdin.isatty())
-    commit = done.published.commit.oid if done.published else bundle.tip
-    app.out.json({"commit": commit, "changed": done.published is not None, "held": list(done.held)})
-    refuse_held(bundle, done.held)
-    app.out.line(yellow(commit[:8]), " ", "recorded" if done.published else "known already")
 
 
 def _one(app: App, session: str, kind: str, **fields: object) -> None:

@@ -27,7 +27,6 @@ def skill() -> None:
     """Skills: how-to knowledge of an agent, with its scripts and references.
 
     \b
-    gitmem skill template deploy-web > SKILL.md
     gitmem skill create deploy-web --category ops --file SKILL.md
     gitmem skill patch deploy-web "make deploy" "make deploy-all" --reason "the old target is gone"
     gitmem skill used deploy-web --outcome failed --note "needs node 22"
@@ -58,13 +57,10 @@ def _origin(bundle: Memory, session: str, reason: str, source: str) -> Origin:
 @click.argument("name")
 @click.option("--category", default="", help="The category, such as ops or ops/web.")
 @click.option("--file", "path", default="-", help="The SKILL.md to take; standard input without it.")
-@click.option("--description", default="", help="When to use it, for a text without front matter.")
 @_writing
-def create(app: App, name: str, category: str, path: str, description: str, **where: str) -> None:
+def create(app: App, name: str, category: str, path: str, **where: str) -> None:
     """Create a skill from a SKILL.md."""
-    from gitmem.memory.skills.draft import with_front_matter
-
-    content = with_front_matter(_text(app, path), name, description) if description else _text(app, path)
+    content = _text(app, path)
     bundle = app.writing_bundle
     _tell(
         app,
@@ -163,29 +159,7 @@ def import_(app: App, directory: str, category: str, **where: str) -> None:
     )
 
 
-@skill.command()
-@click.argument("name", default="my-skill")
-@with_json
-def template(app: App, name: str) -> None:
-    """Print a SKILL.md to fill in: when to use it, steps, pitfalls."""
-    from gitmem.memory.skills.draft import draft
-
-    text = draft(name)
-    app.out.json({"name": name, "content": text})
-    app.out.text(text)
-
-
 # --- reading, from little to much ------------------------------------------------------------------------
-
-
-@skill.command()
-@with_json
-def categories(app: App) -> None:
-    """List the categories, with how many skills each has."""
-    found = app.bundle.skills.categories()
-    app.out.json({"categories": found})
-    for name, number in found.items():
-        app.out.line(cyan(name or "(none)"), f"  {number}")
 
 
 @skill.command("list")
@@ -193,10 +167,16 @@ def categories(app: App) -> None:
 @click.option("--platform", default="", help="Only those for linux, macos or windows.")
 @click.option("--stale", is_flag=True, help="Only those that nobody used for 30 days.")
 @click.option("--failing", is_flag=True, help="Only those whose last use failed: they need a patch.")
+@click.option("--prompt", is_flag=True, help="As the list goes into a prompt.")
 @with_json
-def list_(app: App, category: str | None, platform: str, stale: bool, failing: bool) -> None:
+def list_(app: App, category: str | None, platform: str, stale: bool, failing: bool, prompt: bool) -> None:
     """List skills with their descriptions and how they did."""
     bundle = app.bundle
+    if prompt:
+        text = bundle.skills.index(platform=platform)
+        app.out.json({"prompt": text})
+        app.out.text(text)
+        return
     found = bundle.skills.list(category, platform=platform)
     used = bundle.skills.usage()
     if stale:
@@ -235,17 +215,6 @@ def view(app: App, name: str, file: str) -> None:
     if not file and found.files:
         app.out.line()
         app.out.line(dim(f"files: {', '.join(found.files)}"))
-
-
-@skill.command()
-@click.option("--budget", type=click.IntRange(min=1), default=8000, show_default=True, help="Characters.")
-@click.option("--platform", default="", help="Only those for linux, macos or windows.")
-@with_json
-def index(app: App, budget: int, platform: str) -> None:
-    """Print the list of skills as it goes into a prompt."""
-    text = app.bundle.skills.index(budget=budget, platform=platform)
-    app.out.json({"index": text})
-    app.out.text(text)
 
 
 @skill.command()

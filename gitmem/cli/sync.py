@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.default_group import DefaultGroup
 from gitmem.cli.held import refuse_held
-from gitmem.cli.options import with_changes, with_dates, with_json
-from gitmem.cli.output import bold, count, dim, green, safe, yellow
+from gitmem.cli.options import with_changes, with_json
+from gitmem.cli.output import count, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import standing_json, synced_json
+from gitmem.json_shapes import synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -23,18 +22,7 @@ if TYPE_CHECKING:
     from gitmem.memory.sync.engine import Synced
 
 
-@click.group(cls=DefaultGroup)
-def sync() -> None:
-    """Bring this memory and a remote together: fetch, check, merge, push.
-
-    \b
-    gitmem sync
-    gitmem sync origin --dry-run
-    gitmem sync status
-    """
-
-
-@sync.command("run", hidden=True)
+@click.command()
 @click.argument("name", default="", metavar="[REMOTE]")
 @click.option("--dry-run", is_flag=True, help="Only say what this agent would start and stop believing.")
 @click.option(
@@ -51,7 +39,7 @@ def sync() -> None:
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
 @with_changes
 @with_json
-def run(
+def sync(
     app: App,
     name: str,
     dry_run: bool,
@@ -66,7 +54,12 @@ def run(
     events: bool,
     stat: bool,
 ) -> None:
-    """Bring this memory and a remote together."""
+    """Bring this memory and a remote together: fetch, check, merge, push.
+
+    \b
+    gitmem sync
+    gitmem sync origin --dry-run
+    """
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
     if background:
@@ -149,24 +142,3 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
         app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
     if done.waiting:
         app.out.line(yellow(done.waiting))
-
-
-@sync.command("status")
-@with_dates
-@with_json
-def status(app: App) -> None:
-    """Say for each remote how far ahead and behind it was when last seen, and how the last sync ended."""
-    from gitmem.memory.sync.remote_state import how_remotes_stand
-
-    found = [standing_json(one) for one in how_remotes_stand(app.bundle)]
-    app.out.json({"remotes": found})
-    for row in found:
-        app.out.line(bold(str(row["name"])), f"  {row['ahead']} ahead, {row['behind']} behind")
-        app.out.line(dim(f"  last success: {app.moment(str(row['last_success'] or 'never'))}"))
-        if row["failures"]:
-            app.out.line(
-                yellow(f"  last error: {row['last_error']} ({app.moment(str(row['last_error_at']))})")
-            )
-            app.out.line(dim(f"  next try by itself: {app.exact(str(row['next_try']))}"))
-    if not found:
-        app.out.line("There is no remote: add one with `gitmem remote add NAME URL`.")

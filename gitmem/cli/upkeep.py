@@ -1,4 +1,4 @@
-"""`gitmem verify`, `doctor`, `gc` and `completion`."""
+"""`gitmem verify`, `doctor`, `gc`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import asdict
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import pass_app, with_json
+from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, green, red, size, yellow
 from gitmem.errors import BundleBusy, FoundSomething
 
@@ -138,24 +138,3 @@ def gc(app: App, auto: bool) -> None:
         app.out.line(
             f"Compressed {size(cleaned.before.bytes)} to {size(cleaned.after.bytes)} with {cleaned.by}."
         )
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@pass_app
-def completion(app: App, shell: str) -> None:
-    """Print a completion script for a shell.
-
-    \b
-    gitmem completion bash > ~/.local/share/bash-completion/completions/gitmem
-    gitmem completion zsh  > ~/.zfunc/_gitmem
-    gitmem completion fish > ~/.config/fish/completions/gitmem.fish
-    """
-    from click.shell_completion import get_completion_class
-
-    from gitmem.cli.main import cli
-
-    found = get_completion_class(shell)
-    assert found is not None
-    made = found(cli, {}, "gitmem", "_GITMEM_COMPLETE")
-    app.out.text(made.source_template % made.source_vars())

@@ -81,9 +81,12 @@ class Snapshots:
             from gitmem.git.revisions import did_you_mean
 
             known = [snapshot.name for snapshot in self.all()]
-            hint = did_you_mean(name, known, "List them with `gitmem snapshot list`.")
+            hint = did_you_mean(name, known, "List them with `gitmem snapshot --list`.")
             raise UnknownRevision(f"There is no snapshot {name!r}.", hint=hint)
         return Snapshot(name, *self._repository.store.peel(found[1]))
+
+    def has(self, name: str) -> bool:
+        return self._found(name.removeprefix("snapshot/")) is not None
 
     def _found(self, name: str) -> tuple[str, Oid] | None:
         """The ref of a snapshot, and the object that it names."""

@@ -54,7 +54,6 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("record decision", "Use Postgres", "--rationale", "We query JSON", "--tag", "database")
     yield run("record tool-call", "terminal", "--result", "ok")
     yield run("record turn", "--user", "which database", "--assistant", "Postgres")
-    yield run("record user-profile", "likes oolong")
     yield run("record", "--stdin")
     yield run("plan create", "Move the server", "copy data", "switch DNS")
     yield run("plan step", "move-the-server", "1", "--result", "2 GB")
@@ -92,14 +91,12 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("recall")
     yield run("recall", "which database")
     yield run("recall", "--session", "work-1")
-    yield run("links", "notes/how-we-deploy.md", "--steps", "2")
-    yield run("backlinks", "notes/server.md")
 
     # Undo
     yield run("snapshot", "good", "-m", "all well")
     mem("remember", "It rains")
-    yield run("snapshot list", "--all")
-    yield run("snapshot show", "good")
+    yield run("snapshot", "--list", "--all")
+    yield run("show", "good")
     yield run("restore", "good")
     yield run("undo", "--dry-run")
     yield run("undo")
@@ -115,8 +112,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("sync")
     yield run("sync", "--due")
     yield run("sync", "--to", str(here.parent / "memory.bundle"))
-    yield run("sync status")
-    yield run("snapshot delete", "good", "--remote")
+    yield run("snapshot", "--delete", "good", "--remote")
     mem.cwd = here.parent
     yield run("clone", there, "second")
     mem.cwd = here.parent / "second"
@@ -137,7 +133,6 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     mem.write("../more.md", "See the runbook.\n")
     mem.write("../audit/SKILL.md", page.format("audit"))
     given = str(here.parent / "SKILL.md")
-    yield run("skill template", "deploy")
     yield run("skill check", str(here.parent / "audit"))
     yield run("skill import", str(here.parent / "audit"))
     yield run("skill create", "deploy", "--category", "ops", "--file", given)
@@ -148,8 +143,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("skill list")
     yield run("skill view", "deploy")
     yield run("skill view", "deploy", "references/more.md")
-    yield run("skill index")
-    yield run("skill categories")
+    yield run("skill list", "--prompt")
     yield run("skill used", "deploy", "--outcome", "failed", "--note", "CI was down")
     yield run("skill list")
     yield run("skill log", "deploy")
@@ -161,7 +155,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("skill delete", "audit")
 
     # What waits, and upkeep
-    mem("memory", "add", DOUBTFUL, "--source", "https://evil.example")
+    mem("memory", "add", DOUBTFUL, "--source", "https://evil.example", code=3)
     waiting = run("review")
     yield waiting
     held = waiting[1]["waiting"][0]["id"]

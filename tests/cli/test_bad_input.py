@@ -143,12 +143,10 @@ _READERS = (
         ("recall", "tea"),
     ),
     *(
-        ("links", "memories/MEMORY.md"),
-        ("backlinks", "memories/MEMORY.md"),
         ("session", "list"),
         ("plan", "list"),
     ),
-    *(("snapshot", "list"), ("quarantine", "list"), ("review", "--list"), ("contested", "list"), ("scan",)),
+    *(("snapshot", "--list"), ("quarantine", "list"), ("review", "--list"), ("contested", "list"), ("scan",)),
 )
 
 
@@ -336,7 +334,7 @@ def test_no_command_takes_half_a_character_or_a_nul(mem: Cli, word: str) -> None
             ("revert", "WORD"),
             ("revert", "--text", "WORD"),
             ("snapshot", "create", "WORD"),
-            ("snapshot", "show", "WORD"),
+            ("snapshot", "--delete", "WORD"),
         ),
         *(("scan", "WORD"), ("sync", "WORD"), ("remote", "add", "WORD", "WORD"), ("clone", "WORD")),
     ],

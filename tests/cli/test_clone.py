@@ -46,7 +46,7 @@ def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
     assert "a fact of this machine" in store
     assert "provider: gitmem" in (home / "config.yaml").read_text()
     bundle = str(home / "gitmem" / "bundle")
-    assert "1 commit" not in gitmem("-C", bundle, "sync", "status").err
+    assert "1 commit" not in gitmem("-C", bundle, "status").err
     assert "went" in gitmem("-C", bundle, "sync").out
     gitmem("-C", "mem", "sync")
     assert "a fact of this machine" in gitmem("-C", "mem", "memory", "list").out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import click
 import pytest
 from gitmem.cli import complete
 
@@ -45,10 +44,8 @@ def offered(mem: Cli, *words: str) -> list[str]:
         (["session", "show", ""], ["work-1"]),
         (["restore", "g"], ["good"]),
         (["restore", "session:"], ["session:work-1"]),
-        (["snapshot", "delete", "g"], ["good"]),
-        (["snapshot", "d"], ["delete"]),
+        (["snapshot", "--delete", "g"], ["good"]),
         (["sync", "o"], ["origin"]),
-        (["sync", "s"], ["status"]),
         (["sync", "--dry"], ["--dry-run"]),
         (["remote", "remove", ""], ["origin"]),
         (["plan", "complete", "m"], ["move-the-server_2026-06-30"]),
@@ -81,9 +78,6 @@ def test_without_a_bundle_nothing_is_offered(gitmem: Cli) -> None:
 def test_the_table_names_what_there_is() -> None:
     """A parameter that is renamed loses no completion without notice."""
     for path, name in complete._TAKEN:
-        command = ALL[path]
-        if isinstance(command, click.Group):
-            command = next(one for one in command.commands.values() if one.hidden)
-        assert name in [param.name for param in command.params], path
+        assert name in [param.name for param in ALL[path].params], path
     names = {param.name for command in ALL.values() for param in command.params}
     assert complete._OPTIONS.keys() - {"plan_name"} <= names

@@ -24,12 +24,8 @@ _FREE = {"value"}
 
 
 def _prints_json(command: click.Command) -> bool:
-    if isinstance(command, click.Group):
-        hidden = [one for one in command.commands.values() if one.hidden]
-        if hidden:
-            return any(map(_prints_json, hidden))
-        if not command.invoke_without_command:
-            return False
+    if isinstance(command, click.Group) and not command.invoke_without_command:
+        return False
     return any("--json" in param.opts for param in command.params)
 
 

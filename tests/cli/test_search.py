@@ -1,4 +1,4 @@
-"""`search`, `recall`, `links`, `backlinks` and `index` as people and programs use them."""
+"""`search`, `recall`, `index`, and the links that `show` lists, as people and programs use them."""
 
 from __future__ import annotations
 
@@ -117,8 +117,6 @@ def test_a_filter_that_names_nothing_is_a_mistake(memory: Cli) -> None:
         ("--path", "note", "No file 'note' was ever in this bundle."),
     ):
         assert told in memory.fails("search", "database", option, name)
-    assert "Did you mean notes/setup.md" in memory.fails("links", "notes/setp.md")
-    assert "No file 'nope.md'" in memory.fails("backlinks", "nope.md")
     assert {"hits": []}.items() <= memory("search", "zebra", "--type", "Plan", "--json").json.items()
 
 
@@ -185,12 +183,13 @@ def test_recall_leaves_out_the_open_session(memory: Cli) -> None:
 def test_links_and_backlinks(memory: Cli) -> None:
     """Where a file leads and what leads to it; a link to nothing says so."""
     decision = "decisions/use-postgresql-for-invoices_2026-06-30.md"
-    assert decision in memory("links", "notes/setup.md").out
-    assert "notes/nothing.md  (nothing there)" in memory("links", "notes/more.md").out
-    assert "notes/setup.md\n" == memory("backlinks", decision).out
-    assert "2 steps" in memory("links", "notes/more.md", "--steps", "2").out
-    assert {"backlinks": ["notes/more.md"]} == memory("backlinks", "notes/setup.md", "--json").json
-    assert "No file links to it." in memory("backlinks", "memories/MEMORY.md").out
+    assert f"links to     {decision}\n" in memory("show", "notes/setup.md").out
+    assert "notes/nothing.md  (nothing there)" in memory("show", "notes/more.md").out
+    assert "linked from  notes/setup.md\n" in memory("show", decision).out
+    found = memory("show", "notes/setup.md", "--json").json
+    assert ([{"path": decision, "exists": True}], ["notes/more.md"]) == (found["links"], found["backlinks"])
+    assert "link" not in memory("show", "memories/MEMORY.md").out
+    assert "link" not in memory("show", f"{decision}", "--as-of", "HEAD~1").out
     told = memory("doctor", "--json").json["problems"]
     assert "1 link leads nowhere: notes/more.md → notes/nothing.md." in [one["what"] for one in told]
 

@@ -123,20 +123,8 @@ def test_help_and_version_are_commands_too(gitmem: Cli) -> None:
     assert f"gitmem {__version__}\n" == gitmem("version").out
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [("sync", ["[REMOTE]", "--dry-run", "--due", "status"]), ("snapshot", ["[NAME]", "--note", "delete"])],
-)
-def test_the_help_of_a_group_shows_the_options_of_its_command(
-    gitmem: Cli, command: str, options: list[str]
-) -> None:
-    """`gitmem sync --help` is about `gitmem sync`, not only about `sync status`."""
-    shown = gitmem(command, "--help").out
-    assert all(option in shown for option in options)
-
-
 def test_plumbing_is_apart(gitmem: Cli) -> None:
     """The help ends with what only programs call."""
     plumbing = gitmem("--help").out.partition("Plumbing")[2].split()
-    assert {"hook", "merge-driver", "index", "completion"} <= set(plumbing)
+    assert {"hook", "merge-driver", "index"} <= set(plumbing)
     assert "remember" not in plumbing

@@ -142,8 +142,8 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "show": ("show", "HEAD~1"),
     "session-show": ("session", "show", "monday-1"),
     "session-list": ("session", "list"),
-    "snapshot-list": ("snapshot", "list"),
-    "snapshot-show": ("snapshot", "show", "before-upgrade"),
+    "snapshot-list": ("snapshot", "--list"),
+    "snapshot-show": ("show", "before-upgrade"),
     "memory-list": ("memory", "list"),
     "blame": ("blame", "memories/MEMORY.md"),
     "blame-removed": ("blame", "memories/MEMORY.md", "--removed"),
@@ -151,8 +151,6 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "trace": ("trace", "ADMIN-77"),
     "trace-sessions": ("trace", "Deploys happen", "--sessions"),
     "digest": ("digest",),
-    "digest-day": ("digest", "--since", "last week", "--by", "day"),
-    "digest-markdown": ("digest", "--format", "markdown"),
     "restore-friday": ("restore", "friday", "--dry-run"),
     "revert": ("revert", "--session", "monday-1", "--dry-run"),
     "undo": ("undo", "--dry-run"),
@@ -194,7 +192,6 @@ def test_a_narrow_terminal_is_enough(life: Abroad, terminal: Terminal, name: str
 
     exempt = (
         "log-commits",
-        "digest-markdown",
         "diff-stat",
         "log-stat",
         "snapshot-list",

@@ -67,7 +67,7 @@ COMMANDS = (
     ("verify",),
     ("memory", "list"),
     ("session", "list"),
-    ("snapshot", "list", "--json"),
+    ("snapshot", "--list", "--json"),
     ("plan", "list"),
     ("memory", "add", "Another fact of today."),
     ("snapshot", "after"),

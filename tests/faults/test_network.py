@@ -244,7 +244,7 @@ def test_no_credentials_in_what_is_told(
             Sync(copy, timeout=20, prefer=transport).run()
         told = str(error.value)
         assert main(["-C", copy.root, "sync", "--transport", transport]) == 1
-        assert main(["-C", copy.root, "sync", "status"]) == 0
+        assert main(["-C", copy.root, "status"]) == 0
         assert main(["-C", copy.root, "remote", "list"]) == 0
     shown = capsys.readouterr()
     assert "\n" not in told

@@ -18,7 +18,6 @@ from gitmem.git.refs import BRANCH
 from gitmem.hosts.hermes.install import install
 from gitmem.memory.capture.journal import Journal
 from gitmem.memory.curated.contests import resolve
-from gitmem.memory.curated.user_profile import add_user_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held
 from gitmem.memory.gate.audit import find_flagged
@@ -78,7 +77,6 @@ NO_NEW_TEXT = {
 # --- entries of the curated store ------------------------------------------------------------------------
 
 STORE = "gitmem.memory.curated.store:CuratedStore.batch"
-PROFILE = "gitmem.memory.curated.user_profile:add_user_profile"
 CONTEST = "gitmem.memory.curated.contests:resolve"
 COMPRESSION = "gitmem.memory.distill.compression:Compressor.keep"
 
@@ -113,15 +111,9 @@ def memory_replace(place: Place, sample: Sample) -> None:
     place.memory.curated.replace(_to_be_replaced(place, sample), sample.text)
 
 
-@door("entries", "ENTRY", PROFILE, entries=True)
-def user_profile_by_command(place: Place, sample: Sample) -> None:
-    place.command("record", "user-profile", sample.text)
-
-
-@door("entries", "ENTRY", PROFILE, entries=True)
+@door("entries", "ENTRY", STORE, entries=True)
 def user_profile(place: Place, sample: Sample) -> None:
-    memory = place.memory
-    add_user_profile(memory, sample.text, origin=memory.origin())
+    place.memory.remember(sample.text, target="user")
 
 
 @door("entries", "ENTRY", CONTEST, entries=True, otherwise=BY_A_PERSON)

@@ -263,7 +263,7 @@ def test_every_command_through_hermes(
         (["revert", "--session", "s1", "--events"], "how do we deploy?"),
         (["restore", "good"], ""),
         (["verify"], "Whole."),
-        (["sync", "status"], ""),
+        (["status"], ""),
     ):
         capsys.readouterr()
         assert 0 == through_hermes(home, *words), words

@@ -225,7 +225,7 @@ def _sync(home: Home, world: World) -> Iterator[Check]:
     told = failures(bundle)
     bundle.repository.store.close()
     for sentence in told:
-        yield Check("sync", False, sentence, "Look at `gitmem sync status`.")
+        yield Check("sync", False, sentence, "Look at `gitmem status`.")
 
 
 def _profiles(home: Home, _: World) -> Iterator[Check]:

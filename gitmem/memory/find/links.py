@@ -1,4 +1,4 @@
-"""Links between the files of a bundle: what leads where, what is near, and what leads nowhere."""
+"""Links between the files of a bundle: what leads where, and what leads nowhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from gitmem.okf import layout
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-
-_MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +40,6 @@ class Links:
         return [
             Edge(source, path, exists) for source in self._bundle.part(Indexing).current().backlinks(path)
         ]
-
-    def neighbours(self, path: str, *, steps: int = 1) -> dict[str, int]:
-        """The paths that can be reached over links in either direction, with the number of steps."""
-        index = self._bundle.part(Indexing).current()
-        found = {path: 0}
-        edge = [path]
-        for step in range(1, steps + 1):
-            reached: list[str] = []
-            for here in edge:
-                for other in (*index.links(here), *index.backlinks(here)):
-                    if other not in found and len(found) < _MOST:
-                        found[other] = step
-                        reached.append(other)
-            edge = reached
-        del found[path]
-        return found
 
     def broken(self) -> list[Edge]:
         """Links to paths where nothing stands."""

@@ -46,7 +46,7 @@ def refuse_secrets(bundle: Bundle, commits: Collection[Oid], refs: Iterable[Oid]
         for kind in secrets_in_tag(repository, oid):
             raise InvalidContent(
                 f"What a snapshot says holds a secret ({kind}, {oid[:8]}): nothing was sent.",
-                hint="Delete it with `gitmem snapshot delete`, and make it again without.",
+                hint="Delete it with `gitmem snapshot --delete`, and make it again without.",
             )
 
 

@@ -15,7 +15,6 @@ from gitmem.memory.capture import journal
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import Recorded, SessionInfo, record
 from gitmem.memory.capture.recovery import recover
-from gitmem.memory.curated.user_profile import add_user_profile
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.edits import Edits
 from gitmem.memory.history.log import LogEntry
@@ -166,7 +165,7 @@ def test_a_tool_is_registered_on_first_use(bundle: Memory) -> None:
 def test_user_profile_is_written_at_once_and_appended(bundle: Memory) -> None:
     """A second fact of the day never overwrites the first."""
     for text in ("likes oolong", "works at night"):
-        add_user_profile(bundle, text, origin=bundle.origin(session="s1"))
+        bundle.remember(text, target="user", session="s1")
     path = layout.user_profile("2026-06-30")
     data = bundle.read(path)
     assert data is not None

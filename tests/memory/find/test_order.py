@@ -83,13 +83,6 @@ def test_what_the_user_no_longer_likes_is_found_on_no_page_of_the_profile(own: M
     assert [hit.text for hit in own.search("long answers", removed=True)] == ["Prefers long answers"]
 
 
-def test_a_fact_that_only_the_profile_has_is_found(own: Memory) -> None:
-    from gitmem.memory.curated.user_profile import add_user_profile
-
-    add_user_profile(own, "Plays the bassoon", origin=own.origin())
-    assert texts(own, "bassoon") == ["Plays the bassoon"]
-
-
 def test_a_series_is_one_hit_that_says_how_many_are_alike(own: Memory, clock: Clock) -> None:
     for free in (80, 74, 61):
         clock.now += timedelta(days=1)

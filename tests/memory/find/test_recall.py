@@ -301,7 +301,6 @@ def test_links_both_ways(bundle: Memory) -> None:
         (edge.target, edge.exists) for edge in graph.of("notes/disk.md")
     ]
     assert ["notes/disk.md"] == [edge.source for edge in graph.to("notes/tape.md")]
-    assert {"notes/disk.md": 1} == graph.neighbours("notes/tape.md", steps=1)
     assert [("notes/disk.md", "notes/gone.md")] == [(edge.source, edge.target) for edge in graph.broken()]
     assert "notes/island.md" in graph.orphans()
     assert "notes/tape.md" not in graph.orphans()

@@ -652,13 +652,13 @@ def test_a_deleted_snapshot_stays_deleted(machines: Machines) -> None:
 def test_snapshot_delete_remote_on_the_command_line(
     machines: Machines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`snapshot delete NAME --remote` takes the name away on both sides."""
+    """`snapshot --delete NAME --remote` takes the name away on both sides."""
     from gitmem.cli.main import main
 
     a = machines.first()
     a.snapshots.create("one", origin=a.origin())
     machines.sync(a)
-    assert main(["-C", a.root, "snapshot", "delete", "one", "--remote"]) == 0
+    assert main(["-C", a.root, "snapshot", "--delete", "one", "--remote"]) == 0
     assert "here and on origin" in capsys.readouterr().out
     assert run_git(machines.hub, "for-each-ref", "--format=%(refname)", "refs/tags") == ""
 
