@@ -10,21 +10,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from tempfile import mkdtemp
 from typing import Any
 
-from gitmem.errors import BundleBusy, BundleUnusable
-from gitmem.files import DiskGroup, durable_directory, remove_file, replace_file
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
+from gitmem.files import (
+    DiskGroup,
+    durable_directory,
+    make_durable,
+    read_file,
+    remove_file,
+    replace_file,
+)
 from gitmem.git.lock_files import PreparedLock
 from gitmem.git.objects import GitObject, Oid, TreeEntry
 from gitmem.git.packs import StagedPack, compress
-from gitmem.git.pending import moment_after
-from gitmem.git.refs import BRANCH
+from gitmem.git.refs import BRANCH, check_ref_name
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
+from gitmem.okf.paths import check_path
 from gitmem.state import ERASING, INDEX_SEEN
 
 _MANIFEST = "manifest"
@@ -55,6 +63,9 @@ class Replacement:
             with _git_locks(repository) as locks:
                 if repository.refs.under("refs/") != dict(self.seen):
                     raise BundleBusy("Somebody moved a branch or a tag meanwhile: run the command again.")
+                # The notes of earlier commits go with the exchange, so all that they name is on disk before it.
+                make_durable(repository.root, repository.pending.carried())
+                make_durable(repository.git_dir, [_INDEX])
                 os.rename(scratch, repository.state.path(ERASING))
                 durable_directory(repository.state.directory)
                 repository.on_stage("decided")
@@ -124,9 +135,63 @@ class _Combined:
 
 
 def finish(repository: Repository) -> None:
-    """Finish an exchange that was decided by somebody who died. The caller holds the bundle lock."""
+    """Finish an exchange that was decided by somebody who died. The caller holds the bundle lock.
+
+    A manifest that no exchange can have written is not obeyed: the directory may have come from a stranger.
+    """
+    if _manifest(repository) is None:
+        _put_away(repository)
+        return
     with _git_locks(repository) as locks:
         _finish(repository, locks)
+
+
+_PACK_NAME = re.compile("pack-[0-9a-f]{40}")
+_OID = re.compile("[0-9a-f]{40}")
+_OBJECT = re.compile(r"pack/[\w.-]+|info/[\w.-]+|[0-9a-f]{2}/[\w.-]+")
+_WAS = re.compile("(?:100644|100755) [0-9a-f]{40}|")
+_NOT_EXCHANGED = ("objects", "refs", "hooks", "packed-refs", "index", "HEAD", "config", "config.worktree")
+"""Names of the git directory that an exchange never lists among its files."""
+
+
+def _manifest(repository: Repository) -> dict[str, Any] | None:
+    """The manifest of the exchange under way; None where a name in it is not one that an exchange writes."""
+    try:
+        found = json.loads(read_file(os.path.join(repository.state.path(ERASING), _MANIFEST)) or b"")
+        for name in found["refs"]:
+            check_ref_name(name)
+        for path, (old, new) in found["worktree"].items():
+            check_path(path)
+            if not (_WAS.fullmatch(old) and _WAS.fullmatch(new)):
+                return None
+        is_sound = (
+            _PACK_NAME.fullmatch(found["pack"])
+            and _OID.fullmatch(found["main"])
+            and all(name.startswith("refs/") for name in found["refs"])
+            and all(_OBJECT.fullmatch(path) for path in found["objects"])
+            and all(number.isdecimal() and _may_exchange(repository, path) for number, path in found["files"])
+            and {*found["gone"]} <= {path for _, path in found["files"]}
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, GitMemError):
+        return None
+    return found if is_sound else None
+
+
+def _may_exchange(repository: Repository, path: str) -> bool:
+    """Whether a path is one of a file inside the git directory that an exchange may replace or remove."""
+    parts = path.split("/")
+    if parts[0] in _NOT_EXCHANGED or not {"", ".", ".."}.isdisjoint(parts) or "\0" in path or "\\" in path:
+        return False
+    above = [os.path.join(repository.git_dir, *parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return not any(map(os.path.islink, above))
+
+
+def _put_away(repository: Repository) -> None:
+    """Take the staged directory away at once: all of it goes, or nothing does."""
+    done = mkdtemp(prefix="replaced-", dir=repository.scratch)
+    os.rename(repository.state.path(ERASING), os.path.join(done, "all"))
+    durable_directory(repository.state.directory)
+    shutil.rmtree(done, ignore_errors=True)
 
 
 def refuse_unusual(repository: Repository) -> None:
@@ -153,27 +218,25 @@ def _git_locks(repository: Repository) -> Iterator[dict[str, PreparedLock]]:
 
 def _finish(repository: Repository, locks: Mapping[str, PreparedLock]) -> None:
     staged = repository.state.path(ERASING)
-    with open(os.path.join(staged, _MANIFEST), "rb") as file:
-        manifest: dict[str, Any] = json.load(file)
+    manifest = _manifest(repository)
+    if manifest is None:
+        raise BundleUnusable("The exchange of the history cannot be finished. This is a bug in gitmem.")
     _place_pack(repository, staged, manifest["pack"])
     _move_refs(repository, staged, manifest, locks)
     for number, path in manifest["files"]:
         _place_file(repository, os.path.join(staged, number), path, gone=path in manifest["gone"])
     repository.pending.remove()  # it speaks of commits that are no more
     repository.state.remove(INDEX_SEEN)
-    moment = moment_after(locks[_INDEX].moment)
     for path, (old, new) in manifest["worktree"].items():
-        _bring(repository, path, old, new, moment)
+        _bring(repository, path, old, new)
     _write_index(repository, manifest["main"], locks[_INDEX])
+    make_durable(repository.root, manifest["worktree"])
+    make_durable(repository.git_dir, [_INDEX])
     repository.on_stage("exchanged")
     for path in manifest["objects"]:
         remove_file(os.path.join(repository.store.directory, *path.split("/")))
     repository.store.close()
-    # The manifest goes with all the rest, or nothing does.
-    done = mkdtemp(prefix="replaced-", dir=repository.scratch)
-    os.rename(staged, os.path.join(done, "all"))
-    durable_directory(repository.state.directory)
-    shutil.rmtree(done, ignore_errors=True)
+    _put_away(repository)
 
 
 def _place_pack(repository: Repository, staged: str, name: str) -> None:
@@ -221,11 +284,11 @@ def _place_file(repository: Repository, staged: str, path: str, *, gone: bool) -
         replace_file(target, data, scratch=repository.scratch, durable=True, mode=mode)
 
 
-def _bring(repository: Repository, path: str, old: str, new: str, moment: int) -> None:
-    """One file of the work tree; what a person changed meanwhile is theirs, and shows as their edit."""
+def _bring(repository: Repository, path: str, old: str, new: str) -> None:
+    """Write one file of the work tree, on disk before it gets its name; what a person changed meanwhile stays."""
     worktree = repository.worktree
     if not worktree.is_below_link(path) and worktree.holds(path, _entry(old)):
-        worktree.bring(path, _entry(new), moment)
+        worktree.bring(path, _entry(new))
 
 
 def _write_index(repository: Repository, main: Oid, lock: PreparedLock) -> None:

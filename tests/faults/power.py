@@ -1,6 +1,6 @@
 """Power cuts on a real file system: an ext4 image is shut down while a process writes to a bundle on it.
 
-Run by the tests as `python -m tests.faults.power ROOT CUTS SEED OPTION…`, as root. The file system stops at once and
+Run by the tests as `python -m tests.faults.power ROOT CUTS|erase SEED OPTION…`, as root. The file system stops at once and
 writes nothing more (`EXT4_IOC_SHUTDOWN`), is taken off and mounted again: what was only in memory is gone, as after a
 cut. What was acknowledged is in a ledger elsewhere.
 """
@@ -117,6 +117,10 @@ def busy(root: Path, ledger: Ledger, seed: int) -> None:
                 ledger.note(f"observation:{name}")
             elif what < 0.92:  # a file system that has caught up with us
                 os.sync()
+            elif what < 0.96:  # the facts of the last moments are not on disk yet
+                memory.remember(f"Private {name} goes.")
+                memory.erase(text=f"Private {name} goes.")
+                ledger.note(f"erased:{name}")
             time.sleep(chance.choice((0, 0, 0.02)))
 
 
@@ -153,6 +157,8 @@ def after(root: Path, told: list[str], remote: Path) -> None:
         kind, _, name = line.partition(":")
         if kind == "snapshot":
             assert repository.refs.read(f"refs/tags/snapshot/snap-{name}"), line
+        elif kind == "erased":
+            assert f"Private {name} goes.".encode() not in everything, ("back", line)
         else:
             wanted = {"fact": "Fact {} stays.", "decision": "Choose {}", "observation": "Seen {}. "}[kind]
             assert wanted.format(name).encode() in everything, ("lost", line)
@@ -169,13 +175,10 @@ def after(root: Path, told: list[str], remote: Path) -> None:
     assert run_git(remote, "rev-parse", "main") == tip_of(repository)
 
 
-def cut_often(where: Path, cuts: int, seed: int, option: str) -> None:
-    """Cut after cut, on one bundle that lives on."""
-    chance = random.Random(seed)
-    ledger = Ledger(where / "ledger")
+def prepared(where: Path, image: Image) -> Path:
+    """A bundle on the image, and its remote elsewhere."""
     remote = where / "remote.git"
     run_git(where, "init", "-q", "--bare", "-b", "main", str(remote))
-    image = Image(where, option)
     with image.mounted() as root:
         forked(lambda: len(open_memory(root).close()))  # in a process of its own: nothing here holds it open
         here = [sys.executable, "-m", "gitmem", "-C", str(root / "mem")]
@@ -183,6 +186,38 @@ def cut_often(where: Path, cuts: int, seed: int, option: str) -> None:
             [*here, "remote", "add", "origin", str(remote), "--yes"], check=True, capture_output=True
         )
         os.sync()
+    return remote
+
+
+def cut_after_an_erase(where: Path, option: str) -> None:
+    """Facts, then an erase of one, and the power goes as soon as it is done."""
+    ledger, image = Ledger(where / "ledger"), Image(where, option)
+    remote = prepared(where, image)
+
+    def work(root: Path) -> int:
+        memory = open_memory(root)
+        for number in range(5):
+            memory.remember(f"Fact {number} stays.")
+            ledger.note(f"fact:{number}")
+        memory.remember("Private 7 goes.")
+        memory.erase(text="Private 7 goes.")
+        ledger.note("erased:7")
+        image.cut()
+        return 7
+
+    with image.mounted() as root:
+        assert forked(partial(work, root)) == 7
+    with image.mounted() as root:
+        damage = {what: count for what, count in seen(root).items() if count and what != "index locked"}
+        assert damage == {}
+        verified(partial(after, root, ledger.read(), remote), "cut after an erase")
+
+
+def cut_often(where: Path, cuts: int, seed: int, option: str) -> None:
+    """Cut after cut, on one bundle that lives on."""
+    chance = random.Random(seed)
+    ledger, image = Ledger(where / "ledger"), Image(where, option)
+    remote = prepared(where, image)
     found: Counter[str] = Counter()
     for number in range(cuts):
         with image.mounted() as root:
@@ -211,4 +246,7 @@ def cut_often(where: Path, cuts: int, seed: int, option: str) -> None:
 
 if __name__ == "__main__":
     place, times, beginning, *options = sys.argv[1:]
-    cut_often(Path(place), int(times), int(beginning), ",".join(options))
+    if times == "erase":
+        cut_after_an_erase(Path(place), ",".join(options))
+    else:
+        cut_often(Path(place), int(times), int(beginning), ",".join(options))

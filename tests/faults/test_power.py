@@ -77,7 +77,7 @@ def cuts_work(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip(why)
 
 
-def run_cuts(where: Path, cuts: int, seed: int, option: str) -> None:
+def run_cuts(where: Path, cuts: int | str, seed: int, option: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.power", str(where), str(cuts), str(seed), option],
         capture_output=True,
@@ -94,6 +94,13 @@ def run_cuts(where: Path, cuts: int, seed: int, option: str) -> None:
 def test_cuts(tmp_path: Path, option: str) -> None:
     """An ext4 image is cut while a bundle on it is written, three times; each start finds all in order."""
     run_cuts(tmp_path, 3, 1, option)
+
+
+@pytest.mark.usefixtures("cuts_work")
+@pytest.mark.parametrize("option", ["auto_da_alloc", "noauto_da_alloc"])
+def test_a_cut_right_after_an_erase(tmp_path: Path, option: str) -> None:
+    """All that the erase and the commits before it wrote is on disk: nothing is empty, nothing is an edit."""
+    run_cuts(tmp_path, "erase", 1, option)
 
 
 @pytest.mark.slow

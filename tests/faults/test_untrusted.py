@@ -14,7 +14,7 @@ import pytest
 from gitmem.cli.main import main
 from gitmem.world import World
 
-from tests.faults.untrusted import KINDS, Kind, Place
+from tests.faults.untrusted import KINDS, UNKNOWN, Kind, Place
 from tests.git.support import plain_environment, run_git
 from tests.trees import copied
 
@@ -31,6 +31,7 @@ COMMANDS = (
     ("doctor", "--fix"),
     ("sync",),
 )
+STATE_COMMANDS = (("status",), ("memory", "add", "another fact"), ("sync",), ("gc",), ("doctor", "--fix"))
 
 
 class Listener:
@@ -134,7 +135,7 @@ def test_an_untrusted_directory_does_nothing_outside(
     here = os.getcwd()
     os.chdir(bundle)
     try:
-        for args in COMMANDS:
+        for args in STATE_COMMANDS if kind.is_state else COMMANDS:
             main(args, world._replace(env=env) if args[0] == "hook" else world)
             assert before == _seen(place.around), args
             assert not place.canary.exists(), args
@@ -148,3 +149,8 @@ def test_an_untrusted_directory_does_nothing_outside(
 def test_there_are_enough_kinds() -> None:
     """At least a hundred directories, no two of one name."""
     assert len({kind.name for kind in KINDS}) == len(KINDS) >= 100
+
+
+def test_each_state_file_is_forged() -> None:
+    """A name that enters the state table gets a sample here, and each field of it is forged."""
+    assert UNKNOWN == set()

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitmem.state import TABLE
+
 from tests.git.support import run_git
 
 _NOBODY = 65534
@@ -109,13 +111,17 @@ class Kind:
     make: Callable[[Place], object]
     merging: bool = False
     """A merge is under way, so that `doctor --fix` finishes it."""
+    is_state: bool = False
+    """A file of the state directory is forged: some commands read all of them."""
 
 
 KINDS: list[Kind] = []
 
 
-def _add(name: str, make: Callable[[Place], object], *, merging: bool = False) -> None:
-    KINDS.append(Kind(name, make, merging))
+def _add(
+    name: str, make: Callable[[Place], object], *, merging: bool = False, is_state: bool = False
+) -> None:
+    KINDS.append(Kind(name, make, merging, is_state))
 
 
 # Programs that the repository's configuration names
@@ -342,6 +348,127 @@ _add(
     ),
 )
 
+
+# Every file of the state directory, with each of its fields forged in turn
+
+_SOMEBODY = "1" * 40
+_NEAR, _FAR = "../../../NEAR/file", "AROUND/file"
+_ENTRY = "0123456789abcdef0123456789abcdef"
+_MANIFEST: dict[str, Any] = {
+    "pack": f"pack-{_SOMEBODY}", "main": _SOMEBODY, "refs": ["refs/heads/main", "refs/heads/other"],
+    "files": [["0", "logs/HEAD"], ["1", "ORIG_HEAD"]], "gone": ["ORIG_HEAD"],
+    "objects": [f"pack/pack-{_SOMEBODY}.pack"],
+    "worktree": {"memories/MEMORY.md": [f"100644 {_SOMEBODY}", ""]},
+}  # fmt: skip
+_NOTE: dict[str, Any] = {
+    "old": None, "new": _SOMEBODY, "paths": ["memories/MEMORY.md"], "locks": {"index.lock": 1}, "leaves": ["log.md"],
+    "moment": 1, "earlier": {"index.md": 1}, "number": 7,
+}  # fmt: skip
+_AGREED = {"files": {"skills/x/SKILL.md": "text"}, "held": {"skills/x/SKILL.md": "text"}}
+SAMPLES: dict[str, Any] = {
+    "config": {"machine": "laptop", "bundle_path": "b", "agent_id": "hermes"},
+    "lock.owner": {"pid": 1, "purpose": "flush", "host": "laptop"},
+    "pending": _NOTE, "pending-too": _NOTE, "pending-ref": _NOTE,
+    "index-seen": [_SOMEBODY, "1", "1", "1"],
+    "clocks": {"tip": _SOMEBODY, "skew": 1},
+    "last-gc": {"loose": 1, "packs": 1, "bytes": 1},
+    "erasing/": _MANIFEST,
+    "erased-commits": [_SOMEBODY, "2" * 40],
+    "journal/<id>.jsonl": {"gitmem-journal": 1, "session": "s", "id": "0", "agent": "hermes"},
+    "journal/<id>.new": {"gitmem-journal": 1, "session": "s", "id": "0"},
+    "journal/<id>.damaged": {"gitmem-journal": 1, "session": "s", "id": "0"},
+    "session": {"id": "s"},
+    "last-snapshot": [_SOMEBODY, "snapshot/auto/x"],
+    "releases": {"memory:1": {"at": "2026-01-01T00:00:00Z", "by": "ada"}},
+    "rules-accepted": ["1" * 64],
+    "scanned-with": ["1" * 64],
+    "foreign": {_ENTRY: {"remote": "origin", "waits": True, "path": "memories/MEMORY.md"}},
+    "taken": {_ENTRY: {"remote": "origin", "path": "memories/MEMORY.md", "text": "an honest fact"}},
+    "taken-lately": {"memories/MEMORY.md": {_ENTRY: "2026-01-01T00:00:00Z"}},
+    "pulled": [_SOMEBODY, _SOMEBODY, "origin"],
+    "cloning": ["hub.git"],
+    "sync/<remote>.json": {"last_success": "2026-01-01T00:00:00Z", "error": "x", "snapshots": {"now": _SOMEBODY}},
+    "host/link": {"home": "../../around/home/.hermes"},
+    "host/MEMORY.md": ["mine"],
+    "host/USER.md": ["mine"],
+    "host/state": {"memory": {"omitted": ["x"], "used": {"0": 1}}},
+    "skill-list": {"tree": _SOMEBODY, "skills": {"x": {"path": "skills/x/SKILL.md", "name": "x"}}},
+    "skill-links": {"links": {"AROUND/directory": {"flat": False, **_AGREED}}},
+    "host/skills": _AGREED,
+    "host/last-session": {"tip": _SOMEBODY, "session": "s"},
+    "host/config-edit": ["file"],
+    "host/notices/<id>.jsonl": {"gitmem-journal": 1, "kind": "memory", "target": "memory", "id": "0"},
+    "host/notices/<id>.new": {"gitmem-journal": 1, "id": "0"},
+    "host/notices/<id>.damaged": {"gitmem-journal": 1, "id": "0"},
+    "mcp-clients": {"client": _SOMEBODY},
+}  # fmt: skip
+"""By the pattern of the state table: a JSON value, or a list of the words of a text."""
+NOT_READ = {"lock", "sqlite"}
+"""Formats of which nothing is read as a name: what they are replaced with is in the kinds below."""
+
+
+def _forged(value: Any) -> list[tuple[str, Any]]:
+    """The value once for each field and key in it, that one leading outside; a word says which."""
+    if isinstance(value, dict):
+        found: list[tuple[str, Any]] = []
+        for key, inside in value.items():
+            others = {name: one for name, one in value.items() if name != key}
+            found += [(f"{key}.{where}", {**others, key: one}) for where, one in _forged(inside)]
+            found.append((f"name of {key}", {**others, _NEAR: inside}))
+        return found
+    if isinstance(value, list):
+        return [
+            (f"{at}.{where}", [*value[:at], one, *value[at + 1 :]])
+            for at, inside in enumerate(value)
+            for where, one in _forged(inside)
+        ]
+    return [("far", _FAR) if isinstance(value, str) and len(value) % 2 else ("near", _NEAR)]
+
+
+def _plants(pattern: str, value: Any) -> Callable[[Place], None]:
+    def make(place: Place) -> None:
+        text = " ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)
+        text = text.replace("AROUND", str(place.around)).replace("NEAR", place.around.name)
+        path = place.state / pattern.replace("<id>", "0").replace("<remote>", "origin")
+        if pattern.endswith("/"):
+            path.mkdir()
+            for number in range(4):
+                (path / str(number)).write_text("planted\n")
+            (path / "packed-refs").write_text("# pack-refs with: sorted \n")
+            path = path / "manifest"
+        elif value is not None and "pending" in pattern:
+            body = text.encode()
+            text = f"pending {hashlib.sha256(body).hexdigest()} {len(body)}\n{text}\n"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    return make
+
+
+for _pattern, _value in SAMPLES.items():
+    for _where, _one in _forged(_value):
+        _add(f"forged {_pattern} {_where}", _plants(_pattern, _one), is_state=True)
+_PATHS_OF_AN_ERASE = (
+    "../../.bashrc", "../../NEAR/file", "../../../NEAR/file", "AROUND/file", "logs/../../../NEAR/file", "linked/file",
+    "config", "hooks/x", "HEAD", "refs/heads/main", "objects/x", "",
+)  # fmt: skip
+for _path in _PATHS_OF_AN_ERASE:
+    for _gone in (False, True):
+        _files = {"files": [["0", _path]], "gone": [_path] if _gone else []}
+
+        def _decided(place: Place, files: dict[str, Any] = _files) -> None:
+            (place.git_dir / "linked").symlink_to(place.around / "directory/kept")
+            tip = run_git(place.bundle, "rev-parse", "main")
+            _plants(
+                "erasing/", {**_MANIFEST, "main": tip, "refs": [], "objects": [], "worktree": {}, **files}
+            )(place)
+
+        _add(f"erase of {_path!r} gone={_gone}", _decided, is_state=True)
+UNKNOWN = {
+    name.pattern
+    for name in TABLE
+    if name.format not in NOT_READ and name.pattern not in ("tmp/", "fetch-<random>/")
+} - SAMPLES.keys()
 
 # Links
 
