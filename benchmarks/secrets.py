@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import hashlib
 import json
 import random
 import string
@@ -68,6 +69,29 @@ def pem(rng: random.Random) -> str:
     inner = rng.choice(["\n", "\\n"]).join(["", *lines, draw(rng, BASE64, 30) + "==", ""])
     dashes = "-" * 5
     return f"{dashes}BEGIN {what}PRIVATE KEY{dashes}{inner}{dashes}END {what}PRIVATE KEY{dashes}"
+
+
+def bare_pem(rng: random.Random) -> str:
+    """The body of a private key alone, as it is pasted into a field."""
+    start = rng.choice(
+        ["MIIEpAIBAAKCAQEA", "MIIEvQIBADANBgkqhkiG9w0BAQEF", "b3BlbnNzaC1rZXktdjEA", "MHcCAQEEI"]
+    )
+    lines = [
+        start + draw(rng, BASE64, 64 - len(start)),
+        *(draw(rng, BASE64, 64) for _ in range(rng.randint(2, 24))),
+    ]
+    return rng.choice(["\n", "\\n"]).join([*lines, draw(rng, BASE64, 30) + "=="])
+
+
+def wallet_key(rng: random.Random) -> str:
+    """A private key of Bitcoin as wallets export it: version, key, sometimes a mark, and a checksum, in base58."""
+    data = b"\x80" + rng.randbytes(32) + rng.choice([b"", b"\x01"])
+    number = int.from_bytes(data + hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4], "big")
+    digits = ""
+    while number:
+        number, digit = divmod(number, 58)
+        digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[digit] + digits
+    return digits
 
 
 def pgp(rng: random.Random) -> str:
@@ -181,6 +205,30 @@ TOKENS: dict[str, Draw] = {
     "jwt": jwt,
     "private key": pem,
     "pgp private key": pgp,
+    "private key without its first line": bare_pem,
+    "putty key": lambda r: (
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 1\n"
+        f"{draw(r, BASE64, 64)}\nPrivate-Lines: 2\n{part(draw(r, BASE64, 64) + chr(10) + draw(r, BASE64, 44))}\n"
+        f"Private-MAC: {draw(r, HEX, 64)}"
+    ),
+    "wallet key": wallet_key,
+    "azure shared access": lambda r: (
+        f"https://{draw(r, LOWER, 8)}.blob.core.windows.net/c/f?sv=2023-11-03&sp=rl&se=2027-01-01T00:00:00Z"
+        f"&sig={part(draw(r, ALNUM, 20) + '%2B' + draw(r, ALNUM, 22) + '%3D')}"
+    ),
+    "htpasswd": lambda r: (
+        r.choice(WORDS)
+        + r.choice(
+            [
+                f":$apr1${draw(r, ALNUM, 8)}${part(draw(r, ALNUM + './', 22))}",
+                f":$2y$10${part(draw(r, ALNUM + './', 53))}",
+                f":{{SHA}}{part(draw(r, BASE64, 27) + '=')}",
+            ]
+        )
+    ),
+    "shadow": lambda r: (
+        f"{r.choice(WORDS)}:${r.choice('156')}${draw(r, ALNUM, 8)}${part(draw(r, ALNUM + './', 43, 86))}:19345:0:99999:7:::"
+    ),
     "age": lambda r: "AGE-" + "SECRET-KEY-1" + draw(r, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
     "vault": lambda r: r.choice(["hvs", "hvb"]) + "." + draw(r, URLSAFE, 90, 120),
     "linear": lambda r: "lin" + "_api_" + draw(r, ALNUM, 40),
@@ -292,6 +340,77 @@ TOLD: dict[str, tuple[Draw, tuple[str, ...]]] = {
             "MYSQL_ROOT_PASSWORD: '{}'",
             "host=db user=app password={} dbname=shop",
         ),
+    ),
+    "password in a block": (
+        password,
+        ("password: |\n  {}\n", "db:\n  password: >-\n    {}\n  host: x", "DB_PASSWORD: |-\n      {}"),
+    ),
+    "netrc": (
+        password,
+        (
+            "machine api.acme.io\n  login maria\n  password {}\n",
+            "machine ftp.acme.io login deploy password {}",
+            "default\nlogin maria\npassword {}",
+        ),
+    ),
+    "cookie": (
+        lambda r: draw(r, r.choice([ALNUM, HEX, URLSAFE]), 32, 64),
+        (
+            "Cookie: theme=dark; sessionid={}; lang=en",
+            "Set-Cookie: sid={}; Path=/; HttpOnly; Secure",
+            "curl -b 'session={}' https://acme.io",
+            "curl --cookie JSESSIONID={} https://acme.io",
+            '"set-cookie": "connect.sid={}; Path=/"',
+        ),
+    ),
+    "raw key": (
+        lambda r: r.choice(["", "0x"]) + draw(r, HEX, 64),
+        (
+            "private key: {}",
+            "AES key: {}",
+            "the wallet key is {}",
+            "HMAC key {}",
+            "encryption key (hex) {}",
+            "PRIVATE_KEY={}",
+        ),
+    ),
+    "password in German": (
+        password,
+        (
+            "Das Passwort lautet {}",
+            "Kennwort für den Server: {}",
+            "Das Passwort vom Router ist {}",
+            "Das WLAN-Passwort ist jetzt {}",
+            "Passwort geändert auf {}",
+            "{} ist das Passwort",
+            "Zugangsdaten: maria / {}",
+        ),
+    ),
+    "password in Spanish": (
+        password,
+        (
+            "La contraseña es {}",
+            "la contraseña del wifi es {}",
+            "contraseña para el servidor: {}",
+            "La clave del router es {}",
+            "cambió la contraseña a {}",
+            "{} es la contraseña",
+        ),
+    ),
+    "password in French": (
+        password,
+        (
+            "Le mot de passe est {}",
+            "le mot de passe du wifi est {}",
+            "mot de passe pour le serveur : {}",
+            "mdp : {}",
+            "le mot de passe a été changé en {}",
+            "{} est le mot de passe",
+        ),
+    ),
+    "key in German, Spanish, French": (
+        lambda r: draw(r, ALNUM, 32, 48),
+        ("Der API-Schlüssel ist {}", "La clave API es {}", "clé d'API : {}", "La clé secrète est {}"),
     ),
     "ado connection": (
         lambda r: draw(r, ALNUM + "!#%*", 12, 20),
@@ -412,6 +531,33 @@ def adversarial() -> list[str]:
     made += ["eyJa.", "eyJaaaaaaaaa.", "12345678:", "M", "MNO.", "a1", "Aa", "1Q~", "a" * 76 + "AZDO"]
     made += [" is the password", "a1b2c3d4 is the password ", "login: a / a1b2c3 ", "seed phrase: abc abc "]
     made += ["token=" + "a1.1" * 60 + "! ", "password=" + "a" * 99 + "1! ", "password=a@" + "a." * 99 + "! "]
+    made += [
+        "cookie: ",
+        "cookie: a=b; ",
+        "machine a login b ",
+        "default\nlogin ",
+        "MIIEpAIBAAKC",
+        "MHcCAQEE" + "a" * 60 + "\n",
+    ]
+    made += [
+        "Private-Lines: 1\n",
+        "Private-Lines: 1\nAAAA\n",
+        "$1$a$",
+        "$6$",
+        "{SHA}",
+        "sig=",
+        "5" * 51 + " ",
+        "K" * 52 + "l",
+    ]
+    made += [
+        "clave ",
+        "clave de la ",
+        "passwort für ",
+        "mot de passe du ",
+        "password: |\n ",
+        "mdp : ",
+        "schlüssel ",
+    ]
     made += [f"{vendor} a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8 " for vendor in token_shapes()["vendors"][:3]]
     runs = [(head + "a1B" * 34_000)[:100_000] for head in heads]
     return [(piece * (100_000 // len(piece) + 1))[:100_000] for piece in made] + runs

@@ -30,6 +30,13 @@ def in_headers(text: str, found: Found) -> None:
         for match in matches(low, compiled(_BASIC)):
             if _is_login(text[slice(*match.span("token"))]):
                 found.add("basic-auth", match.start(), *match.span("token"))
+    if "cookie" in low or " -b " in low:
+        _in_cookies(text, found)
+    if "login" in low and "password" in low:
+        for match in matches(low, compiled(_NETRC)):
+            password = text[slice(*match.span("password"))]
+            if not found.judge(placeholder, password) and not compiled(_MAIL).fullmatch(password):
+                found.add("password", match.start(), *match.span("password"))
     if "-u" in low:
         for match in matches(low, compiled(_LOGIN_OPTION)):
             password = text[slice(*match.span("password"))]
@@ -47,6 +54,16 @@ _HEADER = (
     r"|authorization[\"'\]]{0,2}\s{0,4}[:=]\s{0,4}[\"']?(?:(?:token|apikey|api-key|key|ssws|bearer|sso-key)[\s=]{1,4})?)[\"'`<]?"
     r"(?=[^\s0-9]{0,99}+[0-9])(?P<token>[a-z0-9._~+/-]{16,4000}={0,2})"
 )
+# `Cookie: a=b; c=d`, `Set-Cookie: a=b; Path=/`, `curl -b a=b`
+_COOKIES = (
+    r"(?:(?<![a-z])(?:set-)?cookies?[\"']?\s{0,2}[:=]\s{0,2}|--cookie[ =]|(?<=\s)-b )[\"']?(?=[\w.-]{1,64}=)"
+)
+_COOKIE = r"(?P<name>[\w.-]{1,64})=(?P<value>[^\s;,\"'`<>]{0,4096}+)[;,]?[ ]?"
+_NETRC = (
+    r"(?:machine\s{1,8}(?:localhost|[\w-]{1,63}\.[\w.-]{1,63})|(?<![^\n])default)\s{1,8}login\s{1,8}\S{1,100}\s{1,8}"
+    r"(?:account\s{1,8}\S{1,64}\s{1,8})?password\s{1,8}(?P<password>\S{4,128})"
+)
+_MAIL = r"[^@]+@[^@]*"
 _BASIC = r"(?<![a-z])basic\s{1,4}(?P<token>[a-z0-9+/_-]{8,400}={0,2})(?![\w+/])"
 # `mysql -uroot -px`, `sshpass -p x`
 _COMMAND = (
@@ -56,6 +73,17 @@ _COMMAND = (
 _LOGIN_OPTION = (
     r"(?<=\s)(?:-u|--user)[\s=]{1,3}[\"']?(?P<name>[\w.@+-]{1,64}):(?!//)(?P<password>[^\s\"'`]{4,128})"
 )
+
+
+def _in_cookies(text: str, found: Found) -> None:
+    """Find the values in a line of cookies that say who is logged in; short ones are preferences."""
+    position = 0
+    while header := compiled(_COOKIES).search(found.low, position):
+        position = header.end()
+        while cookie := compiled(_COOKIE).match(text, position):
+            position = cookie.end()
+            if len(cookie["value"]) >= 16 and found.judge(token_like, cookie["value"]):
+                found.add("cookie", cookie.start(), *cookie.span("value"))
 
 
 def _is_login(token: str) -> bool:
@@ -71,25 +99,59 @@ def _is_login(token: str) -> bool:
 # --- Passwords and keys that someone speaks of: `password is …`, `api_key = …`, `"secret": "…"`.
 
 # What each word speaks of is a password, or else by the word's first letters:
-_KINDS = {"sec": "secret", "cre": "secret", "tok": "token", "key": "api-key"}
+_KINDS = {"sec": "secret", "cre": "secret", "tok": "token"}
 # The stems stand first, so that the engine can skip to them.
 _WORD = r"""
     (?: pass(?:wor[dt]|wd|phrase|code|(?<![a-z]pass)(?=["'\])]{0,2}\s{0,2}[:=]))
-      | pw(?<![a-z]pw)d?+(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a | mot[ ]de[ ]passe
+      | pw(?<![a-z]pw)d?+(?![a-z]) | psk(?<![a-z]psk)(?![a-z]) | kennwort | contrase[nñ]a
+      | c[oó]digo[ ]de[ ]acceso | mot[ ]de[ ]passe | code[ ]d['’]acc[eè]s
+      | mdp(?<![a-z]mdp)(?=\s{0,2}(?:[:=]|est[ ]|du[ ]|pour[ ]))
       | senha | пароль | 密[码碼] | パスワード | 비밀번호
-      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key)
+      | (?P<key>secret(?:[ _-]?key)?+ | credential | creds | token | key
+          | schl(?:ü|ue)ssel
+          | clave[ ](?:de[ ](?:la[ ])?)?api | clave[ ](?:secreta|privada)
+          | clé[ ](?:d['’])?api | clé[ ](?:secrète|privée))
+      | clave(?<![a-z]clave)(?<!palabra[ ]clave)(?<!palabras[ ]clave)
     )
 """
 _STEMS = (
-    *("pass", "secret", "token", "key", "cred", "pw", "psk", "kennwort", "contrase", "senha", "пароль"),
-    *("密", "パスワード", "비밀번호"),
+    *(
+        "pass",
+        "secret",
+        "token",
+        "key",
+        "cred",
+        "pw",
+        "psk",
+        "kennwort",
+        "zugangscode",
+        "contrase",
+        "de acceso",
+    ),
+    *(
+        "d'acc",
+        "d’acc",
+        "mdp",
+        "senha",
+        "schlüssel",
+        "schluessel",
+        "clave",
+        "clé",
+        "пароль",
+        "密",
+        "パスワード",
+        "비밀번호",
+    ),
 )
 # A key of these is kept secret, and any `something_key` unless it is one of the others.
 _KEPT = (
     *("api", "access", "private", "signing", "encryption", "master", "license", "account", "auth", "service"),
     *("client", "admin", "app", "deploy", "session", "storage", "webhook", "subscription", "shared", "root"),
-    *("personal", "security", "integration"),
+    *("personal", "security", "integration", "aes", "hmac", "wallet", "symmetric", "decryption"),
+    *("zugangs", "geheim", "privater", "privaten"),
 )
+# A run of hexadecimal digits is a hash or a fingerprint unless the key before it is of these.
+_RAW = ("private", "encryption", "decryption", "symmetric", "aes", "hmac", "wallet", "master")
 _OPEN = (
     "public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "unique", "natural",
     "row", "object", "map", "dict",
@@ -107,9 +169,12 @@ _ABOUT = frozenset(
 _RUN = r"[^\s\"'`<,;&|]{1,256}+(?:[,;&|](?!\s|$|[\w.-]{1,40}\s?[=:])[^\s\"'`<,;&|]{0,256}+){0,16}+"
 _STRONG = r"""
     (?:
-        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))(?:\*\*)?\s{0,8}+
-      | [ \t]{1,3}+(?:is|was|are|ist|es|est|equals|becomes|(?:(?:changed|set|reset|rotated|updated)[ ])?to)
-        (?:[ ](?:now|currently|still|just|simply|actually|only|always
+        [ \t]{0,6}+(?:=>|:=|→|={1,3}|:{1,2}|：|(?<=\s)\|(?=\s)|>(?!\s))(?:\*\*)?
+        (?:[ \t]{0,3}[|>][0-9+-]{0,2}[ \t]{0,3}\r?\n[ \t]{1,40}+)?+ \s{0,8}+
+      | [ \t]{1,3}+(?:is|was|are|equals|becomes|(?:(?:changed|set|reset|rotated|updated)[ ])?to
+            |ist|lautet|heißt|heisst|(?:(?:wurde|geändert|zurückgesetzt|gesetzt)[ ])?auf
+            |es|será|est|sera|(?:a[ ]été[ ])?changé[ ]en|a)
+        (?:[ ](?:now|currently|still|just|simply|actually|only|always|jetzt|nun|aktuell|ahora|maintenant|désormais
             |(?:(?:re)?set|changed|rotated|updated)[ ]to)(?![\w-])){0,2}+
         :?\s{1,3}+
       | \s?[是为は]\s?
@@ -128,11 +193,14 @@ _TOLD = rf"""(?x)
     (?P<suffix>s?+(?:[_-][a-z0-9_-]{{1,24}}+|[0-9]{{1,2}}+)?+)
     ["'`*\])]{{0,3}}+
     (?:[ ]?\([^()\n]{{1,40}}+\))?+
-    (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by)[ ]
+    (?: [ ](?P<gap>for|of|on|at|in|from|to[ ](?:the|my|our)|used[ ]by
+            |für|vom|von|zum|zur|des|der|im|del?|para|en|du|pour)[ ]
       | (?>{_STRONG} | (?P<weak>[ \t]{{1,3}}+)(?(key)(?=\S{{20}}))(?=[^\s0-9]{{0,40}}+[0-9]))
         {_OPENING} {_WORTH_A_LOOK} (?=(?P<run>{_RUN})?) )
 """
+_RAW_KEY = r"(?:0x)?(?:[a-f0-9]{32}|[a-f0-9]{48}|[a-f0-9]{64})"
 _BEHIND_GAP = f"(?x){_STRONG}{_OPENING}"
+_GAP_END = r"[:=→：\n]|[ ](?=(?:is|was|to|ist|lautet|wurde|es|será|est|sera|a)[ ])"
 _NO_END = ".,;:!?)]}>*|\\"  # what ends a sentence, or closes something, is not of the value
 _QUOTES = {"“": "”", "‘": "’", "«": "»"}
 
@@ -146,9 +214,9 @@ def told(text: str, found: Found) -> None:
             start, end = _told_by(match, text, found)
             # Inside a long value nothing is said about another one.
             position = end if end - start >= 32 else match.start() + 1
-        if " is " in low or " as " in low:
+        if any(verb in low for verb in (" is ", " as ", " ist ", " es ", " est ")):
             _told_backwards(text, found)
-    if "creds" in low or "credentials" in low or "login" in low:
+    if any(word in low for word in _PAIRED):
         for match in matches(low, compiled(_PAIR)):
             end, _ = _value(text, match.end(), None, found)
             if found.judge(password_like, text[match.end() : end], False, False):
@@ -164,15 +232,15 @@ def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
     begin, start = match.span()
     kind, kept = "password", True
     if key:
-        kind = _KINDS[key[:3]]
+        kind = _KINDS.get(key[:3], "api-key")
         before = found.low[max(0, begin - 16) : begin]
-        kept = kind != "api-key" or _is_kept(before)
+        kept = not key.startswith(("key", "schl")) or _is_kept(before)
         if not kept and (weak or before.rstrip(" _-").endswith(_OPEN)):
             return 0, 0
     if suffix and not _ABOUT.isdisjoint(suffix.replace("-", "_").split("_")):
         return 0, 0
     if gap:  # `password for the staging server: …`
-        end_of_gap = compiled(r"[:=→：\n]|[ ](?=(?:is|was|to)[ ])").search(found.low, start, start + 44)
+        end_of_gap = compiled(_GAP_END).search(found.low, start, start + 44)
         opening = end_of_gap and compiled(_BEHIND_GAP).match(found.low, end_of_gap.start())
         if not opening:
             return 0, 0
@@ -189,7 +257,11 @@ def _told_by(match: re.Match[str], text: str, found: Found) -> tuple[int, int]:
         value = text[start:end]
         good = len(value) >= (20 if weak else 10 if kept else 32) and found.judge(token_like, value)
         if good and (weak or not kept):  # little says that it is secret, so it must be no hash and no id
-            good = any(map(mixed, compiled(r"[A-Za-z0-9]{12,}").findall(value)))
+            good = any(map(mixed, compiled(r"[A-Za-z0-9]{12,}").findall(value))) or (
+                key == "key"
+                and before.rstrip(" _-").endswith(_RAW)
+                and bool(compiled(_RAW_KEY).fullmatch(value))
+            )
     if good:
         found.add(kind, begin, start, end)
     return start, end
@@ -212,8 +284,10 @@ def _value(text: str, start: int, quote: str | None, found: Found) -> tuple[int,
 
 
 # `login: maria / hunter22!`
+_PAIRED = ("creds", "credentials", "login", "zugangsdaten", "anmeldedaten", "credenciales", "identifiants")
 _PAIR = (
-    r"(?:creds|credentials|logins?)(?: for [^\n:]{1,30})?(?: is| are|:)\s{1,3}"
+    rf"(?:{'|'.join(_PAIRED)})s?"
+    r"(?: (?:for|für|para|pour) [^\n:]{1,30})?(?: is| are| ?:)\s{1,3}"
     r"[\w.@+-]{1,64}(?: / |:| \| )(?=\S{6})"
 )
 _SEED_PHRASE = (
@@ -234,6 +308,7 @@ def _told_backwards(text: str, found: Found) -> None:
 
 
 _TOLD_BACKWARDS = (
-    r" (?:is|as) (?:(?:the|my|our|your|his|her|their|its|a) )?(?:[a-z0-9'-]{1,16} ){0,3}?"
-    r"(?:password|passphrase|passcode|api key|secret key|access key)(?![\w-])"
+    r" (?:is|as|ist|es|est) (?:(?:the|my|our|your|his|her|their|its|a|das|mein|unser|la|mi|le|mon|notre) )?"
+    r"(?:[a-z0-9'-]{1,16} ){0,3}?"
+    r"(?:password|passphrase|passcode|api key|secret key|access key|passwort|kennwort|contraseña|mot de passe)(?![\w-])"
 )

@@ -122,10 +122,16 @@ def token_like(value: str) -> bool:
         return False
     if value.startswith(("/", "~/", "./", "../")):  # base64, not a path
         return len(value) >= 40 and any(map(mixed, value.split("/")))
-    if compiled(r"[a-f0-9]{32,}|[A-F0-9]{32,}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}").fullmatch(value):
+    if compiled(_HEXADECIMAL).fullmatch(value):
         return True
     pieces = compiled(r"[^A-Za-z0-9]+").split(value)
     return any(map(noise, pieces)) or (len(value) >= 24 and mixed("".join(pieces)))
+
+
+_HEXADECIMAL = (
+    r"[a-f0-9]{32,}|[A-F0-9]{32,}|[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
+    r"|[a-f0-9]{2}(?::[a-f0-9]{2}){15,}+|[A-F0-9]{2}(?::[A-F0-9]{2}){15,}+"
+)
 
 
 def password_like(value: str, weak: bool, quoted: bool) -> bool:
@@ -183,5 +189,5 @@ _TECHNICAL = (
     r"|win[36]|x509|aes-?[0-9]|rsa-?[0-9]|ed25519|[her]s(?:256|384|512)|(?:tls|ssl|v)[0-9.]+$"
     r"|(?:step|phase|part|level|section|option|item|version|python|node|java|field|input|user|test|admin)-?[0-9]{1,2}$"
     r"|[0-9]+-?(?:char(?:acter)?|digit|letter|word|day|hour|minute|second|month|year|week|bit|byte|step|way|factor"
-    r"|fa)s?(?![a-z0-9])"
+    r"|fa|stellig\w*|zeichen|caract\w*|d[ií]gitos?|chiffre)s?(?![a-z0-9])"
 )

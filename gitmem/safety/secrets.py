@@ -26,6 +26,8 @@ def find(text: str) -> list[Secret]:
     found = Found(text)
     if "PRIVATE KEY" in text:
         _private_keys(text, found)
+    if found.longest >= 40:
+        _bare_private_keys(text, found)
     if found.longest >= 32:
         _shaped(text, found)
     if found.long:
@@ -36,6 +38,8 @@ def find(text: str) -> list[Secret]:
     in_headers(text, found)
     told(text, found)
     _cards(text, found)
+    if found.longest >= 51:
+        _wallet_keys(text, found)
     _seed_phrases(found)
     return sorted(found.secrets, key=lambda secret: secret.start) if found.secrets else []
 
@@ -109,6 +113,28 @@ _KEY_BODY = (
 )
 
 
+def _bare_private_keys(text: str, found: Found) -> None:
+    """Find the body of a private key without its first line, by how its encoding begins, and that of a PuTTY file."""
+    if "MI" in found.long or "MHcC" in found.long or "MC4C" in found.long or "b3BlbnNzaC1r" in found.long:
+        for match in compiled(_BARE_BODY).finditer(text):
+            if len(match[0]) >= 48 and found.judge(plausible, match[0][20:]):
+                found.add("private-key", match.start(), *match.span())
+    if "Private-Lines:" in text:
+        for match in compiled(_PUTTY_BODY).finditer(text):
+            found.add("private-key", match.start(), *match.span("secret"))
+
+
+# PKCS 1 and 8 of RSA and DSA, PKCS 8 with a password; elliptic curves in both forms; Ed25519; OpenSSH.
+_BARE_BODY = (
+    r"(?<![A-Za-z0-9+/])(?:MII[A-Za-z0-9+/]{3}IB(?:AAK[BC]|ADAN)|MII[A-Za-z0-9+/]{5}BgkqhkiG9w0BBQ0|MHcCAQEE|MIGkAgEBBD"
+    r"|MIHcAgEBBE|MI(?:GHAgEA|G2AgEA|HuAgEA)MB|MC4CAQAwBQYDK2V|b3BlbnNzaC1rZXktdjEA)[A-Za-z0-9+/]{16,8000}+={0,2}"
+    r"(?:(?:\r?\n|\\n)[ \t>]{0,16}+(?:[A-Za-z0-9+/]{40,80}+={0,2}|[A-Za-z0-9+/]{2,79}+={1,2})){0,200}+"
+)
+_PUTTY_BODY = (
+    r"Private-Lines: \d{1,3}(?P<secret>(?:(?:\s{1,16}|\\n)[A-Za-z0-9+/]{4,64}+={0,2}(?=\s|\\n|\Z)){1,200}+)"
+)
+
+
 # --- Tokens with a prefix. A token begins where no word runs on, so each run of letters is read once.
 
 
@@ -148,9 +174,10 @@ def _shaped(text: str, found: Found) -> None:
     for kind, part, shape in token_shapes()["shapes"]:
         # First only where it is likely to be: in runs without a space, which are few.
         if part in found.long and compiled(shape).search(found.long):
+            group = "secret" if "(?P<secret>" in shape else 0
             for match in matches(text, compiled(shape)):
-                if found.judge(plausible, match[0]):
-                    found.add(kind, match.start(), *match.span())
+                if found.judge(plausible, match[group]):
+                    found.add(kind, match.start(), *match.span(group))
     if "AKIA" in found.long:
         for match in matches(text, compiled(_AWS_PAIR)):
             if found.judge(plausible, match["secret"]):
@@ -237,6 +264,26 @@ def _cards(text: str, found: Found) -> None:
         number = re.sub(r"\D", "", match[0])
         if compiled(_ISSUED).fullmatch(number) and _passes_luhn(number) and len(set(number)) > 1:
             found.add("payment-card", match.start(), *match.span())
+
+
+def _wallet_keys(text: str, found: Found) -> None:
+    """Find private keys of Bitcoin in the form of wallets: base58 with a checksum."""
+    for match in compiled(_WALLET_KEY).finditer(text):
+        number = 0
+        for digit in match[0]:
+            number = number * 58 + _BASE58.index(digit)
+        size = (number.bit_length() + 7) // 8
+        data = number.to_bytes(size, "big")
+        if size in (37, 38) and data[:1] in (b"\x80", b"\xef") and _double_hash(data[:-4])[:4] == data[-4:]:
+            found.add("wallet-key", match.start(), *match.span())
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_WALLET_KEY = rf"(?<![A-Za-z0-9])(?:[59][{_BASE58}]{{50}}|[KLc][{_BASE58}]{{51}})(?![A-Za-z0-9])"
+
+
+def _double_hash(data: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(data).digest()).digest()
 
 
 def _seed_phrases(found: Found) -> None:
