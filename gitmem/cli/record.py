@@ -19,8 +19,8 @@ from gitmem.json_shapes import changes_json, commit_json, plan_json, session_jso
 if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.memory import Memory
+    from gitmem.memory.origin import Origin
     from gitmem.memory.plans import Plan
-    from gitmem.memory.provenance import Origin
 
 _TITLE = 40
 _session = click.option("--session", default="", help="The session it belongs to (also $GITMEM_SESSION).")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.output import bold, count, dim, green, padded, red, yellow
 from gitmem.json_shapes import written_line
-from gitmem.memory.gate.trust import ELSEWHERE
+from gitmem.memory.provenance import ELSEWHERE
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gitmem.json_shapes import skill_json, skill_view_json, skill_write_json
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
     from gitmem.memory.skills.store import SkillWrite
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.git import walk as graph
 from gitmem.git.objects import Commit
-from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import LogEntry
+from gitmem.memory.provenance import Provenance
 from gitmem.okf.entries import Change
 
 if TYPE_CHECKING:

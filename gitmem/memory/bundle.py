@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
     from gitmem.okf.concept import Concept
 
 Work = Callable[["Edits"], Message | None]
@@ -206,7 +206,7 @@ class Bundle(ABC):
         derived_from: tuple[str, ...] = (),
     ) -> Origin:
         """An origin on this machine; the agent is this bundle's own unless another is named."""
-        from gitmem.memory.provenance import Origin
+        from gitmem.memory.origin import Origin
 
         return Origin(
             session=session,

@@ -15,7 +15,7 @@ from gitmem.git.tree import Tree
 from gitmem.git.worktree_status import HandEdit
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths, validate
 from gitmem.okf.admission import collisions

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.open_buffers import Flush
-    from gitmem.memory.provenance import Origin, Trigger
+    from gitmem.memory.origin import Origin, Trigger
     from gitmem.notices import Notice
 
 Purpose = Literal["as is", "look", "read", "write", "whole"]

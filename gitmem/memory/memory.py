@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gitmem.memory.exchange.exporting import Exported
     from gitmem.memory.exchange.importing import Imported
     from gitmem.memory.find.context import Context
-    from gitmem.memory.find.index import Indexing
     from gitmem.memory.find.recall import About, Order, Reading, Recalled
     from gitmem.memory.find.search import Found
     from gitmem.memory.gate.quarantine import Quarantine
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from gitmem.memory.history.restore import Restored
     from gitmem.memory.history.revert import Reverted
     from gitmem.memory.history.trace import Traced
+    from gitmem.memory.indexing import Indexing
+    from gitmem.memory.origin import Origin
     from gitmem.memory.plans import Plans
-    from gitmem.memory.provenance import Origin
     from gitmem.memory.session import Session
     from gitmem.memory.skills.store import Skills
     from gitmem.memory.snapshots import Snapshot, Snapshots
@@ -97,7 +97,7 @@ class Memory(OpenBundle):
 
     @property
     def index(self) -> Indexing:
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         return self.part(Indexing)
 

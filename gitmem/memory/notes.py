@@ -9,7 +9,7 @@ from gitmem.errors import InvalidContent, UsageError
 from gitmem.git.message import Message
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import source_trailer
+from gitmem.memory.origin import source_trailer
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.paths import slug
@@ -18,7 +18,7 @@ from gitmem.version import __version__
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
 
 
 def write_note(

@@ -11,7 +11,7 @@ from gitmem.errors import GitMemError
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.provenance import Trigger
+    from gitmem.memory.origin import Trigger
 
 
 class Flush(Protocol):

@@ -12,7 +12,7 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import Origin, source_trailer
+from gitmem.memory.origin import Origin, source_trailer
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept

@@ -1,104 +1,110 @@
-"""Where a change comes from: who, in which session, on which machine, and why."""
+"""What was made on this machine, and what came from elsewhere: of that, machine, session and `verified: human` are claims.
+
+A commit can claim any author and machine. What it cannot do is to be made here: `main` moves to it then, and git's
+reflog, which never travels, says how. Each fetch notes too which tip came onto which, and from where, in
+`<git dir>/gitmem/pulled`, before any of it can be read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+import re
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import chain
 
-if TYPE_CHECKING:
-    from gitmem.config import Config
+from gitmem.errors import GitMemError
+from gitmem.git.ancestry import only_in, strangers
+from gitmem.git.message import KINDS
+from gitmem.git.objects import Oid
+from gitmem.git.refs import BRANCH
+from gitmem.git.repository import Repository
+from gitmem.state import PULLED
 
-Trigger = Literal[
-    "session-end", "buffer-max", "plan-complete", "explicit", "pre-compress", "turn", "shutdown", ""
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Provenance of one change; empty fields are left out of the commit."""
-
-    session: str = ""
-    parent_session: str = ""
-    agent: str = ""
-    machine: str = ""
-    platform: str = ""
-    model: str = ""
-    trigger: Trigger = ""
-    reason: str = ""
-    source: str = ""
-    derived_from: tuple[str, ...] = ()
-    at: float = 0.0
-    """When it was made, where that was before it is committed."""
-
-    def trailers(self) -> dict[str, str | tuple[str, ...]]:
-        """The trailers of a commit with this origin: `Parent-Session` and so on."""
-        told = (one.name for one in fields(self) if one.name != "at")  # that is the author's date
-        return {name.replace("_", "-").title(): getattr(self, name) for name in told}
-
-    def because(self, trigger: Trigger, reason: str = "") -> Origin:
-        return replace(self, trigger=trigger, reason=reason or self.reason)
-
-    def redacted(
-        self, redact: Callable[[str], str], names: Callable[[str], str], ids: Callable[[str], str]
-    ) -> Origin:
-        """The same, with the words of a person or a program, the names and the sessions in it redacted."""
-        return replace(
-            self,
-            session=ids(self.session),
-            parent_session=ids(self.parent_session),
-            agent=names(self.agent),
-            machine=names(self.machine),
-            platform=names(self.platform),
-            model=names(self.model),
-            reason=redact(self.reason) if self.reason else "",
-            source=redact(self.source) if self.source else "",
-        )
+ELSEWHERE = "elsewhere"
+_NOTHING = "0" * 40
+_BY_GIT = ("commit:", "commit (initial):", "commit (merge):")
+_AMENDED = "commit (amend):"
+_WRITTEN_BY_GIT = re.compile(
+    r"(commit|cherry-pick|revert|am)\b[^:]*: |(pull|rebase)\b.*\((pick|reword|edit|squash|fixup|continue)\): "
+)
+"""How git's log begins where a commit was written on this machine, on whatever branch and whoever's words it holds."""
 
 
-def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[str, ...]]:
-    """The Source of a change whose content came from these places: they come first, then who wrote it."""
-    found = tuple(dict.fromkeys(source for source in came_from if source))
-    return {"Source": tuple(dict.fromkeys((*found, origin.source)))} if found else {}
+def note_pulled(repository: Repository, theirs: Oid, ours: Oid | None, remote: str = "") -> None:
+    """Note that all of `theirs` that `ours` does not stand on came from a remote."""
+    line = f"{theirs} {ours or _NOTHING} {''.join(remote.splitlines())}".rstrip()
+    repository.state.append_line(PULLED, line, durable=True)
 
 
-def is_from(source: str, wanted: str) -> bool:
-    """Whether a source is the wanted one, or a page of that site, or a file below that directory."""
-    if source == wanted:
-        return True
-    inside, place = _place(source), _place(wanted)
-    is_place = "/" in wanted or "." in wanted
-    return is_place and bool(place) and (inside == place or inside.startswith(f"{place}/"))
+def _is_making(message: str) -> bool:
+    """Tell by a line of the reflog whether its commit was made here: an adopted one never has a kind for its first word."""
+    return message.startswith(_BY_GIT) or message.partition(":")[0] in KINDS
 
 
-def _place(source: str) -> str:
-    """A URL without its scheme, and anything else as it is."""
-    scheme, mark, rest = source.partition("://")
-    return (rest if mark and scheme.isalnum() else source).rstrip("/")
+class Provenance:
+    """Tells of a commit whether it was made here, and if not where it was pulled from, as things are now."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._moves: Iterator[tuple[Oid, Oid, str]] = repository.refs.moves(BRANCH)
+        self._made: dict[Oid, Oid] = {}
+
+    def is_made_here(self, oid: Oid) -> bool:
+        """Whether `main` came to this commit by making it."""
+        while oid not in self._made:
+            move = next(self._moves, None)  # newest first, as a log is read
+            if move is None:
+                return False
+            old, new, message = move
+            if message.startswith(_AMENDED):
+                self._made.setdefault(new, old)
+            elif _is_making(message):
+                self._made.setdefault(new, "")
+        amended = self._made[oid]
+        return not amended or self.is_made_here(amended)  # what was pulled and amended was pulled
+
+    def pulled_from(self, oid: Oid) -> str:
+        """The remote that a commit came from, as far as it is known; empty where it was made here."""
+        return "" if self.is_made_here(oid) else self._pulled.get(oid, ELSEWHERE)
+
+    def came(self, commits: Collection[Oid]) -> set[Oid]:
+        """Of some commits those that came from a remote. That one has a commit does not say so: it may be sent from here."""
+        repository = self._repository
+        unknown = set(commits) - self._pulled.keys()
+        for seen in repository.refs.under("refs/remotes/").values():
+            if unknown:
+                unknown = strangers(repository, unknown, seen)
+        return set(commits) - unknown - self._written_here
+
+    @cached_property
+    def _written_here(self) -> set[Oid]:
+        moves = chain.from_iterable(map(self._repository.refs.moves, (BRANCH, "HEAD")))
+        return {new for _, new, message in moves if _WRITTEN_BY_GIT.match(message) or _is_making(message)}
+
+    @cached_property
+    def _pulled(self) -> dict[Oid, str]:
+        found: dict[Oid, str] = {}
+        for line in (self._repository.state.read(PULLED) or b"").decode("utf-8", "replace").splitlines():
+            theirs, ours, remote = (*line.split(" ", 2), "", "")[:3]
+            try:
+                came = only_in(self._repository, theirs, ours if ours != _NOTHING else None)
+            except GitMemError:  # noted, and then not taken: it is not in our history either
+                continue
+            for oid in came:
+                found.setdefault(oid, remote or ELSEWHERE)
+        return found
 
 
-class SessionFacts(Protocol):
-    """What is known of a session, as far as it says where a change comes from."""
+class Vouching:
+    """Tells whether a commit is a person's on this machine, so that its `verified: human` may be believed."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def parent(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def platform(self) -> str: ...
-    @property
-    def model(self) -> str: ...
+    def __init__(self, repository: Repository, machine: str) -> None:
+        self._provenance = Provenance(repository)
+        self._machine = machine
 
+    def vouches(self, oid: Oid, *, kind: str, machine: str, source: str) -> bool:
+        """By what a commit says of itself, and whether it was made here."""
+        from gitmem.safety.heard import RELEASED
 
-def origin_of(config: Config, session: SessionFacts) -> Origin:
-    """The origin of what a session writes."""
-    return Origin(
-        session=session.id,
-        parent_session=session.parent,
-        agent=session.agent or config.agent_id,
-        machine=config.machine,
-        platform=session.platform,
-        model=session.model,
-    )
+        by_a_person = kind == "edit" or source.startswith(RELEASED)
+        return by_a_person and machine == self._machine and self._provenance.is_made_here(oid)

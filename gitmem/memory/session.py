@@ -12,7 +12,7 @@ from gitmem.memory.capture.sessions import Sessions
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
 from gitmem.memory.gate.hearing import Hearing
-from gitmem.memory.provenance import Trigger, origin_of
+from gitmem.memory.origin import Trigger, origin_of
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, check_ref_name, snapshot_name,
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.memory.results import brief
 from gitmem.memory.thinning import thinned
 from gitmem.okf import layout

@@ -189,7 +189,7 @@ def check(machines: Machines, ledger: Ledger) -> None:
 
 def released_again(bundle: Memory, texts_back: set[str]) -> set[str]:
     """Those that a person let in again, or whose retraction a later revert took back."""
-    from gitmem.memory.gate.retractions import is_retracted
+    from gitmem.memory.retraction import is_retracted
     from gitmem.okf.entries import section_key
 
     return {text for text in texts_back if not is_retracted(bundle.tree(), section_key(text))}

@@ -16,7 +16,7 @@ from gitmem.hosts.hermes import memory_files as files
 from gitmem.hosts.hermes.host_link import bring_host_along, take_host_along
 from gitmem.hosts.hermes.memory_files import HostFiles, host_lock
 from gitmem.memory.curated.host_files import HostChange, HostWrite, changes
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from hypothesis import HealthCheck, given, settings

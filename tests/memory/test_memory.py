@@ -19,7 +19,7 @@ from gitmem.errors import BundleBusy, StoreRefusal, UnknownRevision, UsageError
 from gitmem.memory.async_memory import AsyncMemory
 from gitmem.memory.async_session import AsyncSession
 from gitmem.memory.awaiting import in_thread
-from gitmem.memory.find.index import Indexing
+from gitmem.memory.indexing import Indexing
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.session import Session

@@ -23,19 +23,19 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.host_agent import HostAgent
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
-from gitmem.hosts.worker import Worker
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.transcripts import cut, transcripts_of
 from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
+from gitmem.memory.worker import Worker
 from gitmem.okf.identity import shown_name
 
 if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Messages
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Origin, Trigger
+    from gitmem.memory.origin import Origin, Trigger
 
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
     from gitmem.memory.distill.facts import Fact
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Origin, Trigger
+    from gitmem.memory.origin import Origin, Trigger
     from gitmem.okf.events import Event
 
 
@@ -351,7 +351,7 @@ class BundleWorker:
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         if self.bundle.has_part(Indexing):
             self.bundle.index.close()
@@ -386,7 +386,7 @@ def last_tip(bundle: Memory) -> str:
 
 def write_origin(bundle: Memory, session: SessionInfo, metadata: Mapping[str, object], reason: str) -> Origin:
     """The origin of a write that the host told us of."""
-    from gitmem.memory.provenance import origin_of
+    from gitmem.memory.origin import origin_of
 
     def known(name: str) -> str:
         return str(metadata.get(name) or "")

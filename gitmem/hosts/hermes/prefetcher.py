@@ -19,7 +19,7 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.index.readers import Reader
-    from gitmem.memory.find.index import Index
+    from gitmem.memory.indexing import Index
     from gitmem.memory.memory import Memory
 
 Entries = Sequence[tuple[str, EntryKey]]

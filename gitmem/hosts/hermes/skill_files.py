@@ -21,7 +21,7 @@ from gitmem.state import HOST_SKILLS
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
 
 _TICK = 0.001
 """The journal writes milliseconds."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.hosts.hermes.bundle_worker import BundleWorker
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.memory import Memory
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
     from gitmem.okf.identity import EntryKey
 
 

@@ -18,7 +18,7 @@ from gitmem.memory.capture.journal import Journal, Record
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.curated.host_files import HostWrite
 from gitmem.memory.gate.admission import redacted
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.okf import timestamps
 from gitmem.process_lock import ProcessLock
 from gitmem.state import HOST_NOTICES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.hosts.loop.curated_provider import BUILTIN, CuratedProvider
 from gitmem.hosts.loop.provider import MemoryProvider, Message, Schema
 from gitmem.hosts.loop.recalled import build_memory_context_block, sanitize_context
-from gitmem.hosts.worker import Worker
+from gitmem.memory.worker import Worker
 
 if TYPE_CHECKING:
     from gitmem.hosts.loop.agent_session import AgentSession

@@ -175,7 +175,7 @@ class Connection(Caller):
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         if self._memory is not None:
             if self._memory.has_part(Indexing):

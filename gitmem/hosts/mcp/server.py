@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gitmem.hosts.mcp.connection import Connection
-    from gitmem.hosts.worker import Worker
+    from gitmem.memory.worker import Worker
 
 _LOOK = 2.0
 """Seconds between two looks at what others committed, while a client listens."""
@@ -311,7 +311,7 @@ class Server:
 
     def _work(self) -> Worker:
         if self._worker is None:
-            from gitmem.hosts.worker import Worker
+            from gitmem.memory.worker import Worker
 
             # What could not be committed waits in the journal: the next flush, or the next start, has it.
             self._worker = Worker(failed=lambda error: _say(str(error)), idle=self._rest)

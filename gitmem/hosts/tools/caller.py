@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.gate.admission import redacted
-from gitmem.memory.provenance import Origin, origin_of
+from gitmem.memory.origin import Origin, origin_of
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader

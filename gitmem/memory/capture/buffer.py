@@ -23,7 +23,7 @@ from gitmem.memory.exposure import RECALLED
 from gitmem.memory.gate.admission import EVENT, TRAILER, Admission, Came, redacted, retracted_in
 from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import Origin, Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger, origin_of
 from gitmem.notices import Notice
 from gitmem.okf.events import Event
 

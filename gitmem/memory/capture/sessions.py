@@ -16,7 +16,7 @@ from gitmem.memory.capture.session_page import SessionState, find_page
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
-from gitmem.memory.provenance import Origin, Trigger, origin_of
+from gitmem.memory.origin import Origin, Trigger, origin_of
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile

@@ -11,7 +11,7 @@ from gitmem.git.message import Message
 from gitmem.memory.curated import ages
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Held
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.okf.entries import Entry
 from gitmem.okf.files import open_file
 from gitmem.okf.short_ids import meant

@@ -30,7 +30,7 @@ from gitmem.memory.gate.admission import (
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import marks_of
-from gitmem.memory.provenance import Origin, source_trailer
+from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key

@@ -15,7 +15,7 @@ from gitmem.memory.curated.user_profile import add_to_profile
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, Admitted, Held
 from gitmem.memory.gate.hearing import marks_of
-from gitmem.memory.provenance import Origin, source_trailer
+from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash

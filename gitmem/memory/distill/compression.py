@@ -17,7 +17,7 @@ from gitmem.memory.distill.rules import RuleDistiller
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import Admission, redacted
 from gitmem.memory.gate.egress import Egress
-from gitmem.memory.provenance import Origin, Trigger, origin_of, source_trailer
+from gitmem.memory.origin import Origin, Trigger, origin_of, source_trailer
 from gitmem.notices import Notice
 
 if TYPE_CHECKING:

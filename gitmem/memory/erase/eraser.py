@@ -139,7 +139,7 @@ class Eraser:
 
     def carry_out(self, plan: Plan) -> None:
         """Make the bundle what the plan says, whatever happens; the caller holds the bundle lock."""
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         refs = plan.refs()
         plan.files |= beside.changed_files(self._bundle, plan.rules, plan.ids)

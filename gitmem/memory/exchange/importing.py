@@ -33,7 +33,7 @@ from gitmem.okf.skills import FOLDERS
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.errors import IndexTrouble
 from gitmem.index.find import find
 from gitmem.index.marking import counter
-from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.passage import passage
 from gitmem.memory.find.question import Question, words_of
 from gitmem.memory.find.relevance import Relevance
 from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Egress
+from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
 from gitmem.okf.identity import EntryKey
 from gitmem.okf.plain import plain, shortened
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
     from gitmem.memory.find.look_back import Stretch
     from gitmem.memory.find.ranking import Ranked, Ranking
+    from gitmem.memory.indexing import Index
     from gitmem.okf.ranks import Rank
 
 _LONGEST = 240  # characters of one line's text

@@ -9,7 +9,7 @@ from gitmem.dates import span as span_of_time
 from gitmem.errors import UnknownRevision
 from gitmem.git.revisions import did_you_mean
 from gitmem.memory.exposure import is_knowledge
-from gitmem.memory.find.index import Index, Indexing
+from gitmem.memory.indexing import Index, Indexing
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.identity import SHORTEST_NAME, shown_name
 from gitmem.okf.plain import shortened

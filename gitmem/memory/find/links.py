@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.memory.find.index import Indexing
+from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from gitmem.errors import IndexTrouble, UnknownRevision
 from gitmem.index.find import CANDIDATES
 from gitmem.index.query import Query, parse
-from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
 from gitmem.memory.find.search import Search, Wanted, without_tags
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
+from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
 from gitmem.okf.identity import EntryKey, is_hash
 from gitmem.okf.plain import plain
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
     from gitmem.memory.find.recap import Summarizer
+    from gitmem.memory.indexing import Index
 
 Order = Literal["best", "newest", "oldest"]
 

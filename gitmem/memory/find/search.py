@@ -17,9 +17,9 @@ from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.alike import folded
 from gitmem.memory.find.asks import Asks
-from gitmem.memory.find.index import Indexing
 from gitmem.memory.find.ranking import Ranked, Ranking, Settings
 from gitmem.memory.gate.egress import Asked, Egress
+from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
 from gitmem.okf import timestamps
 from gitmem.okf.identity import EntryKey
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
+    from gitmem.memory.indexing import Index
 
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file

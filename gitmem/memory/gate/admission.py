@@ -19,8 +19,8 @@ from gitmem.memory.gate.scan import Gate
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Files, ListedFiles, WritableFiles
-    from gitmem.memory.gate.retractions import State
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
+    from gitmem.memory.retraction import State
     from gitmem.okf.entries import Entry
     from gitmem.okf.files import EntryFile
     from gitmem.okf.identity import EntryKey
@@ -168,7 +168,7 @@ class Admission:
 
         Raises where it cannot be an entry, or is blocked and refused.
         """
-        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.memory.retraction import is_retracted
         from gitmem.okf.curated import check_text
         from gitmem.okf.entries import Entry, section_key
 
@@ -337,7 +337,7 @@ class Admission:
         A session that runs while something is taken back has it before it still.
         """
         from gitmem.memory.exposure import Exposure
-        from gitmem.memory.gate.retractions import holds
+        from gitmem.memory.retraction import holds
 
         session = session or (self._origin.session if self._origin else "")
         exposure = self._bundle.part(Exposure)
@@ -379,7 +379,7 @@ class Admission:
 
     def retract(self, entry: Entry, path: str, *, state: State) -> None:
         """Say in the tree that an entry must not come back, or (`released`) that it may."""
-        from gitmem.memory.gate.retractions import retract
+        from gitmem.memory.retraction import retract
 
         assert self._files is not None
         origin = self._origin or self._bundle.origin()
@@ -387,7 +387,7 @@ class Admission:
 
     def release_retraction(self, where: str) -> None:
         """Say of the retraction at a path that it holds no more: where it was taken back, others still have it."""
-        from gitmem.memory.gate.retractions import set_state
+        from gitmem.memory.retraction import set_state
 
         assert self._files is not None
         origin = self._origin or self._bundle.origin()
@@ -449,9 +449,9 @@ def judge_skill(path: str, text: str) -> Result:
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
     """Whether an entry was retracted in a tree, and nobody released it since."""
-    from gitmem.memory.gate import retractions
+    from gitmem.memory import retraction
 
-    return retractions.is_retracted(files, key, path, text)
+    return retraction.is_retracted(files, key, path, text)
 
 
 def retractions_of(file: EntryFile) -> set[str]:
@@ -470,21 +470,21 @@ def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
 
 def says_retracted(files: Files, file: EntryFile) -> bool:
     """Whether the text of a concept, or words about it, were retracted in a tree."""
-    from gitmem.memory.gate import retractions
+    from gitmem.memory import retraction
 
-    return retractions.says_retracted(files, file)
+    return retraction.says_retracted(files, file)
 
 
 def retracts(data: bytes | None, path: str) -> bool:
     """Whether a file of `retractions/` is there and still holds."""
-    from gitmem.memory.gate import retractions
+    from gitmem.memory import retraction
 
-    return data is not None and retractions.retracts(data, path)
+    return data is not None and retraction.retracts(data, path)
 
 
 def retracted_in(*trees: ListedFiles) -> Callable[[EntryKey], bool]:
     """Tells of an entry whether any of these trees retracts it; their names are read once."""
-    from gitmem.memory.gate.retractions import Retracted
+    from gitmem.memory.retraction import Retracted
 
     asked = [Retracted(tree) for tree in trees]
     return lambda key: any(one.has(key) for one in asked)

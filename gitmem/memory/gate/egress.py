@@ -167,7 +167,7 @@ class Egress:
         asked = self._index.has_retractions() if place.to_seq is not None else bool(self._foreign)
         if not place.commit or not asked:
             return False
-        from gitmem.memory.gate.retractions import names_of_sayings
+        from gitmem.memory.retraction import names_of_sayings
         from gitmem.okf.files import open_file
 
         data = self._bundle.repository.tree(place.commit).read(place.path)
@@ -204,7 +204,7 @@ class Egress:
 
     def curated(self, entries: Iterable[Entry], tree: Tree) -> list[tuple[Entry, Result]]:
         """The entries that `tree` does not retract, each with what the scanner says of it now."""
-        from gitmem.memory.gate.retractions import Retracted
+        from gitmem.memory.retraction import Retracted
 
         entries, retracted = list(entries), Retracted(tree)
         if self._about == "then":
@@ -256,7 +256,7 @@ class Egress:
 
     def may_be_believed(self, text: str) -> bool:
         """Whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
-        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.memory.retraction import is_retracted
         from gitmem.okf.identity import section_key
         from gitmem.safety.verdict import Verdict
 
@@ -281,7 +281,7 @@ class Egress:
 
     def page(self, path: str, tree: Tree) -> str:
         """A concept of the memory as an agent may read it, as it is in `tree`: not what was taken back since."""
-        from gitmem.memory.gate.retractions import is_retracted, names_of_sayings, says_retracted
+        from gitmem.memory.retraction import is_retracted, names_of_sayings, says_retracted
         from gitmem.okf.files import open_file
 
         file = open_file(path, tree.read(path))
@@ -328,7 +328,7 @@ class Egress:
 
     def holds(self, path: str, entry: Entry) -> bool:
         """Whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
-        from gitmem.memory.gate.retractions import is_retracted
+        from gitmem.memory.retraction import is_retracted
         from gitmem.okf.files import open_file
 
         here = layout.machine_memory(self._bundle.config.machine)
@@ -434,13 +434,6 @@ class _Answer:
         text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
         self._left -= len(text)
         return text if self._left > 0 else "…"
-
-
-def retracts(data: bytes, path: str) -> bool:
-    """Whether a retraction in the tree still holds, for the index that answers for it here."""
-    from gitmem.memory.gate import retractions
-
-    return retractions.retracts(data, path)
 
 
 def worth(rank: Rank, source: str, unconfirmed: str) -> dict[str, Any]:

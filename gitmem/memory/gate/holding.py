@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
 from gitmem.memory.gate.admission import Admission, Came
-from gitmem.memory.provenance import source_trailer
+from gitmem.memory.origin import source_trailer
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.files import open_file
@@ -17,7 +17,7 @@ from gitmem.safety.verdict import Result, Verdict
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gitmem.git.refs import QUARANTINE
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.erasures import Erasures
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import entry_hash

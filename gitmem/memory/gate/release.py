@@ -11,8 +11,8 @@ from gitmem.git.message import Message
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.quarantine import Quarantine, QuarantineItem
-from gitmem.memory.gate.retractions import is_retracted, retract
 from gitmem.memory.gate.scan import Gate
+from gitmem.memory.retraction import is_retracted, retract
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, EntryKey, entry_hash, section_key

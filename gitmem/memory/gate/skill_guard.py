@@ -20,7 +20,7 @@ from gitmem.safety.verdict import Finding, Result, Verdict
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import WritableFiles
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
 
 Danger = Literal["safe", "caution", "dangerous"]
 Tier = Literal["builtin", "trusted", "agent", "community"]

@@ -15,14 +15,14 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeDiff
-from gitmem.memory.gate.trust import Provenance
+from gitmem.memory.provenance import Provenance
 from gitmem.memory.results import brief
 from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import CommitRow
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
+    from gitmem.memory.indexing import Index
     from gitmem.okf.entries import Change
     from gitmem.okf.learned import Learned
 
@@ -223,7 +223,7 @@ class History:
 
         Buys "history of one path / `git log --raw -- PATH`".
         """
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         try:
             return [

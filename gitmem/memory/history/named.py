@@ -57,7 +57,7 @@ def _known(bundle: Bundle, what: str) -> Iterable[str] | None:
     if what == "kind":
         return KINDS
     if what == "type":
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         return {*layout.TYPES, *_EVENT_TYPES, *bundle.part(Indexing).current().types()}
     if what in _TRAILERS:

@@ -31,7 +31,7 @@ from gitmem.okf.ranks import ECHO, rank_of_event
 if TYPE_CHECKING:
     from gitmem.git.objects import Commit, Oid
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.index import Index
+    from gitmem.memory.indexing import Index
 
 Group = Literal["derived", "turn", "later"]
 GROUPS: tuple[Group, ...] = ("derived", "turn", "later")
@@ -341,7 +341,7 @@ class Reach:
 
     @cached_property
     def _index(self) -> Index | None:
-        from gitmem.memory.find.index import Indexing
+        from gitmem.memory.indexing import Indexing
 
         try:
             return self._bundle.part(Indexing).current()

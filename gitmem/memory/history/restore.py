@@ -14,7 +14,7 @@ from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import retracted_units, says_retracted
 from gitmem.memory.open_buffers import OpenBuffers
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.memory.results import brief
 from gitmem.okf import layout, pages
 from gitmem.okf.entries import Change

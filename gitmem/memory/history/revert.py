@@ -13,10 +13,10 @@ from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
 from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
-from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import Place, Reached
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
+from gitmem.memory.provenance import Provenance
 from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import layout, pages

@@ -15,7 +15,7 @@ from gitmem.memory.gate.admission import redacted_id
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.named import check_names, check_path
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
-from gitmem.memory.provenance import is_from
+from gitmem.memory.origin import is_from
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import GROUPS, Exposed, Group, Reach, Reached
+from gitmem.memory.provenance import Provenance
 from gitmem.memory.results import brief
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
@@ -157,7 +157,7 @@ def _lives(bundle: Bundle, text: str) -> list[Life]:
 
     Buys "`trace` over the whole history / `git log -S`": the index has them; it is made where there is none.
     """
-    from gitmem.memory.find.index import Indexing
+    from gitmem.memory.indexing import Indexing
 
     index = bundle.part(Indexing).current()
     provenance = Provenance(bundle.repository)

@@ -31,7 +31,7 @@ from gitmem.state import SKILL_LINKS
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
     from gitmem.safety.verdict import Result
 
 _TOP = f"{ROOT}/"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
     from gitmem.memory.gate.skill_guard import SkillFinding, Tier
-    from gitmem.memory.provenance import Origin
+    from gitmem.memory.origin import Origin
     from gitmem.memory.skills.usage import Uses
 
 _NEAR = 3

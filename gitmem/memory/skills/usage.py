@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UsageError
 from gitmem.memory.capture.recorder import SKILL_USE
 from gitmem.memory.capture.recording import Recording
-from gitmem.memory.find.index import Indexing
 from gitmem.memory.gate.admission import Admission
+from gitmem.memory.indexing import Indexing
 from gitmem.memory.skills.catalog import Catalog
 from gitmem.okf import timestamps
 

@@ -25,7 +25,7 @@ from gitmem.git.transport import (
     throw_away,
 )
 from gitmem.memory.gate.foreign import Foreign
-from gitmem.memory.gate.trust import note_pulled
+from gitmem.memory.provenance import note_pulled
 from gitmem.memory.results import brief
 from gitmem.memory.review import after_sync
 from gitmem.memory.sync.one_at_a_time import alone

@@ -20,9 +20,9 @@ from gitmem.memory.gate.admission import Admission, is_retracted, retracted_unit
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import is_unconfirmed
 from gitmem.memory.gate.taken import Lately, Loss, Taken
-from gitmem.memory.gate.trust import Provenance
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
+from gitmem.memory.provenance import Provenance
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.entries import DELIMITER

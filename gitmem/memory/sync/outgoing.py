@@ -12,7 +12,7 @@ from gitmem.git.objects import Commit, Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.gate.admission import secrets_in as find
-from gitmem.memory.gate.trust import Provenance
+from gitmem.memory.provenance import Provenance
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.files import open_file

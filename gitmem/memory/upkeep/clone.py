@@ -19,8 +19,8 @@ from gitmem.git.transaction import Draft, HandEditsInTheWay, publish, writing
 from gitmem.git.transport import Fetched, check_url, choose, remote_ref, shown_url, take_over, throw_away
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.holding import hold_back
-from gitmem.memory.gate.trust import note_pulled
 from gitmem.memory.memory import Memory
+from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
 from gitmem.memory.upkeep.create import install_hooks
 from gitmem.notices import Notice, wrong_dates

@@ -97,7 +97,7 @@ def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iterator[str]:
     from gitmem.git.ancestry import only_in
     from gitmem.git.tree_diff import TreeDiff
-    from gitmem.memory.gate.trust import Provenance
+    from gitmem.memory.provenance import Provenance
     from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
 
     repository = bundle.repository
@@ -186,7 +186,7 @@ def merged(bundle: Bundle, before: Oid | None) -> None:
     """After `git merge` or `git pull`: what it brought is checked as a sync would, and taken back where that refuses."""
     from gitmem.git.ancestry import is_ancestor, only_in
     from gitmem.memory.gate.holding import hold_back
-    from gitmem.memory.gate.trust import note_pulled
+    from gitmem.memory.provenance import note_pulled
     from gitmem.memory.sync.inspect import check_incoming
     from gitmem.memory.sync.keeping import keep
 
@@ -229,7 +229,7 @@ def _take_back(bundle: Bundle, before: Oid) -> None:
 
 def bring_up(bundle: Bundle) -> None:
     """Bring the search index up to the tip, where there is one: a reader would do it anyway."""
-    from gitmem.memory.find.index import Indexing
+    from gitmem.memory.indexing import Indexing
 
     if os.path.exists(bundle.part(Indexing).path):
         bundle.part(Indexing).current()

@@ -14,7 +14,7 @@ from gitmem.git.message import Message
 from gitmem.git.stand_in import stand_in
 from gitmem.git.walk import walk
 from gitmem.memory.gate.admission import retracted_in
-from gitmem.memory.gate.trust import note_pulled
+from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import check_incoming
 from gitmem.memory.sync.merge import MERGE_EMAIL, base_of, join
 from gitmem.memory.upkeep.git_hooks import PLAIN_PULL

@@ -17,7 +17,7 @@ from gitmem.memory.capture.decorators import memorize_decision, memorize_tool
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.distill.compression import Compressor
 from gitmem.memory.memory import Memory
-from gitmem.memory.provenance import Trigger
+from gitmem.memory.origin import Trigger
 from gitmem.memory.upkeep.verify import Verification
 from gitmem.okf import layout
 from gitmem.okf.events import EventsFile

@@ -17,9 +17,9 @@ from gitmem.memory.curated.store import Operation
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.audit import accept_rules
 from gitmem.memory.gate.release import release
-from gitmem.memory.gate.retractions import retract
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
+from gitmem.memory.retraction import retract
 from gitmem.memory.review import waiting
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from gitmem.memory.memory import Memory
-from gitmem.memory.provenance import origin_of
+from gitmem.memory.origin import origin_of
 from gitmem.memory.session import Session
 
 URL = "https://evil.example/news"

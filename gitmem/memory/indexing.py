@@ -19,7 +19,7 @@ from gitmem.state import INDEX, INDEX_LOCK, INDEX_NEW
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.replay import Progress, Replay
+    from gitmem.memory.replay import Progress, Replay
 
 _WAIT = 60.0
 
@@ -212,8 +212,8 @@ class Indexing:
             database.set("seq", str(seq + len(commits)))
 
     def _replay(self, writer: Writer) -> Replay:
-        from gitmem.memory.find.replay import Replay
-        from gitmem.memory.gate.trust import Vouching
+        from gitmem.memory.provenance import Vouching
+        from gitmem.memory.replay import Replay
 
         return Replay(self._repository, writer, Vouching(self._repository, self._bundle.config.machine))
 

@@ -15,8 +15,8 @@ from gitmem.index.documents import appended, documents_of, is_part, session_of
 from gitmem.index.links import targets
 from gitmem.index.records import Document, SessionFacts
 from gitmem.index.writer import CommitFacts, Origin, Writer
-from gitmem.memory.gate.egress import retracts
-from gitmem.memory.gate.trust import Vouching
+from gitmem.memory.provenance import Vouching
+from gitmem.memory.retraction import retracts
 from gitmem.okf import layout
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.timestamps import of_seconds, stamp

@@ -344,7 +344,7 @@ def test_a_read_only_directory(bundle: Memory) -> None:  # pragma: no cover - te
 
 def test_a_full_disk(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be written: the answer is the same, and says that it was found without the index on disk."""
-    import gitmem.memory.find.index as module
+    import gitmem.memory.indexing as module
     from gitmem.errors import IndexTrouble
 
     def refuse(*_: object) -> None:

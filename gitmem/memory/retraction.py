@@ -7,7 +7,7 @@ from typing import Literal
 
 from gitmem.errors import InvalidContent
 from gitmem.memory.edits import Files, ListedFiles, WritableFiles
-from gitmem.memory.provenance import Origin
+from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey
