@@ -186,17 +186,17 @@ PULLED = Name(
     "pulled",
     "text",
     "a line for each fetch, `<their tip> <our tip> <remote>`: what came from elsewhere, and from where",
-    "memory.gate.trust",
+    "memory.provenance",
     deletable=False,
 )
 
 # Search
 
-INDEX = Name("index.db", "sqlite", "the search index", "memory.find.index")
+INDEX = Name("index.db", "sqlite", "the search index", "memory.indexing")
 _INDEX_PART = Name("index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database")
-INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.find.index")
+INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.indexing")
 _INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database")
-INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.find.index")
+INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.indexing")
 
 # Sync
 
