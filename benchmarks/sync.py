@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.config import Config
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.memory.memory import Memory

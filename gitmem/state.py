@@ -89,7 +89,7 @@ CLOCKS = Name(
     "clocks",
     "json",
     "how wrong the clocks of the history are, up to a commit",
-    "git.clocks",
+    "git.commit_graph",
 )
 TMP = Name(
     "tmp/",
@@ -213,7 +213,7 @@ SYNC = Name(
     "memory.sync.remote_state",
 )
 
-SYNC_LOCK = Name("sync.lock", "lock", "held while a sync runs: one at a time", "memory.sync.one_at_a_time")
+SYNC_LOCK = Name("sync.lock", "lock", "held while a sync runs: one at a time", "memory.sync.remote_state")
 
 # A host that keeps files of its own
 

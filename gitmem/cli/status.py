@@ -101,7 +101,7 @@ def _gather(app: App) -> Json:
 
 def _session(bundle: Memory) -> Json | None:
     """The session that committed last, which may be open, and what it learned."""
-    from gitmem.memory.history.last_session import last_session
+    from gitmem.memory.history.story import last_session
 
     found = last_session(bundle)
     if found is None:

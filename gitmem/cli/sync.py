@@ -63,7 +63,7 @@ def sync(
     if to_file and from_file:
         raise UsageError("Choose one of --to and --from.")
     if background:
-        from gitmem.memory.sync.schedule import start_due
+        from gitmem.memory.sync.remote_state import start_due
 
         started, _ = start_due(app.bundle)
         app.out.json({"started_remotes": started})
@@ -97,7 +97,7 @@ def sync(
 
 def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
     """One remote that fails stops no other; its error is the command's."""
-    from gitmem.memory.sync.schedule import all_due
+    from gitmem.memory.sync.remote_state import all_due
 
     told, held, failure = [], list[str](), None
     for name in all_due(app.bundle):

@@ -8,7 +8,7 @@ from typing import Any
 
 from gitmem.errors import InvalidContent
 from gitmem.files import about, replace_file
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import DIRECTORY, Oid, parse_tree
 from gitmem.git.packs import pack_bytes
 from gitmem.git.repository import Repository

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from gitmem.errors import UnknownRevision
+from gitmem.git.commit_graph import first_parents
 from gitmem.git.message import trailer_value, trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.refs import AUTOMATIC, SNAPSHOTS, snapshot_name, snapshot_ref
 from gitmem.git.repository import Repository
-from gitmem.git.walk import first_parents
 from gitmem.okf.timestamps import of_seconds
 
 _HEX = re.compile(r"[0-9a-f]{4,40}")

@@ -10,9 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gitmem.git.objects import DIRECTORY, EMPTY_TREE, FILE, GitObject, Oid, TreeEntry, path_bytes, path_text
+from gitmem.git.objects import (
+    DIRECTORY,
+    EMPTY_TREE,
+    FILE,
+    Directory,
+    GitObject,
+    Oid,
+    TreeEntry,
+    path_bytes,
+    path_text,
+)
 from gitmem.git.store import ObjectStore
-from gitmem.git.tree_object import Directory
 
 _NO_FILE = 0o160000
 

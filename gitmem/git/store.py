@@ -17,6 +17,7 @@ from gitmem.git.objects import (
     EMPTY_TREE,
     TYPE_NAMES,
     Commit,
+    Directory,
     GitObject,
     Oid,
     Tag,
@@ -26,7 +27,6 @@ from gitmem.git.objects import (
     parse_tag,
 )
 from gitmem.git.pack_reader import PackReader, UnreadablePack
-from gitmem.git.tree_object import Directory
 
 if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore

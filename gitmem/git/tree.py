@@ -10,6 +10,7 @@ from gitmem.git.objects import (
     EMPTY_TREE,
     EXECUTABLE,
     FILE,
+    Directory,
     GitObject,
     Oid,
     TreeEntry,
@@ -19,7 +20,6 @@ from gitmem.git.objects import (
 )
 from gitmem.git.store import ObjectStore
 from gitmem.git.tree_diff import TreeChange, TreeDiff
-from gitmem.git.tree_object import Directory
 from gitmem.okf.paths import leads_outside
 
 Edit = bytes | TreeEntry | None

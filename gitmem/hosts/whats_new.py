@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.git import walk as graph
+from gitmem.git import commit_graph as graph
 from gitmem.git.objects import Commit
 from gitmem.memory.history.log import LogEntry
 from gitmem.memory.provenance import Provenance

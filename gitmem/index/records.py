@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.ranks import KNOWLEDGE, Rank
 
 # Tiers of trust, as OKF has them; what is deprecated is found only among what was removed.

@@ -12,7 +12,7 @@ from gitmem.index import grams
 from gitmem.index.claims import claims_of
 from gitmem.index.database import Database
 from gitmem.index.records import Document, SessionFacts
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 
 _BATCH = 4_000  # Buys "full rebuild / bare loop": a statement for thousands of rows
 _SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq

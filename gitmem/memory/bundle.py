@@ -155,7 +155,7 @@ class Bundle(ABC):
         """
         from gitmem.okf import layout
         from gitmem.okf.concept import Concept
-        from gitmem.okf.session_title import first_words, given_title
+        from gitmem.okf.events import first_words, given_title
 
         tree = self.tree()
         months = [name for name, entry in tree.names("sessions").items() if entry.is_directory]

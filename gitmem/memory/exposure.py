@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.memory.kinship import Kin, Traits, quotes, shared_traits, traits_of
 from gitmem.okf import layout
-from gitmem.okf.identity import CONCEPT, EntryKey, retraction_hash, shown_name
+from gitmem.okf.entries import CONCEPT, EntryKey, retraction_hash, shown_name
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle

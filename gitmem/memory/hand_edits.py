@@ -18,11 +18,11 @@ from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
 from gitmem.memory.origin import Origin
 from gitmem.notices import Notice
 from gitmem.okf import layout, paths, validate
-from gitmem.okf.admission import collisions
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
 from gitmem.okf.files import SectionsFile, open_file
 from gitmem.okf.timestamps import of_seconds
+from gitmem.okf.validate import collisions
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 
 from gitmem.errors import GitMemError
-from gitmem.git.ancestry import only_in, strangers
+from gitmem.git.commit_graph import only_in, strangers
 from gitmem.git.message import KINDS
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH

@@ -10,9 +10,8 @@ from gitmem.memory.edits import Files, ListedFiles, WritableFiles
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey
+from gitmem.okf.entries import BODY, CONCEPT, Entry, EntryKey, retraction_hash
 from gitmem.okf.files import EntryFile, open_file
-from gitmem.okf.identity import retraction_hash
 
 State = Literal["reverted", "held", "released"]
 

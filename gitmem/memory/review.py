@@ -211,7 +211,7 @@ def _broken(bundle: Bundle, edits: Sequence[HandEdit] | None) -> Iterator[Item]:
         if not edits:
             return
         from gitmem.memory.hand_edits import problems_of
-        from gitmem.okf.identity import entry_hash
+        from gitmem.okf.entries import entry_hash
 
         texts = {edit.path: (edit.data or b"").decode("utf-8", "backslashreplace") for edit in edits}
         for path, problem in problems_of(bundle, edits).items():

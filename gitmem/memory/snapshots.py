@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnknownRevision
@@ -20,7 +21,6 @@ from gitmem.memory.gate.admission import Admission
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin
 from gitmem.memory.results import brief
-from gitmem.memory.thinning import thinned
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.state import LAST_SNAPSHOT
@@ -215,3 +215,31 @@ def _made_at(name: str) -> datetime | None:
         return datetime.strptime(name.removeprefix(_AUTO)[:_TIME_LENGTH], _TIME).replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+_ALL = timedelta(days=1)
+_DAILY = timedelta(days=30)
+
+Group = tuple[int, int, int]
+
+
+def thinned(moments: Iterable[tuple[str, datetime]], now: datetime) -> list[str]:
+    """The names to drop. Of a day or a week its last one stays, so that thinning again drops nothing more."""
+    newest: dict[Group, str] = {}
+    dropped: list[str] = []
+    for name, moment in sorted(moments, key=lambda one: (one[1], one[0]), reverse=True):
+        if now - moment < _ALL:
+            continue
+        group = _day(moment) if now - moment < _DAILY else _week(moment)
+        if newest.setdefault(group, name) != name:
+            dropped.append(name)
+    return dropped
+
+
+def _day(moment: datetime) -> Group:
+    return moment.year, moment.month, moment.day
+
+
+def _week(moment: datetime) -> Group:
+    year, week, _ = moment.isocalendar()
+    return year, 0, week  # there is no month 0: no day is that group

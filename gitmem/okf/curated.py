@@ -18,7 +18,7 @@ from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf import frontmatter, layout, timestamps
 from gitmem.okf.concept import Concept, decode
 from gitmem.okf.entries import CURATED_TYPES, DELIMITER, Entry, EntryKey, entry_hash, is_hash
-from gitmem.okf.similarity import pair_similar
+from gitmem.text.similarity import pair_similar
 
 _MARK = "§"
 # A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.

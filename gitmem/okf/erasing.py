@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from gitmem.errors import InvalidContent
 from gitmem.okf import layout, pages, validate
 from gitmem.okf.blanking import Blanking
-from gitmem.okf.entries import Entry, entry_hash, section_key
+from gitmem.okf.entries import Entry, entry_hash, retraction_hash, section_key
 from gitmem.okf.erasures import MARKER
 from gitmem.okf.files import EntryFile, PartFile, SectionsFile, open_file
-from gitmem.okf.identity import retraction_hash
 from gitmem.okf.paths import safe_name
 
 Oid = str

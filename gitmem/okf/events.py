@@ -212,3 +212,24 @@ def _fields(body: str, start: int, limit: int) -> tuple[dict[str, str], int]:
             break  # something that is not ours: what follows is not a field of this event
         end = position
     return {key: "\n".join(lines) for key, lines in fields.items()}, min(end, limit)
+
+
+def given_title(page: Concept, session: str) -> str:
+    """The title on a session's page; empty for the one that gitmem writes for want of another."""
+    return "" if page.title == f"Session {session}" else page.title
+
+
+def first_words(parts: Iterable[bytes]) -> str:
+    """What the user said first in the parts of a session, on one line; empty where nothing is on record."""
+    turns = []
+    for part in parts:
+        try:
+            events = EventsFile.parse(part).events
+        except InvalidContent:  # a broken one is `verify`'s business
+            continue
+        turns += [
+            (event.at, said)
+            for event in events
+            if event.kind == "turn" and (said := event.fields.get("user"))
+        ]
+    return " ".join(min(turns)[1].split()) if turns else ""

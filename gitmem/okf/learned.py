@@ -178,7 +178,7 @@ def _with_rewordings(changes: list[Change]) -> list[Change]:
     came = [change for change in changes if change.op == "add"]
     if not gone or not came:
         return changes
-    from gitmem.okf.similarity import pair_similar
+    from gitmem.text.similarity import pair_similar
 
     pairs = pair_similar([_text(change.old) for change in gone], [_text(change.new) for change in came])
     for place, change in enumerate(came):

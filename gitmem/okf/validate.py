@@ -1,16 +1,24 @@
-"""OKF's three rules, and nothing more: unknown keys, types and missing optional fields are all right."""
+"""What a bundle may hold: OKF's three rules, names, modes and sizes, and files that other programs obey.
+
+Of OKF no more than its rules: unknown keys, types and missing optional fields are all right. A file that a shell, an editor,
+Python or another agent obeys may be kept by a person in a bundle of their own. One from a remote would be run or followed by
+the next program that opens the directory. So outside of skills only plain names arrive, and at the root only markdown.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
 
 from gitmem.errors import BrokenConcept, InvalidContent
-from gitmem.okf import frontmatter
+from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import type_of
+from gitmem.okf.curated import CuratedFile
+from gitmem.okf.entries import CURATED_TYPES
 from gitmem.okf.layout import INDEX, LOG
 
 
@@ -128,3 +136,122 @@ def _lines(body: str) -> Iterator[tuple[int, str]]:
             fence = ""
         elif not fence:
             yield number, line.rstrip("\r")
+
+
+_REGULAR = (0o100644, 0o100755)
+_OTHER_MODES = {0o120000: "a symbolic link", 0o160000: "a submodule"}
+
+
+def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
+    """Sentences that say why a file cannot be part of a bundle; none for one that can.
+
+    `limit` is the largest size in bytes.
+    """
+    found = list(_outside(path, mode))
+    if mode not in _REGULAR:
+        return found
+    if len(data) > limit:
+        return [*found, f"It is too large ({len(data) >> 20} MB; at most {limit >> 20} MB)."]
+    found += [f"{violation.reason} (OKF rule {violation.rule})" for violation in check_file(path, data)]
+    if not found and layout.default_type(path) in CURATED_TYPES:
+        try:
+            CuratedFile.parse(data, path)
+        except InvalidContent as error:
+            found.append(str(error))
+    return found
+
+
+def _outside(path: str, mode: int) -> Iterator[str]:
+    """What is wrong with it whatever it holds."""
+    try:
+        paths.check_path(path)
+    except InvalidContent as error:
+        yield str(error)
+    if mode not in _REGULAR:
+        yield f"It is {_OTHER_MODES.get(mode, f'of mode {mode:o}')}, and a bundle holds regular files only."
+
+
+def collisions(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of paths that are one path where the file system ignores case or Unicode form.
+
+    Directories count too: `Notes/a.md` and `notes/b.md` end up in one directory there.
+    """
+    spelled: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
+    for path in names:
+        parts = path.split("/")
+        for depth in range(1, len(parts) + 1):
+            part = "/".join(parts[:depth])
+            first = spelled.setdefault(paths.fold(part), part)
+            if first != part:
+                found.append((first, path))
+                break
+    return found
+
+
+IGNORE = ".gitignore"
+_IGNORE_BYTES = 64 * 1024
+
+_FOR_AGENTS = frozenset(
+    ("agent.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md",
+     "copilot-instructions.md", "soul.md", "hermes.md")
+)  # fmt: skip
+_CODE = (".py", ".pyc", ".pyd", ".pyi", ".pyw", ".pyz", ".pth", ".so", ".dll", ".sh", ".bat", ".cmd", ".ps1")
+_AT_ROOT = frozenset(("license", "copying", "notice"))
+_HIDDEN_IN_SKILLS = frozenset(
+    (".env", ".envrc", ".claude", ".cursor", ".cursorrules", ".vscode", ".mcp.json")
+)
+_OURS = (
+    "index.md", "log.md", "config/agent.md", "config/scanner.md", "memories/MEMORY.md", "memories/USER.md",
+    "memories/machines/laptop/MEMORY.md", "memories/archive/memory.md", "decisions/tabs_2026-06-30.md",
+    "plans/move_2026-06-30.md", "sessions/2026-06/s-1.md", "sessions/2026-06/s-1/0001.md", "tools/web.md",
+    "skills/deploy/SKILL.md", "skills/deploy/scripts/run.py", "snapshots/good.md",
+    "retractions/0123456789abcdef0123456789abcdef.md", "hermes/observations/user_profile_2026-06-30.md",
+)  # fmt: skip
+
+
+def who_obeys(path: str) -> str:
+    """Why a file of this name must not come from a remote; empty where it may."""
+    parts = path.casefold().split("/")
+    name, in_skills = parts[-1], parts[0] == "skills" and len(parts) > 1
+    if path == IGNORE:
+        return ""
+    hidden = [part for part in parts if part.startswith(".")]
+    if hidden and (not in_skills or not _HIDDEN_IN_SKILLS.isdisjoint(hidden)):
+        return "programs obey hidden files of that kind"
+    if in_skills:
+        return ""
+    # tools/claude.md is a note about a tool, and config/soul.md a record of what was imported.
+    if name in _FOR_AGENTS and not layout.default_type(path) and path != layout.CONFIG_SOUL:
+        return "agents take a file of that name for orders"
+    if name.endswith(_CODE):
+        return "it is code, which belongs into skills"
+    if len(parts) == 1 and not name.endswith(".md") and name not in _AT_ROOT:
+        return "programs look for files at the root of a directory"
+    return ""
+
+
+def hides(ignore: bytes) -> str:
+    """A pattern of a `.gitignore` that hides files of a memory from git; empty where none does."""
+    if len(ignore) > _IGNORE_BYTES:
+        return "more than 64 KB of patterns"
+    return next((line for line in _patterns(ignore) if any(_matches(line, path) for path in _OURS)), "")
+
+
+def _patterns(ignore: bytes) -> Iterator[str]:
+    for line in ignore.decode("utf-8", "replace").splitlines():
+        pattern = line.strip()
+        if pattern and not pattern.startswith(("#", "!")):
+            yield pattern
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Whether git would ignore the path for this pattern; in doubt it would."""
+    bare = pattern.removeprefix("\\").strip("/")
+    parts = path.casefold().split("/")
+    bare = bare.casefold()
+    if "/" not in bare and not pattern.startswith("/"):
+        return any(fnmatchcase(part, bare) for part in parts)
+    bare = bare.removeprefix("**/").removesuffix("/**")
+    leading = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    return any(fnmatchcase(one, bare) for one in leading)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gitmem.config import Config
 from gitmem.errors import InvalidContent, RefusedFetch
-from gitmem.git import ancestry
+from gitmem.git import commit_graph
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, render_commit
 from gitmem.git.refs import SNAPSHOTS
@@ -124,7 +124,7 @@ def test_many_bases_are_compared_in_one_walk(repository: Repository, monkeypatch
     """Which of many common ancestors are the best costs about one look at each commit."""
     one, other, *_ = _ladder(repository, 3, 60)
     looks = _counted(monkeypatch, repository.store, "commit")
-    assert len(ancestry.merge_bases(repository, one, other)) == 60
+    assert len(commit_graph.merge_bases(repository, one, other)) == 60
     assert len(looks) < 20 * 181
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.errors import RefusedFetch
-from gitmem.git.strict import check_strictly
+from gitmem.git.objects import check_strictly
 
 from tests.git.support import run_git, try_git
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from gitmem.errors import BundleUnusable, RefusedFetch
 from gitmem.git import tree_diff, untrusted_trees
-from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, GitObject, Oid, TreeEntry
+from gitmem.git.objects import DIRECTORY, EMPTY_TREE, EXECUTABLE, FILE, Directory, GitObject, Oid, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository
 from gitmem.git.tree import Tree
 from gitmem.git.tree_diff import TreeChange, TreeDiff
-from gitmem.git.tree_object import Directory
 from gitmem.git.untrusted_trees import UntrustedTrees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.git.objects import DIRECTORY, EXECUTABLE, FILE, TreeEntry
-from gitmem.git.tree_object import Directory
+from gitmem.git.objects import DIRECTORY, EXECUTABLE, FILE, Directory, TreeEntry
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -15,7 +15,7 @@ from gitmem.errors import BundleBusy
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.engine import Sync
-from gitmem.memory.sync.one_at_a_time import alone, is_running
+from gitmem.memory.sync.remote_state import alone, is_running
 from gitmem.memory.upkeep.clone import clone
 
 from tests.hosts.conftest import Driver, HermesHome

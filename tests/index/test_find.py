@@ -13,7 +13,7 @@ from gitmem.index.lookup import Lookup
 from gitmem.index.query import parse
 from gitmem.index.records import Document
 from gitmem.index.writer import CommitFacts, Origin, Writer
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 
 STORE = "memories/MEMORY.md"
 SMALL, LARGE = 300, 2_400

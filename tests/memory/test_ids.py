@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gitmem.errors import StoreRefusal, UnknownRevision
 from gitmem.memory.memory import Memory
-from gitmem.okf.identity import entry_hash
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.short_ids import short
 
 from tests.memory.find.support_index import Clock, new_bundle

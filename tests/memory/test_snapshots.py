@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from gitmem.memory.memory import Memory
-from gitmem.memory.thinning import thinned
+from gitmem.memory.snapshots import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 

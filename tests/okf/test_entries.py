@@ -3,7 +3,7 @@ from __future__ import annotations
 import unicodedata
 
 from gitmem.okf.entries import entry_hash, is_hash
-from gitmem.okf.similarity import pair_similar
+from gitmem.text.similarity import pair_similar
 from hypothesis import given
 
 from tests.okf.strategies import TEXT

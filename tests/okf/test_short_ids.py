@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from gitmem.errors import UnknownRevision
-from gitmem.okf.identity import entry_hash
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.short_ids import ambiguous, is_meant, looks_like_id, meant, short
 
 ENTRY = entry_hash("The server runs Debian 12")

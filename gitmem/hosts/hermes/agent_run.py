@@ -30,7 +30,7 @@ from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.worker import Worker
-from gitmem.okf.identity import shown_name
+from gitmem.okf.entries import shown_name
 
 if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Messages

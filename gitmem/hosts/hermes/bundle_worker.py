@@ -19,7 +19,7 @@ from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.gate.holding import look_again
 from gitmem.notices import Notice
-from gitmem.okf.identity import CONCEPT, EntryKey
+from gitmem.okf.entries import CONCEPT, EntryKey
 from gitmem.state import HOST_LAST_SESSION
 
 if TYPE_CHECKING:

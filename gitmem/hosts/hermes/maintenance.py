@@ -17,7 +17,7 @@ _LOOK = 0.01
 
 def sync(bundle: Memory, home: Home, *, fresh_is_enough: bool = False) -> None:
     """Start a sync with every remote that is due. `shutdown` never waits for a network."""
-    from gitmem.memory.sync.schedule import start_due
+    from gitmem.memory.sync.remote_state import start_due
 
     if bundle.config.auto_sync:
         start_due(bundle, env=_environment(bundle, home), fresh_is_enough=fresh_is_enough)
@@ -29,18 +29,17 @@ def sync_first(bundle: Memory, home: Home) -> None:
     Nobody waits for a sync that has been running for longer than that: its remote hangs.
     """
     from gitmem.git.remotes import Remotes
-    from gitmem.memory.sync import one_at_a_time
-    from gitmem.memory.sync.schedule import start_due
+    from gitmem.memory.sync.remote_state import begun, is_running, start_due
 
     seconds = bundle.config.sync_wait
     if not (bundle.config.auto_sync and Remotes(bundle.repository).all()):
         return
     _, process = start_due(bundle, env=_environment(bundle, home))
     until = time.monotonic() + seconds
-    if process is None and bundle.world.clock().timestamp() - one_at_a_time.begun(bundle.state) > seconds:
+    if process is None and bundle.world.clock().timestamp() - begun(bundle.state) > seconds:
         return
     while time.monotonic() < until:
-        if process.poll() is not None if process else not one_at_a_time.is_running(bundle.state):
+        if process.poll() is not None if process else not is_running(bundle.state):
             return
         time.sleep(_LOOK)
 

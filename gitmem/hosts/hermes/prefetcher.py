@@ -13,7 +13,7 @@ from gitmem.files import read_file
 from gitmem.hosts.hermes.home import Home, open_home
 from gitmem.memory.curated.host_files import NAMES
 from gitmem.memory.find.prefetch import Prefetch
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 from gitmem.world import World
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.memory import Memory
     from gitmem.memory.origin import Origin
-    from gitmem.okf.identity import EntryKey
+    from gitmem.okf.entries import EntryKey
 
 
 class HermesCaller(Caller):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.memory import Memory
     from gitmem.memory.session import Session
-    from gitmem.okf.identity import EntryKey
+    from gitmem.okf.entries import EntryKey
 
 BUILTIN = "builtin"
 _KNOWN = ("agent", "model", "platform", "parent", "title", "user", "chat", "chat_type")

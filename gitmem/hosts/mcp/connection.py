@@ -22,7 +22,7 @@ from gitmem.state import MCP_CLIENTS
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
-    from gitmem.okf.identity import EntryKey
+    from gitmem.okf.entries import EntryKey
     from gitmem.world import World
 
 _FREE = re.compile(r"[^\w.@+-]+")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitmem.index.readers import Reader
     from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.memory import Memory
-    from gitmem.okf.identity import EntryKey
+    from gitmem.okf.entries import EntryKey
 
 
 class Caller(ABC):

@@ -10,7 +10,7 @@ from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.curated.store import TARGETS, Operation, Target
 from gitmem.memory.gate.admission import EVENT, Admission, redacted
 from gitmem.memory.gate.hearing import Hearing
-from gitmem.okf.identity import entry_hash
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.plain import shortened
 from gitmem.okf.short_ids import short
 from gitmem.safety.verdict import Verdict

@@ -12,7 +12,7 @@ from gitmem.memory.find.search import Hit, Search, Wanted
 from gitmem.memory.gate.egress import Egress, worth
 from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
-from gitmem.okf.identity import CONCEPT, EntryKey
+from gitmem.okf.entries import CONCEPT, EntryKey
 from gitmem.okf.plain import shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID, TOOL
 from gitmem.okf.short_ids import ambiguous, short

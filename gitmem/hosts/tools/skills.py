@@ -8,7 +8,7 @@ from gitmem.errors import UsageError
 from gitmem.hosts.tools.table import LONGEST, MOST
 from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
 from gitmem.memory.gate.skill_guard import judge_external
-from gitmem.okf.identity import CONCEPT
+from gitmem.okf.entries import CONCEPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from gitmem.notices import Notice
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.okf.identity import EntryKey
+    from gitmem.okf.entries import EntryKey
 
 
 def note_recalled(bundle: Bundle, session: str, entries: Iterable[tuple[str, EntryKey]]) -> None:

@@ -17,8 +17,8 @@ from gitmem.memory.exposure import RECALLED
 from gitmem.memory.gate.admission import redacted_id, redacted_words
 from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
-from gitmem.okf.identity import EntryKey
 from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gitmem.git import walk as graph
+from gitmem.git import commit_graph as graph
 from gitmem.okf import timestamps
 from gitmem.okf.curated import CuratedFile
 

@@ -35,7 +35,7 @@ from gitmem.okf import layout
 from gitmem.okf.curated import check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.okf.pages import LogLine
-from gitmem.okf.similarity import pair_similar
+from gitmem.text.similarity import pair_similar
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published

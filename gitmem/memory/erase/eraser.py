@@ -227,7 +227,7 @@ class Eraser:
         return os.path.isfile(full) and rules.blanking.is_in(read_file(full) or b"")
 
     def _commits_of(self, ref: str) -> Iterable[Oid]:
-        from gitmem.git.ancestry import only_in
+        from gitmem.git.commit_graph import only_in
 
         tip = self._repository.refs.read(ref)
         return only_in(self._repository, tip, None) if tip else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
 from gitmem.git.rewrite import Rewriter, Rewritten, files_of

@@ -163,7 +163,7 @@ def _session(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
 
 def _written_by(repository: Repository, roots: list[Oid], session: str) -> Iterator[tuple[str, str]]:
     """The § entries that commits of a session brought: their hashes and texts."""
-    from gitmem.git.ancestry import only_in
+    from gitmem.git.commit_graph import only_in
 
     diff = TreeDiff(repository.store)
     seen: set[Oid] = set()

@@ -10,11 +10,11 @@ import stat
 from collections.abc import Iterator
 
 from gitmem.errors import GitMemError
+from gitmem.git.commit_graph import first_parents
 from gitmem.git.objects import Commit, TreeEntry
 from gitmem.git.repository import Repository
 from gitmem.git.setup import git_dir_of
 from gitmem.git.tree_diff import TreeDiff
-from gitmem.git.walk import first_parents
 from gitmem.memory.exchange.from_folder import LARGEST, OtherBundle, new_entry, repaired_times
 from gitmem.memory.exchange.importing import Importer, NewEntry, Piece, Step
 from gitmem.okf import timestamps

@@ -13,8 +13,8 @@ from gitmem.errors import InvalidContent
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.exchange.importing import Importer, NewEntry, NewFile, Piece, event_id
 from gitmem.okf import layout, timestamps
+from gitmem.okf.entries import is_hash
 from gitmem.okf.events import Event, place_of
-from gitmem.okf.identity import is_hash
 
 Shape = Literal["gitmem", "mem0", "honcho"]
 _MANY = 500

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, InvalidContent
+from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message, trailers_of
-from gitmem.git.walk import walk
 from gitmem.memory.capture.buffer import lay_events, marker
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retracted, redacted, retractions_of
@@ -27,8 +27,8 @@ from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
 from gitmem.okf.files import open_file
-from gitmem.okf.obeyed import who_obeys
 from gitmem.okf.skills import FOLDERS
+from gitmem.okf.validate import who_obeys
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle

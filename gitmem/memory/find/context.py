@@ -18,7 +18,7 @@ from gitmem.memory.find.search import Search, Wanted
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.plain import plain, shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID
 from gitmem.safety.fence import fence

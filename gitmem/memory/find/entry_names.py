@@ -10,8 +10,7 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.revisions import did_you_mean
 from gitmem.memory.exposure import is_knowledge
 from gitmem.memory.indexing import Index, Indexing
-from gitmem.okf.entries import EntryKey
-from gitmem.okf.identity import SHORTEST_NAME, shown_name
+from gitmem.okf.entries import SHORTEST_NAME, EntryKey, shown_name
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:

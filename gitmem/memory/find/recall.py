@@ -17,7 +17,7 @@ from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
-from gitmem.okf.identity import EntryKey, is_hash
+from gitmem.okf.entries import EntryKey, is_hash
 from gitmem.okf.plain import plain
 from gitmem.okf.ranks import SAID, TOOL, Rank
 

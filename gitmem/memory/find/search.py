@@ -22,7 +22,7 @@ from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
 from gitmem.okf import timestamps
-from gitmem.okf.identity import EntryKey
+from gitmem.okf.entries import EntryKey
 from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT, USER_PROFILE
 from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.plain import plain

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from gitmem.memory.edits import Files, ListedFiles, WritableFiles
     from gitmem.memory.origin import Origin
     from gitmem.memory.retraction import State
-    from gitmem.okf.entries import Entry
+    from gitmem.okf.entries import Entry, EntryKey
     from gitmem.okf.files import EntryFile
-    from gitmem.okf.identity import EntryKey
     from gitmem.safety.secrets import Secret
     from gitmem.safety.taint import Taint
     from gitmem.safety.verdict import Result, Scope
@@ -457,7 +456,7 @@ def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") ->
 def retractions_of(file: EntryFile) -> set[str]:
     """Where the retractions would be that take something of a file away."""
     from gitmem.okf import layout
-    from gitmem.okf.identity import retraction_hash
+    from gitmem.okf.entries import retraction_hash
 
     return {layout.retraction(retraction_hash(key, file.path, file.body)) for key in file.units}
 

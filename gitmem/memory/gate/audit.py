@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
-from gitmem.git.walk import tree_changes
+from gitmem.git.commit_graph import tree_changes
 from gitmem.memory.gate.admission import scope_of
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf.entries import entry_hash

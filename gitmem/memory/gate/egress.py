@@ -19,7 +19,7 @@ from gitmem.memory.gate.admission import UNCONFIRMED, redacted
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.scan import Gate
 from gitmem.okf import layout
-from gitmem.okf.identity import CONCEPT, EntryKey, retraction_hash
+from gitmem.okf.entries import CONCEPT, EntryKey, retraction_hash
 from gitmem.okf.ranks import ECHO, KNOWLEDGE, SAID, TOOL, Rank, rank_of_event, source_of
 from gitmem.safety.fence import sanitize
 
@@ -257,7 +257,7 @@ class Egress:
     def may_be_believed(self, text: str) -> bool:
         """Whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
         from gitmem.memory.retraction import is_retracted
-        from gitmem.okf.identity import section_key
+        from gitmem.okf.entries import section_key
         from gitmem.safety.verdict import Verdict
 
         known = not is_retracted(self._tree, section_key(text))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitMemError
 from gitmem.notices import Notice
 from gitmem.okf import layout
-from gitmem.okf.identity import entry_hash
+from gitmem.okf.entries import entry_hash
 from gitmem.state import RELEASES, RULES_ACCEPTED
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Protocol
 from gitmem.index.claims import Claim, Sentence, lead, sentences_of, words_of
 from gitmem.index.lookup import Standing as Span
 from gitmem.index.records import DEPRECATED
-from gitmem.okf.identity import entry_hash
+from gitmem.okf.entries import entry_hash
 from gitmem.okf.layout import USER_PROFILE
 
 _OBSERVATION = "observation"

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
+from gitmem.git.commit_graph import first_parents
 from gitmem.git.revisions import at_date
-from gitmem.git.walk import first_parents
 from gitmem.memory import review
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.results import brief

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError, UnknownRevision
-from gitmem.git import walk as graph
+from gitmem.git import commit_graph as graph
 from gitmem.git.message import kind_of, trailer_value, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
@@ -93,7 +93,7 @@ class Diff:
         runs = (_taken_in(run, self.taken_in_at) for run in self.runs) if self.taken_in_at else self.runs
         found = [change for run in runs for change in _compare(run)]
         if self.folded:
-            from gitmem.okf.folding import fold
+            from gitmem.okf.comparison import fold
 
             found = fold(found)
         return tuple(found)

@@ -23,9 +23,8 @@ from gitmem.memory.history.log import History, LogEntry, LogFilter
 from gitmem.memory.kinship import Kin, kinship, shared_traits, traits_of
 from gitmem.okf import timestamps
 from gitmem.okf.concept import Concept
-from gitmem.okf.entries import Change, Entry, EntryKey
+from gitmem.okf.entries import SHORTEST_NAME, Change, Entry, EntryKey, shown_name
 from gitmem.okf.events import Event, EventsFile
-from gitmem.okf.identity import SHORTEST_NAME, shown_name
 from gitmem.okf.ranks import ECHO, rank_of_event
 
 if TYPE_CHECKING:

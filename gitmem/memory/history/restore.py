@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in
 from gitmem.git.message import Message, kind_of
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits

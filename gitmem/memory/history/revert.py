@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import TakesMuch, UnknownRevision
-from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH

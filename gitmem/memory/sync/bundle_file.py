@@ -19,7 +19,7 @@ def write_file(bundle: Bundle, path: str) -> int:
 
     A file leaves this machine as a push does: not with a secret that was committed here.
     """
-    from gitmem.git.ancestry import only_in
+    from gitmem.git.commit_graph import only_in
     from gitmem.memory.snapshots import Snapshots
     from gitmem.memory.sync.outgoing import refuse_secrets
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitMemError, InvalidContent, RemoteError, RewrittenRemote, UsageError
-from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.remotes import Remote, Remotes
@@ -28,8 +28,7 @@ from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.results import brief
 from gitmem.memory.review import after_sync
-from gitmem.memory.sync.one_at_a_time import alone
-from gitmem.memory.sync.remote_state import SyncState
+from gitmem.memory.sync.remote_state import SyncState, alone
 from gitmem.notices import Notice, wrong_dates
 from gitmem.okf import layout, paths
 from gitmem.state import ERASED_COMMITS

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import GitObject, Oid
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.rewrite import reachable

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gitmem.errors import GitMemError, RefusedFetch
-from gitmem.git.ancestry import strangers
-from gitmem.git.objects import EMPTY_TREE, Oid, TreeEntry
+from gitmem.git.commit_graph import strangers
+from gitmem.git.objects import EMPTY_TREE, Oid, TreeEntry, check_strictly
 from gitmem.git.refs import SNAPSHOTS, check_ref_name
 from gitmem.git.repository import Repository
-from gitmem.git.strict import check_strictly
 from gitmem.git.tree import MAX_FILE_BYTES
 from gitmem.git.untrusted_trees import UntrustedTrees
 from gitmem.memory.bundle import format_of
@@ -21,7 +20,7 @@ from gitmem.memory.gate.holding import Flagged
 from gitmem.okf import layout, timestamps, validate
 from gitmem.okf.entries import Entry, EntryKey, is_hash
 from gitmem.okf.files import EntryFile, open_file
-from gitmem.okf.obeyed import IGNORE, hides, who_obeys
+from gitmem.okf.validate import IGNORE, hides, who_obeys
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 MAX_COMMITS = 200_000

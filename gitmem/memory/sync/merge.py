@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent, UnrelatedHistories
-from gitmem.git.ancestry import merge_bases, only_in
+from gitmem.git.commit_graph import merge_bases, only_in
 from gitmem.git.message import Message, trailers_of
 from gitmem.git.objects import Oid, Person
 from gitmem.git.refs import BRANCH

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from gitmem.errors import BundleUnusable, GitMemError, UsageError
-from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.repository import Repository

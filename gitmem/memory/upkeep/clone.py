@@ -8,7 +8,7 @@ import shutil
 from gitmem.config import Config
 from gitmem.errors import BundleUnusable
 from gitmem.files import disk_error, write_new
-from gitmem.git.ancestry import is_ancestor, only_in
+from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid, Person
 from gitmem.git.refs import BRANCH, SNAPSHOTS

@@ -261,7 +261,7 @@ class Diagnosis:
 
     def _hand_edits(self) -> Iterator[Problem]:
         from gitmem.git.tree import MAX_FILE_BYTES
-        from gitmem.okf import admission
+        from gitmem.okf import validate
 
         if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
             return
@@ -271,7 +271,7 @@ class Diagnosis:
             if edit.problem:
                 bad[edit.path] = f"{edit.path} {edit.problem}."
             elif edit.data is not None and (
-                reasons := admission.reasons(edit.path, FILE, edit.data, limit=MAX_FILE_BYTES)
+                reasons := validate.reasons(edit.path, FILE, edit.data, limit=MAX_FILE_BYTES)
             ):
                 bad[edit.path] = f"{edit.path}: {reasons[0]}"
             else:

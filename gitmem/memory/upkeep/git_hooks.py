@@ -33,14 +33,14 @@ _SCISSORS = re.compile(r"^. -+ >8 -+$", re.MULTILINE)
 def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
     """Sentences about staged files that cannot be part of a bundle."""
     from gitmem.git.index_diff import staged_files
-    from gitmem.okf import admission
+    from gitmem.okf import validate
 
     changed, names = staged_files(bundle.repository, index_path)
     found: list[str] = []
     for file in changed:
         found += _problems(bundle, file.path, file.mode, file.oid, bundle.read(file.path))
     touched = {file.path for file in changed}
-    for first, second in admission.collisions(names) if touched else ():
+    for first, second in validate.collisions(names) if touched else ():
         if second in touched or any(path == first or path.startswith(first + "/") for path in touched):
             found.append(f"{second}: On a disk that ignores case it is the same as {first}: rename one.")
     return found
@@ -95,7 +95,7 @@ def pre_push(bundle: Bundle, lines: Iterable[str], to: str = "") -> list[str]:
 
 
 def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iterator[str]:
-    from gitmem.git.ancestry import only_in
+    from gitmem.git.commit_graph import only_in
     from gitmem.git.tree_diff import TreeDiff
     from gitmem.memory.provenance import Provenance
     from gitmem.memory.sync.outgoing import secrets_in, secrets_in_tag
@@ -130,10 +130,10 @@ def _outgoing_problems(bundle: Bundle, local: Oid, remote: Oid, to: str) -> Iter
 
 def _problems(bundle: Bundle, path: str, mode: int, oid: Oid, before: bytes | None) -> list[str]:
     from gitmem.git.tree import MAX_FILE_BYTES
-    from gitmem.okf import admission
+    from gitmem.okf import validate
 
     data = b"" if mode == 0o160000 else bundle.repository.store.blob(oid)  # a submodule's commit is elsewhere
-    reasons = admission.reasons(path, mode, data, limit=MAX_FILE_BYTES)
+    reasons = validate.reasons(path, mode, data, limit=MAX_FILE_BYTES)
     return [f"{path}: {reason}" for reason in (*reasons, *_refusals(bundle, path, data, before))]
 
 
@@ -159,7 +159,7 @@ def merging(bundle: Bundle) -> None:
 
     Any other hook runs when the files are written, and small objects can stand for so many that memory or disk runs full.
     """
-    from gitmem.git.ancestry import only_in
+    from gitmem.git.commit_graph import only_in
     from gitmem.git.refs import BRANCH
     from gitmem.memory.sync.inspect import check_incoming
 
@@ -184,7 +184,7 @@ def before_a_merge(bundle: Bundle) -> Oid | None:
 
 def merged(bundle: Bundle, before: Oid | None) -> None:
     """After `git merge` or `git pull`: what it brought is checked as a sync would, and taken back where that refuses."""
-    from gitmem.git.ancestry import is_ancestor, only_in
+    from gitmem.git.commit_graph import is_ancestor, only_in
     from gitmem.memory.gate.holding import hold_back
     from gitmem.memory.provenance import note_pulled
     from gitmem.memory.sync.inspect import check_incoming

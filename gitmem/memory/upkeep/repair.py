@@ -9,10 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, InvalidContent
-from gitmem.git.ancestry import only_in
+from gitmem.git.commit_graph import only_in, walk
 from gitmem.git.message import Message
 from gitmem.git.stand_in import stand_in
-from gitmem.git.walk import walk
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import check_incoming

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gitmem.errors import GitMemError
+from gitmem.git import commit_graph as graph
 from gitmem.git import fsck
-from gitmem.git import walk as graph
 from gitmem.git.message import KINDS, trailers_of
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.okf import layout
@@ -65,7 +65,7 @@ class Verification:
             yield Finding(name, damage.where, damage.what)
 
     def _files(self) -> Iterator[Finding]:
-        from gitmem.okf import admission
+        from gitmem.okf import validate
 
         tree = self._repository.tree(self._repository.tip())
         names: list[str] = []
@@ -73,7 +73,7 @@ class Verification:
             self.files += 1
             names.append(path)
             yield from self._file(path, entry.mode, entry.oid, "")
-        for first, second in admission.collisions(names):
+        for first, second in validate.collisions(names):
             yield Finding("paths", second, f"On a disk that ignores case it is the same as {first}.")
         for path in (layout.INDEX, layout.CONFIG_AGENT):
             if path not in tree:
@@ -81,13 +81,13 @@ class Verification:
 
     def _file(self, path: str, mode: int, oid: Oid, where: str) -> Iterator[Finding]:
         from gitmem.git.tree import MAX_FILE_BYTES
-        from gitmem.okf import admission
+        from gitmem.okf import validate
 
         try:
             data = b"" if mode == 0o160000 else self._repository.store.blob(oid)
         except GitMemError:
             return  # told by the check of objects
-        for reason in admission.reasons(path, mode, data, limit=MAX_FILE_BYTES):
+        for reason in validate.reasons(path, mode, data, limit=MAX_FILE_BYTES):
             yield Finding("files", path, reason + where)
 
     def _commits(self) -> Iterator[Finding]:

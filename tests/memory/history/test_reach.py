@@ -10,7 +10,7 @@ from gitmem.memory.exposure import RECALLED, Exposure, names_in
 from gitmem.memory.history.reach import Reached
 from gitmem.memory.memory import Memory
 from gitmem.memory.session import Session
-from gitmem.okf.identity import shown_name
+from gitmem.okf.entries import shown_name
 
 from tests.memory.conftest import Clock
 from tests.memory.history.test_revert import everything, texts

@@ -11,7 +11,7 @@ from gitmem import background
 from gitmem.errors import RemoteError
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.memory import Memory
-from gitmem.memory.sync import schedule
+from gitmem.memory.sync import remote_state
 from gitmem.memory.sync.engine import Sync
 
 from tests.git.support import run_git
@@ -24,26 +24,26 @@ def test_a_failing_remote_is_backed_off(bundle: Memory, tmp_path: Path, clock: C
     remote = Remote("origin", str(hub), consent=True)
     Remotes(bundle.repository).save(remote)
     syncing = Sync(bundle)
-    assert schedule.due(bundle, remote)
+    assert remote_state.due(bundle, remote)
     for minutes in (2, 4, 8, 16, 32, 60, 60):
         with pytest.raises(RemoteError):
             syncing.run()
-        assert not schedule.due(bundle, remote)
+        assert not remote_state.due(bundle, remote)
         clock.now += timedelta(minutes=minutes - 1)
-        assert not schedule.due(bundle, remote)
+        assert not remote_state.due(bundle, remote)
         clock.now += timedelta(minutes=1)
-        assert schedule.due(bundle, remote)
+        assert remote_state.due(bundle, remote)
     assert syncing.state("origin")["next_try"]
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(hub)], check=True)
     syncing.run()
-    assert schedule.due(bundle, remote)
-    assert not schedule.due(bundle, remote, fresh_is_enough=True)
+    assert remote_state.due(bundle, remote)
+    assert not remote_state.due(bundle, remote, fresh_is_enough=True)
 
 
 def test_without_consent_nothing_is_due(bundle: Memory) -> None:
     """A remote that nobody agreed to is never synced by itself; one that only gives is."""
-    assert not schedule.due(bundle, Remote("origin", "/nowhere"))
-    assert schedule.due(bundle, Remote("team", "/nowhere", "pull-only"))
+    assert not remote_state.due(bundle, Remote("origin", "/nowhere"))
+    assert remote_state.due(bundle, Remote("team", "/nowhere", "pull-only"))
 
 
 def test_a_background_sync_reaches_the_remote(

@@ -9,12 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from gitmem.git.ancestry import is_ancestor, merge_bases, only_in
-from gitmem.git.clocks import skew
+from gitmem.git.commit_graph import is_ancestor, merge_bases, only_in, skew, walk
 from gitmem.git.objects import EMPTY_TREE, GitObject, Oid, Person, render_commit
 from gitmem.git.repository import Repository
 from gitmem.git.setup import make_repository, open_repository
-from gitmem.git.walk import walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gitmem import resources
-from gitmem.okf.obeyed import hides, who_obeys
+from gitmem.okf.validate import hides, who_obeys
 
 OBEYED = (
     ".envrc", ".env", ".claude/settings.json", ".cursorrules", ".cursor/rules/x.mdc", ".github/workflows/x.yml",
