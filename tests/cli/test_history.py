@@ -155,7 +155,7 @@ def test_show_of_a_directory(told: Cli) -> None:
 def test_show_of_a_file_as_json(told: Cli) -> None:
     """Text and entries, or base64 where it is no text."""
     found = told("show", "memories/MEMORY.md", "--json").json
-    assert {"path", "commit", "kind", "size", "text", "entries"} == set(found)
+    assert {"path", "commit", "kind", "size", "text", "entries", "links", "backlinks"} == set(found)
     assert [found["kind"], found["entries"][0]["space"], len(found["entries"])] == ["curated", "§", 2]
     told.write("picture.bin", b"\xff\x00")
     told("commit")
