@@ -8,7 +8,6 @@ from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, dim, yellow
-from gitmem.json_shapes import contest_json
 
 
 @click.group()
@@ -24,7 +23,7 @@ def list_contested(app: App) -> None:
     from gitmem.memory.curated.contests import contested as find
 
     found = find(app.bundle)
-    app.out.json({"contested": [contest_json(one) for one in found]})
+    app.out.json({"contested": found})
     for one in found:
         app.out.line(bold(one.path), dim(f"  {one.replaced[:8]}"))
         for entry in one.entries:

@@ -12,7 +12,6 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import Piece, bold, cyan, dim, green, red, yellow
 from gitmem.errors import UsageError
-from gitmem.json_shapes import digest_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def digest(app: App, since: str, until: str) -> None:
     if end < start:
         raise UsageError(f"{until!r} is before {since!r}.")
     found = app.bundle.digest(since, until)
-    app.out.json(digest_json(found))
+    app.out.json(found)
     if not app.out.is_json:
         app.out.paged()
         _tell(app, found)
@@ -102,7 +101,7 @@ def _about(app: App, one: News) -> Iterator[str]:
     if one.item.about and one.topic != "Done":
         yield shortened(one.item.about, 120)
     if one.by is not None:
-        reason = one.by.first("Reason") if one.topic != "Learned" else ""
+        reason = one.by.reason if one.topic != "Learned" else ""
         if reason:
             yield shortened(reason, 80)
         yield _day(app, one.time)

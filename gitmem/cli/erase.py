@@ -13,7 +13,6 @@ from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import UsageError
-from gitmem.json_shapes import erased_json
 
 if TYPE_CHECKING:
     from gitmem.memory.erase.eraser import Erased
@@ -108,7 +107,7 @@ def _asked_for() -> str:
 
 
 def _tell_found(app: App, found: Erased) -> None:
-    app.out.json(erased_json(found))
+    app.out.json(found)
     if app.out.is_json:
         return
     for one in found.commits[:_LISTED]:
@@ -129,7 +128,7 @@ def _tell_found(app: App, found: Erased) -> None:
 
 
 def _tell_done(app: App, done: Erased) -> None:
-    app.out.json(erased_json(done))
+    app.out.json(done)
     if app.out.is_json:
         return
     app.out.line(yellow(done.commit[:8]), f"  erased: {count(done.rewritten, 'commit')} rewritten")

@@ -16,15 +16,7 @@ from gitmem.cli.options import once, several, with_changes, with_dates, with_jso
 from gitmem.cli.output import bold, cyan, dim, red, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UnknownRevision, UsageError
-from gitmem.json_shapes import (
-    blamed_json,
-    changes_json,
-    commit_json,
-    counts_json,
-    entry_json,
-    snapshot_json,
-    traced_json,
-)
+from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.memory.find.links import Edge
@@ -100,8 +92,8 @@ def _log_sessions(app: App, found: Iterable[LogEntry], number: int | None, patch
     listed = islice(chapters(app.bundle, found), number)
     if app.out.is_json:
         told = list(listed)
-        commits = [commit_json(entry) for one in told for entry in one.commits]
-        app.out.json({"sessions": show_log.chapters_json(told), "commits": commits})
+        commits = [entry for one in told for entry in one.commits]
+        app.out.json({"sessions": told, "commits": commits})
         return
     show_log.tell_chapters(app, listed, patch=patch, stat=stat)
 
@@ -117,9 +109,7 @@ def _log_commits(
     from gitmem.cli.show_log import commit_line
 
     if app.out.is_json:
-        rows = [
-            {**commit_json(entry), **({"counts": _counts(app, entry)} if stat else {})} for entry in found
-        ]
+        rows = [{**shape(entry), **({"counts": _counts(app, entry)} if stat else {})} for entry in found]
         app.out.json({"commits": rows})
         return
     for entry in found:
@@ -139,8 +129,10 @@ def _check_filters(app: App, found: bool, given: dict[str, Any]) -> None:
 
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
-    """What a commit did in entries."""
-    return counts_json(app.bundle.show(entry.id).diff)
+    """How many entries a commit added, removed and changed."""
+    ops = [change.op for change in app.bundle.show(entry.id).diff]
+    changed = ops.count("change") + ops.count("move")
+    return {"added": ops.count("add"), "removed": ops.count("remove"), "changed": changed}
 
 
 # --- show ------------------------------------------------------------------------------------------------
@@ -202,7 +194,7 @@ def _show_snapshot(app: App, name: str, *, events: bool, stat: bool) -> None:
     one = app.bundle.snapshots.get(name)
     since = app.bundle.diff(one.commit)
     if app.out.is_json:
-        app.out.json({**snapshot_json(one), "changes": changes_json(since)})
+        app.out.json({**shape(one), "changes": since})
         return
     app.out.line(bold(one.name), "  ", yellow(one.commit[:_SHORT]), "  ", dim(app.date(one.time)))
     app.out.line("  ", one.note)
@@ -219,11 +211,10 @@ def _show_commit(app: App, shown: ShownCommit, *, unified: bool, events: bool, s
         diff = app.bundle.diff(commit.parents[0], commit.oid) if commit.parents else shown.diff
         lines = diff.unified()
         if app.out.is_json:
-            app.out.json({**commit_json(entry), "message": commit.message, "unified": "".join(lines)})
+            app.out.json({**shape(shown), "unified": "".join(lines)})
             return
     elif app.out.is_json:
-        changes = changes_json(shown.diff)
-        app.out.json({**commit_json(entry), "message": commit.message, "changes": changes})
+        app.out.json(shown, more=("changes",))
         return
     app.out.paged()
     app.out.line(yellow(f"commit {commit.oid}"))
@@ -324,7 +315,7 @@ def _content_json(path: str, data: bytes) -> dict[str, object]:
         import base64
 
         content["base64"] = base64.b64encode(data).decode()
-    content["entries"] = [entry_json(entry) for entry in file.entries.values()]
+    content["entries"] = list(file.entries.values())
     return content
 
 
@@ -408,7 +399,7 @@ def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bo
         rows = [{"path": row.pop("path"), "counts": row} for row in told.stat(diff)]
         app.out.json({**about, "files": rows})
     elif app.out.is_json:
-        app.out.json({**about, "changes": changes_json(diff)})
+        app.out.json({**about, "changes": diff})
     elif not diff:
         app.out.line(dim("No entries differ."))
     else:
@@ -445,7 +436,7 @@ def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     from gitmem.cli.show_origins import tell_blamed
 
     found = app.bundle.blame(app.path(path), removed=removed, as_of=as_of)
-    app.out.json({"path": path, "entries": [blamed_json(one) for one in found]})
+    app.out.json({"path": path, "entries": found})
     app.out.paged()
     for one in found:
         tell_blamed(app, one)
@@ -469,6 +460,6 @@ def trace(app: App, text: str, sessions: bool, events: bool) -> None:
     from gitmem.cli.show_origins import tell_traced
 
     found = app.bundle.trace(text)
-    app.out.json(traced_json(found))
+    app.out.json(found)
     app.out.paged()
     tell_traced(app, found, sessions=sessions, events=events)

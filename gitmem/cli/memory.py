@@ -11,10 +11,11 @@ from gitmem.cli.context import App
 from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import AGE, bold, count, dim, padded, yellow
-from gitmem.json_shapes import answer_json, block_json, curated_json
 
 if TYPE_CHECKING:
     from gitmem.memory.curated.store import Answer, Target
+    from gitmem.memory.history.blame import Blamed
+    from gitmem.okf.entries import Entry
 
 
 @click.group()
@@ -117,7 +118,7 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
         )
         stories = bundle.blame(bundle.curated.path(one), as_of=as_of) if verbose else []
         blamed = {story.entry.key: story for story in stories}
-        listed = [curated_json(e, blamed.get(e.key)) for e in entries]
+        listed = [_entry(e, blamed.get(e.key)) for e in entries]
         result[one] = {"usage": usage, "limit": limit, "entries": listed}
         app.out.line(
             bold(f"{one}: {count(len(entries), 'entry', 'entries')}, {usage:,} of {limit:,} characters")
@@ -130,6 +131,16 @@ def list_(app: App, target: Target | None, as_of: str, verbose: bool) -> None:
     app.out.json(result)
 
 
+def _entry(entry: Entry, blamed: Blamed | None) -> dict[str, object]:
+    known: dict[str, object] = {
+        "id": entry.key.id,
+        "at": entry.at or None,
+        "replaces": entry.replaces or None,
+        "text": entry.text,
+    }
+    return {**known, "blame": blamed} if blamed else known
+
+
 @memory.command()
 @click.option(
     "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
@@ -140,7 +151,7 @@ def block(app: App, as_of: str) -> None:
     from gitmem.memory.curated.prompt_block import freeze
 
     frozen = freeze(app.bundle, revision=as_of)
-    app.out.json(block_json(frozen))
+    app.out.json(frozen)
     if frozen.text:
         app.out.text(frozen.text)
         app.out.line()
@@ -161,7 +172,7 @@ def undo(app: App, dry_run: bool) -> None:
 
 def tell_answer(app: App, answer: Answer) -> None:
     """What a change of the store did; exit code 3 where it is held."""
-    app.out.json(answer_json(answer))
+    app.out.json(answer)
     if answer.changed or not answer.held:
         app.out.line(answer.message)
     usage = f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -162,13 +162,14 @@ class Output:
             for line in _folded(pieces, indent, max(columns - width(self._margin), 20) if columns else 0):
                 self._write(self._margin + "".join(self._rendered(piece, "\t") for piece in line) + "\n")
 
-    def json(self, value: object) -> None:
+    def json(self, value: object, *, more: Collection[str] = ()) -> None:
         """The one document of a command with `--json`; without it nothing."""
         if self.is_json:
+            from gitmem.shape import shape
+
             self.has_json = True
-            if self.warning and isinstance(value, dict):
-                value = {**value, "warning": self.warning}
-            self._write(to_json(value) + "\n")
+            document = shape(value, more=more)
+            self._write(to_json({**document, "warning": self.warning} if self.warning else document) + "\n")
 
     def bytes(self, data: bytes) -> None:
         """Bytes exactly as they are, for a file or another program, never for a terminal."""

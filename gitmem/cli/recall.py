@@ -12,7 +12,6 @@ from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
-from gitmem.json_shapes import about_json, reading_json, recalled_json
 from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def recall(
 
 
 def _tell_recalled(app: App, found: Recalled, text: str) -> None:
-    app.out.json(recalled_json(found))
+    app.out.json(found)
     if not found.recaps:
         app.out.line(f"No earlier session has to do with {text[:80]!r}.")
         return
@@ -113,7 +112,7 @@ def _says_more(recap: Recap) -> bool:
 
 
 def _tell_sessions(app: App, sessions: list[About]) -> None:
-    app.out.json({"sessions": [about_json(about) for about in sessions]})
+    app.out.json({"sessions": sessions})
     if not sessions:
         app.out.line("There is no session yet.")
     for about in sessions:
@@ -121,7 +120,7 @@ def _tell_sessions(app: App, sessions: list[About]) -> None:
 
 
 def _tell_reading(app: App, reading: Reading) -> None:
-    app.out.json(reading_json(reading))
+    app.out.json(reading)
     app.out.paged()
     _tell_about(app, reading.about)
     app.out.line()

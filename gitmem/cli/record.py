@@ -14,7 +14,7 @@ from gitmem.cli.context import App
 from gitmem.cli.options import json_option, with_changes, with_dates, with_json
 from gitmem.cli.output import AGE, bold, count, cut, cyan, dim, padded, yellow
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import changes_json, commit_json, plan_json, session_json
+from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.memory.capture.session_page import SessionState
@@ -220,7 +220,7 @@ def end(app: App, session_id: str) -> None:
 def list_(app: App) -> None:
     """List the sessions, newest first."""
     states = app.bundle.sessions.all()
-    app.out.json({"sessions": [session_json(state) for state in states]})
+    app.out.json({"sessions": states})
     app.out.paged()
     for state in states:
         began = dim(padded(app.moment(state.get("started")), AGE))
@@ -245,9 +245,9 @@ def show(app: App, session_id: str, events: bool, stat: bool) -> None:
     if app.out.is_json:
         app.out.json(
             {
-                **session_json(state),
-                "commits": [commit_json(entry) for entry in commits],
-                "changes": changes_json(changes),
+                **shape(state),
+                "commits": commits,
+                "changes": changes,
             }
         )
         return
@@ -336,7 +336,7 @@ def complete(app: App, name: str, session: str) -> None:
 def list_plans(app: App, everything: bool) -> None:
     """List plans with their progress."""
     plans = app.bundle.plans.all(archived=everything)
-    app.out.json({"plans": [plan_json(one) for one in plans]})
+    app.out.json({"plans": plans})
     for one in plans:
         done, total = one.progress
         archived = dim("  archived") if one.is_archived else ""
@@ -348,7 +348,7 @@ def _plan_origin(bundle: Memory, session: str) -> Origin:
 
 
 def _tell_plan(app: App, one: Plan) -> None:
-    app.out.json(plan_json(one))
+    app.out.json(one)
     app.out.line(bold(one.title), dim(f"  {one.path}"))
     for step_ in one.steps:
         app.out.line("  ", step_.line())

@@ -11,7 +11,6 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, yellow
-from gitmem.json_shapes import remote_json
 
 
 @click.group()
@@ -59,7 +58,7 @@ def add(app: App, name: str, url: str, mode: Any, shared: bool, yes: bool) -> No
             app.out.line(told)
         wanted = replace(wanted, consent=agreed)
     remotes.save(wanted)
-    app.out.json(remote_json(wanted))
+    app.out.json(wanted)
     app.out.line(f"{name}: {shown_url(url)} ({wanted.mode})")
     if wanted.pushes and not wanted.consent:
         app.out.line(yellow(f"Nothing will be sent yet: run `gitmem remote add {name} URL --yes` to agree."))
@@ -73,7 +72,7 @@ def list_(app: App) -> None:
     from gitmem.git.transport import shown_url
 
     found = Remotes(app.bundle.repository).all()
-    app.out.json({"remotes": [remote_json(one) for one in found]})
+    app.out.json({"remotes": found})
     for one in found:
         agreed = "" if one.consent or not one.pushes else ", nobody agreed to send yet"
         app.out.line(bold(one.name), "  ", shown_url(one.url), dim(f"  ({one.mode}{agreed})"))
@@ -89,7 +88,7 @@ def remove(app: App, name: str) -> None:
 
     gone = Remotes(app.bundle.repository).remove(name)
     Sync(app.bundle).forget(name)
-    app.out.json(remote_json(gone))
+    app.out.json(gone)
     app.out.line(f"{name} removed")
 
 
@@ -103,5 +102,5 @@ def forget(app: App, name: str) -> None:
 
     one = Remotes(app.bundle.repository).get(name)
     Sync(app.bundle).forget(name)
-    app.out.json(remote_json(one))
+    app.out.json(one)
     app.out.line(f"What was seen of {name} is forgotten.")

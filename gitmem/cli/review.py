@@ -44,7 +44,7 @@ def review(ctx: click.Context, app: App, only_list: bool, everything: bool) -> N
     from gitmem.memory.review import unconfirmed, waiting
 
     items = [*waiting(app.bundle), *(unconfirmed(app.bundle) if everything else ())]
-    app.out.json({"waiting": [_as_json(item) for item in items]})
+    app.out.json({"waiting": items})
     if not items:
         app.out.line("Nothing waits.")
     elif only_list or app.out.is_json:
@@ -63,7 +63,7 @@ def show(app: App, item: str) -> None:
     from gitmem.memory.review import find
 
     found = find(app.bundle, item)
-    app.out.json(_as_json(found))
+    app.out.json(found)
     _tell(app, found)
 
 
@@ -192,16 +192,3 @@ def _tell(app: App, item: Item, *, lines: int = 0) -> None:
 def _done(app: App, item: Item, what: str, commit: str) -> None:
     app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
     app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
-
-
-def _as_json(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "kind": item.kind,
-        "path": item.path,
-        "text": item.text,
-        "why": item.why,
-        "at": item.at or None,
-        "session": item.session or None,
-        "source": item.source or None,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +14,10 @@ from gitmem.cli.options import need_a_person, with_dates, with_json
 from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
+from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.memory.gate.audit import Flagged
-    from gitmem.memory.gate.quarantine import QuarantineItem
     from gitmem.safety.verdict import Result, Scope
 
 
@@ -67,7 +67,7 @@ def scan(
     else:
         judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
     found = [(where, result) for where, result in judged if result.verdict != "allow"]
-    app.out.json({"flagged": [{"where": where, **_result_json(result)} for where, result in found]})
+    app.out.json({"flagged": [{"where": where, **shape(result)} for where, result in found]})
     for where, result in found:
         style = red if result.verdict == "block" else yellow
         app.out.line(style(f"{result.verdict} "), bold(where), " ", result.explain())
@@ -98,7 +98,7 @@ def _stream(scope: Scope) -> None:
             text = value["text"]
             if not isinstance(text, str):
                 raise TypeError
-            answer = _result_json(scan_text(text, scope))
+            answer = shape(scan_text(text, scope))
         except (ValueError, KeyError, TypeError):
             answer = {"error": f"line {number} is not a JSON object with a text"}
         except GitMemError as error:
@@ -107,16 +107,6 @@ def _stream(scope: Scope) -> None:
         click.echo(json.dumps(answer, ensure_ascii=True))
     if flagged:
         raise FoundSomething(f"{count(flagged, 'text')} with findings.")
-
-
-def _result_json(result: Result) -> dict[str, Any]:
-    return {
-        "verdict": str(result.verdict),
-        "findings": [
-            {"rule": f.rule, "category": f.category, "reason": f.reason, "span": list(f.span)}
-            for f in result.findings
-        ],
-    }
 
 
 # --- quarantine ------------------------------------------------------------------------------------------
@@ -139,9 +129,7 @@ def list_(app: App) -> None:
 
     held = app.bundle.quarantine.all()
     hidden = list(flagged(app.bundle, "memories"))
-    app.out.json(
-        {"held_texts": [_held_json(one) for one in held], "hidden": [_flagged_json(one) for one in hidden]}
-    )
+    app.out.json({"held_texts": held, "hidden": hidden})
     for one in held:
         where = one.destination
         target = where.get("path") or where.get("session", "")
@@ -165,7 +153,7 @@ def show(app: App, item: str) -> None:
         _show_flagged(app, find_flagged(app.bundle, item))
         return
     one = app.bundle.quarantine.get(item)
-    app.out.json(_held_json(one))
+    app.out.json(one)
     app.out.line(bold(one.id), "  ", one.verdict, "  ", dim(one.at))
     for finding in one.findings:
         app.out.line(red("  ! "), f"{finding.get('reason', '')} ({finding.get('rule', '')})")
@@ -200,8 +188,9 @@ def release(app: App, item: str, reason: str) -> None:
     if any(finding.get("rule") == UNCONFIRMED for finding in found.findings):
         need_a_person()  # a scanner may be wrong; what the user never said is only his to confirm
     one, commit = let_in(bundle, item, by=app.world.person or "human", reason=reason)
-    app.out.json(_released_json(one, commit))
-    where = one.destination.get("path") or one.destination.get("session", "")
+    path, session = one.destination.get("path"), one.destination.get("session")
+    app.out.json({"id": one.id, "commit": commit or None, "path": path or None, "session": session or None})
+    where = path or session or ""
     app.out.line(green("released "), one.id, f" to {where}")
 
 
@@ -215,35 +204,8 @@ def drop(app: App, item: str) -> None:
     app.out.line("dropped ", one.id)
 
 
-def _released_json(one: QuarantineItem, commit: str) -> dict[str, Any]:
-    where = one.destination
-    return {
-        "id": one.id,
-        "commit": commit or None,
-        "path": where.get("path") or None,
-        "session": where.get("session") or None,
-    }
-
-
-def _held_json(one: QuarantineItem) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "verdict": one.verdict,
-        "at": one.at,
-        "path": one.destination.get("path") or None,
-        "session": one.destination.get("session") or one.origin.get("Session") or None,
-        "source": one.origin.get("Source") or None,
-        "findings": one.findings,
-        "text": one.text,
-    }
-
-
-def _flagged_json(one: Flagged) -> dict[str, Any]:
-    return {"id": one.id, "path": one.path, "text": one.text, **_result_json(one.result)}
-
-
 def _show_flagged(app: App, one: Flagged) -> None:
-    app.out.json(_flagged_json(one))
+    app.out.json(one)
     app.out.line(bold(one.id), "  hidden  ", dim(one.path))
     for finding in one.result.findings:
         app.out.line(red("  ! "), f"{finding.reason} ({finding.rule})")

@@ -12,7 +12,6 @@ from gitmem.cli.options import once, several, with_dates, with_json
 from gitmem.cli.output import Piece, bold, count, dim, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UsageError
-from gitmem.json_shapes import found_json
 from gitmem.okf.short_ids import short
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def search(
         from gitmem.memory.history.named import check_each
 
         check_each(bundle, bool(found.hits), **{name: wanted[name] for name in _NAMED})
-    app.out.json(found_json(found, explain=explain))
+    app.out.json(found, more=("parts",) if explain else ())
     if not found.hits:
         _tell_nothing(app, text, found, wanted, removed)
         return

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gitmem.cli.output import Output, Piece, Styled, bold, cyan, dim, green, padded, red, safe, width, yellow
 
 if TYPE_CHECKING:
-    from gitmem.json_shapes import Json
     from gitmem.okf.entries import Change, Entry, Op
     from gitmem.okf.learned import Item, Learned
+    from gitmem.shape import Json
 
 _STYLES: dict[Op, str] = {"add": "green", "remove": "red", "change": "yellow", "move": "yellow"}
 _COUNTED: dict[Op, str] = {"add": "added", "remove": "removed", "change": "changed", "move": "moved"}

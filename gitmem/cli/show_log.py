@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ class Lines:
         """What it is about, in its column."""
         if one.session:
             return [padded(cut(one.title or one.session, self._what), self._what)]
-        reason = one.entry.first("Reason")
+        reason = one.entry.reason
         lead = f"{one.entry.kind} "
         text = f"{one.title}: {reason}" if reason else one.title
         return [cyan(lead), padded(cut(text, self._what - width(lead)), self._what - width(lead))]
@@ -78,7 +78,7 @@ class Lines:
         if one.entry.pulled_from:  # that it is a claim is always said
             told = cut(by, max(_WHO, room))
         else:
-            told = next((name for name in (by, one.entry.first("Agent")) if width(name) <= room), "")
+            told = next((name for name in (by, one.entry.agent) if width(name) <= room), "")
         gap = "  " if told else ""
         return [dim(told), gap, green(cut(learned, self._rest - width(told + gap)))]
 
@@ -114,7 +114,7 @@ def who(entry: LogEntry) -> str:
     """The agent or person, and the machine; a claim where the commit came from elsewhere."""
     from gitmem.cli.show_origins import claimed
 
-    name, machine = entry.first("Agent") or entry.commit.author.name, entry.first("Machine")
+    name, machine = entry.agent or entry.commit.author.name, entry.machine
     return claimed(entry, f"{name} on {machine}" if machine else name).strip("()")
 
 
@@ -133,7 +133,7 @@ def commit_line(app: App, entry: LogEntry) -> list[Piece]:
     commit = entry.commit
     what = commit.subject.removeprefix(f"{entry.kind}: ")
     session = f", session {entry.session}" if entry.session and entry.session not in what else ""
-    reason = entry.first("Reason")
+    reason = entry.reason
     when, kind = dim(padded(app.date(commit.made), AGE)), cyan(entry.kind.ljust(8))
     told = f"{what}: {reason}" if reason else what
     return [yellow(commit.oid[:_SHORT]), " ", when, " ", kind, " ", told, dim(f"  ({who(entry)}{session})")]
@@ -149,24 +149,3 @@ def tell_chapters(app: App, found: Iterable[Chapter], *, patch: bool, stat: bool
 
             with app.out.indented(_DEEP):
                 told.tell(app.out, one.diff, stat=stat)
-
-
-def chapters_json(found: Sequence[Chapter]) -> list[dict[str, object]]:
-    """Chapters for programs."""
-    from gitmem.json_shapes import learned_json
-    from gitmem.okf.timestamps import of_seconds, stamp
-
-    return [
-        {
-            "session": one.session or None,
-            "title": one.title,
-            "kind": "session" if one.session else one.entry.kind,
-            "started": stamp(of_seconds(one.started)),
-            "ended": stamp(of_seconds(one.ended)),
-            "agent": one.entry.first("Agent") or None,
-            "machine": one.entry.first("Machine") or None,
-            "commits": [entry.id for entry in one.commits],
-            "learned": learned_json(one.learned),
-        }
-        for one in found
-    ]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.output import bold, count, dim, green, padded, red, yellow
-from gitmem.json_shapes import written_line
 from gitmem.memory.provenance import ELSEWHERE
 from gitmem.okf.plain import shortened
+from gitmem.shape import written_line
 
 if TYPE_CHECKING:
     from gitmem.cli.context import App
@@ -51,13 +51,13 @@ def blame_line(one: Blamed, date: Callable[[float], str]) -> str:
 
 
 def _event(verb: str, entry: LogEntry, date: Callable[[float], str]) -> str:
-    why = "; ".join(_said({"reason:": entry.first("Reason"), "source:": entry.first("Source")}))
+    why = "; ".join(_said({"reason:": entry.reason, "source:": entry.source}))
     when = date(entry.commit.made)
     return f"{verb} {when} {_who(entry)} ({entry.id[:8]})" + (f", {why}" if why else "")
 
 
 def _who(entry: LogEntry) -> str:
-    agent, machine = entry.first("Agent") or entry.commit.author.name, entry.first("Machine")
+    agent, machine = entry.agent or entry.commit.author.name, entry.machine
     return claimed(entry, " ".join(_said({"in session": entry.session, "by": agent, "on": machine})))
 
 
@@ -110,7 +110,7 @@ def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
         steps = list(_steps(thing))
         for verb, style, entry, text in steps[: max(left, 1)]:
             when = padded(app.date(entry.commit.made), 16)
-            why = f", {entry.first('Reason')}" if entry.first("Reason") else ""
+            why = f", {entry.first('Reason')}" if entry.reason else ""
             words = f' "{shortened(text, 60)}"' if text else ""
             told = f"{words} {_who(entry)} ({entry.id[:8]}){why}"
             app.out.block("  ", dim(when), "  ", style(verb), told, indent=" " * 20)

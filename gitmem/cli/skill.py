@@ -14,7 +14,7 @@ from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.cli.show_changes import coloured
 from gitmem.errors import FoundSomething, UsageError
-from gitmem.json_shapes import skill_json, skill_view_json, skill_write_json
+from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
@@ -183,7 +183,7 @@ def list_(app: App, category: str | None, platform: str, stale: bool, failing: b
         found = [one for one in found if used.is_stale(one.name)]
     if failing:
         found = [one for one in found if used.of(one.name).is_failing]
-    app.out.json({"skills": [skill_json(one, used.of(one.name)) for one in found]})
+    app.out.json({"skills": [{**shape(one), **shape(used.of(one.name))} for one in found]})
     app.out.paged()
     for one in found:
         use = used.of(one.name)
@@ -206,7 +206,7 @@ def list_(app: App, category: str | None, platform: str, stale: bool, failing: b
 def view(app: App, name: str, file: str) -> None:
     """Show a skill, or one of its files."""
     found = app.bundle.skills.view(name, file)
-    app.out.json(skill_view_json(found))
+    app.out.json(found)
     app.out.paged()
     if found.is_text:
         app.out.text(found.text)
@@ -390,8 +390,8 @@ def blame(app: App, name: str, file: str) -> None:
                     "text": one.text,
                     "commit": one.entry.id,
                     "at": one.entry.at,
-                    "agent": one.entry.first("Agent") or one.entry.commit.author.name,
-                    "reason": one.entry.first("Reason") or None,
+                    "agent": one.entry.agent or one.entry.commit.author.name,
+                    "reason": one.entry.reason or None,
                 }
                 for one in lines
             ],
@@ -399,7 +399,7 @@ def blame(app: App, name: str, file: str) -> None:
     )
     app.out.paged()
     for one in lines:
-        who = one.entry.first("Agent") or one.entry.commit.author.name
+        who = one.entry.agent or one.entry.commit.author.name
         app.out.line(yellow(one.entry.id[:8]), dim(f" {one.entry.at[:10]} {who:<10.10} "), one.text)
 
 
@@ -428,7 +428,7 @@ def _text(app: App, path: str) -> str:
 
 
 def _tell(app: App, done: SkillWrite) -> None:
-    app.out.json(skill_write_json(done))
+    app.out.json(done)
     if not done.held:
         app.out.line(done.message)
         if done.action in ("patch", "edit"):

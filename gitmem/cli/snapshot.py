@@ -8,7 +8,7 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import AGE, bold, dim, padded, yellow
 from gitmem.errors import UsageError
-from gitmem.json_shapes import snapshot_json
+from gitmem.shape import shape
 
 _FORMER = ("list", "show", "delete")
 
@@ -50,13 +50,13 @@ def snapshot(
         made = app.bundle.snapshot(
             name, known["note"], session=known["session"], model=known["model"], plan=known["plan_name"]
         )
-        app.out.json(snapshot_json(made))
+        app.out.json(made)
         app.out.line(yellow(made.commit[:8]), " snapshot ", bold(made.name))
 
 
 def _list(app: App, everything: bool) -> None:
     found = app.bundle.snapshots.all(automatic=everything)
-    app.out.json({"snapshots": [snapshot_json(one) for one in found]})
+    app.out.json({"snapshots": found})
     for one in found:
         when, where = dim(padded(app.date(one.time), AGE)), yellow(one.commit[:8])
         app.out.line(when, where, bold(one.name), one.note, between="  ")
@@ -74,6 +74,6 @@ def _delete(app: App, name: str, far: bool) -> None:
         [one.name for one in Remotes(bundle.repository).all() if one.pushes and one.consent] if far else []
     )
     deleted_on = [one for one in remotes if Sync(bundle).delete_snapshot(gone.name, one)]
-    app.out.json({**snapshot_json(gone), "deleted_on": deleted_on})
+    app.out.json({**shape(gone), "deleted_on": deleted_on})
     where = f" here and on {', '.join(deleted_on)}" if deleted_on else ""
     app.out.line(f"{gone.name} deleted{where}; it named {gone.commit[:12]}")

@@ -10,9 +10,9 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.json_shapes import Json, commit_json, learned_json, standing_json
 from gitmem.notices import Notice
 from gitmem.okf.plain import shortened
+from gitmem.shape import Json, shape
 
 if TYPE_CHECKING:
     from gitmem.git.worktree_status import HandEdit
@@ -117,7 +117,7 @@ def _session(bundle: Memory) -> Json | None:
         "ended": state.get("ended") or None,
         "agent": state.get("agent") or None,
         "machine": state.get("machine") or None,
-        "learned": learned_json(learned(found.changes)),
+        "learned": shape(learned(found.changes)),
     }
 
 
@@ -128,7 +128,7 @@ def _remotes(bundle: Memory) -> list[Json]:
         return []
     from gitmem.memory.sync.remote_state import how_remotes_stand
 
-    return [standing_json(one) for one in how_remotes_stand(bundle)]
+    return [shape(one) for one in how_remotes_stand(bundle)]
 
 
 def _review(bundle: Memory, edits: list[HandEdit]) -> dict[str, object]:
@@ -317,7 +317,7 @@ def commit(app: App, reason: str) -> None:
             bundle.report(Notice("work-tree-behind", detail=one.warning))
     made = [bundle.show(one.commit.oid) for one in published]
     if app.out.is_json:
-        app.out.json({"commits": [commit_json(one.entry) for one in made]})
+        app.out.json({"commits": [one.entry for one in made]})
         return
     if not made:
         app.out.line("Nothing to commit: no file differs from the newest commit.")

@@ -14,7 +14,6 @@ from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import count, green, safe, yellow
 from gitmem.cli.progress import shown_stages
 from gitmem.errors import GitMemError, UsageError
-from gitmem.json_shapes import synced_json
 from gitmem.okf.plain import shortened
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def sync(
             agree=_agree if sys.stdin.isatty() and sys.stdout.isatty() else None,
             accept_erasure=accept_erasure,
         )
-    app.out.json(synced_json(done)) if app.out.is_json else _tell(app, done, events=events, stat=stat)
+    app.out.json(done) if app.out.is_json else _tell(app, done, events=events, stat=stat)
     refuse_held(app.bundle, done.held)
 
 
@@ -107,7 +106,7 @@ def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, sta
             failure = failure or error
             continue
         held += done.held
-        told.append(synced_json(done))
+        told.append(done)
         if not app.out.is_json:
             _tell(app, done, events=events, stat=stat)
     app.out.json({"synced": told})

@@ -11,7 +11,6 @@ from gitmem.cli.context import App
 from gitmem.cli.options import once, several, with_changes, with_json
 from gitmem.cli.output import count, dim, yellow
 from gitmem.errors import TakesMuch, UsageError
-from gitmem.json_shapes import restored_json, reverted_json
 
 if TYPE_CHECKING:
     from gitmem.memory.history.reach import Group
@@ -55,7 +54,7 @@ def restore(
         revision, paths=wanted, keep_sessions=keep_sessions, reason=reason, dry_run=dry_run
     )
     if app.out.is_json:
-        app.out.json(restored_json(done, dry_run=dry_run))
+        app.out.json(done)
         return
     told.tell(app.out, done.changes, events=events, stat=stat)
     if done.withheld:
@@ -173,7 +172,7 @@ def tell_reverted(
     from gitmem.cli import show_changes as told
 
     if app.out.is_json:
-        app.out.json(reverted_json(done, dry_run=dry_run))
+        app.out.json(done)
         return
     told.tell(app.out, done.changes, events=events, stat=stat)
     for sentence in map(str, done.kept):

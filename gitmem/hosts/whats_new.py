@@ -59,7 +59,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
 
 def _is_told(entry: LogEntry) -> bool:
     """Whether others did it: what a session of this home's agent wrote is known to it."""
-    if entry.kind == "memory" and not entry.pulled_from and (entry.session or not entry.first("Machine")):
+    if entry.kind == "memory" and not entry.pulled_from and (entry.session or not entry.machine):
         return False
     return entry.kind in _SAID
 

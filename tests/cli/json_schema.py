@@ -1,14 +1,182 @@
-"""As much of JSON Schema as docs/json-schema.json uses: whether a document is what its command promises."""
+"""docs/json-schema.json, made from the table of shapes, and a check of documents against it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gitmem.shape import SHAPES, Field, Reader, Type
+
 PATH = Path(__file__).parents[2] / "docs/json-schema.json"
-SCHEMA: dict[str, Any] = json.loads(PATH.read_text())
+
+DOCUMENTS: dict[str, str] = {
+    "init": "{bundle: str, git_dir: str, made: bool, commit: str}",
+    "status": "Status | Settings",
+    "commit": "{commits: [LogEntry]}",
+    "digest": "Digest",
+    "import": "Imported",
+    "export": "Exported",
+    "erase": "Erased",
+    "mcp install": "ClientEdit",
+    "mcp uninstall": "ClientEdit",
+    "remember": "Answer",
+    "forget": "Answer",
+    "memory add": "Answer",
+    "memory replace": "Answer",
+    "memory remove": "Answer",
+    "memory list": "{memory~: Store, user~: Store}",
+    "memory block": "FrozenBlock",
+    "memory undo": "Reverted",
+    "note": "{path: str, commit: str?}",
+    "edit": "{path: str, commit: str?}",
+    "record": "{recorded: int, skipped: int, problems: [str], commit: str}",
+    "record observation": "Event",
+    "record decision": "Event",
+    "record tool-call": "Event",
+    "record turn": "Event",
+    "session start": "{session: str, started: str, resumed: bool}",
+    "session end": "{session: str, commit: str?}",
+    "session list": "{sessions: [SessionState]}",
+    "session show": "{*state: SessionState, commits: [LogEntry], changes: [Change]}",
+    "plan create": "Plan",
+    "plan step": "Plan",
+    "plan complete": "Plan",
+    "plan list": "{plans: [Plan]}",
+    "log": "{sessions~: [Chapter], commits: [LogEntry]}",
+    "show": "ShownCommit | ShownFile | ShownDirectory | {*snapshot: Snapshot, changes: [Change]}",
+    "diff": "{from: str?, to: str?, session: str?, changes~: [Change], files~: [{path: str, counts: {int}}], unified~: str}",
+    "blame": "{path: str, entries: [Blamed]}",
+    "trace": "Traced",
+    "why": "Traced",
+    "search": "Found",
+    "recall": "Recalled | {sessions: [About]} | Reading",
+    "snapshot": "Snapshot | {*gone: Snapshot, deleted_on: [str]} | {snapshots: [Snapshot]}",
+    "restore": "Restored",
+    "revert": "Reverted",
+    "undo": "Reverted",
+    "redo": "Reverted",
+    "remote add": "Remote",
+    "remote list": "{remotes: [Remote]}",
+    "remote remove": "Remote",
+    "remote forget": "Remote",
+    "sync": "Synced | {synced: [Synced]} | {started_remotes: [str]} | {file: str, commit_count: int}",
+    "clone": "{bundle: str, commit: str, held: [str], steps: [any]}",
+    "contested list": "{contested: [Contest]}",
+    "contested resolve": "{commit: str, held: [str]}",
+    "scan": "{flagged: [{where: str, *result: Result}]}",
+    "review": "{waiting: [Pending]}",
+    "review show": "Pending",
+    "review accept": "Decided",
+    "review drop": "Decided",
+    "review edit": "Decided",
+    "quarantine list": "{held_texts: [QuarantineItem], hidden: [Flagged]}",
+    "quarantine show": "QuarantineItem | Flagged",
+    "quarantine release": "{id: str, commit: str?, path: str?, session: str?}",
+    "quarantine drop": "{id: str}",
+    "skill create": "SkillWrite",
+    "skill edit": "SkillWrite",
+    "skill patch": "SkillWrite",
+    "skill write-file": "SkillWrite",
+    "skill remove-file": "SkillWrite",
+    "skill delete": "SkillWrite",
+    "skill import": "SkillWrite",
+    "skill list": "{skills: [ListedSkill]} | {prompt: str}",
+    "skill view": "SkillView",
+    "skill check": "{verdict: str, findings: [SkillFinding]}",
+    "skill used": "{name: str, event: str?, uses: int, failed: int, failing: bool}",
+    "skill log": "{sessions~: [Chapter], commits: [LogEntry]}",
+    "skill diff": "{name: str, from: str?, to: str, diffs: {str}}",
+    "skill link": "{links: [{directory: str, flat: bool, ours: bool}]}",
+    "skill unlink": "{unlinked: str}",
+    "skill blame": "{path: str, lines: [{line: int, text: str, commit: str, at: str, agent: str?, reason: str?}]}",
+    "config list": "Settings",
+    "config get": "Setting",
+    "config set": "Setting",
+    "config unset": "Setting",
+    "hermes install": "Installed",
+    "hermes uninstall": "Installed",
+    "hermes status": "{home: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}",
+    "verify": "{ok: bool, checks: [str], commit_count: int, file_count: int, "
+    "findings: [{check: str, where: str, what: str}]}",
+    "doctor": "{ok: bool, problems: [{name: str, serious: bool, what: str, remedy: str?, fixable: bool, fixed: str}]}",
+    "index rebuild": "{commit: str, commit_count: int, entry_count: int, bytes: int}",
+    "index verify": "{identical: bool, differences: [str]}",
+    "gc": "{ran: bool, by: str?, before: Weight?, after: Weight?}",
+}
+"""The document of each command, in the notation of `gitmem.shape`."""
+
+BESIDE: dict[str, str] = {
+    "Error": "error: str, hint: str?, exit_code: int",
+    "Event": "event: str?, commit: str",
+    "Decided": "id: str, kind: str, decided: str, commit: str?",
+    "ClientEdit": "file: str, changed: bool, dry_run: bool, content: str",
+    "Installed": "home: str, bundle: str, changed: bool, steps: [{state: str, what: str}], warnings: [str]",
+    "Setting": "key: str, value: any, origin: str, help: str",
+    "Settings": "settings: [Setting]",
+    "Store": "usage: int, limit: int, entries: [{id: str, at: str?, replaces: str?, text: str, blame~: Blamed}]",
+    "ShownFile": "path: str, commit: str, kind: str, size: int, text~: str, base64~: str, entries: [Entry], "
+    "links: [{path: str, exists: bool}], backlinks: [str]",
+    "ShownDirectory": "path: str, commit: str, kind: str, names: [str]",
+    "Status": "bundle: str, git_dir: str, commit: str, subject: str, at: str, format: int, file_count: int, "
+    "concept_count: int, store: Weight, curated: [{target: str, path: str, entry_count: int, usage: int, limit: int}], "
+    "last_session: {session: str, title: str?, open: bool, started: str?, ended: str?, agent: str?, machine: str?, "
+    "learned: Learned}?, events_waiting: int, remotes: [RemoteStanding], review: {counts~: {int}, told: str?}, "
+    "last_gc: str?, hand_edits: [{path: str, staged: bool, problem: str?, change: str}], problems: [str]",
+}
+"""Shapes of documents that a command puts together itself."""
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of every document, made from the tables."""
+    shapes = {**SHAPES, **BESIDE}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What gitmem prints with --json",
+        "description": "By command. Any document may also have `warning`, a sentence. An error is the shape `Error`. What is"
+        " not there is null; dates are ISO 8601 in UTC.",
+        "type": "object",
+        "properties": {command: _union(text) for command, text in DOCUMENTS.items()},
+        "$defs": {name: _object(Reader(text).fields()) for name, text in shapes.items()},
+    }
+
+
+def _union(text: str) -> dict[str, Any]:
+    found = [_type(Reader(part).type()) for part in text.split(" | ")]
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _object(fields: Sequence[Field]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for field in fields:
+        if field.name == "*":
+            inner = _object(Reader({**SHAPES, **BESIDE}[field.type.name]).fields())
+            properties |= inner["properties"]
+            required += inner["required"]
+            continue
+        properties[field.name] = _type(field.type)
+        required += [] if field.is_optional else [field.name]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _type(type_: Type) -> dict[str, Any]:
+    if type_.items is not None and type_.is_mapping:
+        found: dict[str, Any] = {"type": "object", "additionalProperties": _type(type_.items)}
+    elif type_.items is not None:
+        found = {"type": "array", "items": _type(type_.items)}
+    elif type_.fields is not None:
+        found = _object(type_.fields)
+    elif type_.name in _PLAIN:
+        name = _PLAIN[type_.name]
+        return {} if name == "any" else {"type": [name, "null"] if type_.may_be_null else name}
+    else:
+        found = {"$ref": f"#/$defs/{type_.name}"}
+    return {"anyOf": [found, {"type": "null"}]} if type_.may_be_null else found
+
+
+_PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "any": "any"}
+SCHEMA: dict[str, Any] = schema()
 _KNOWN = {
     "$ref", "type", "enum", "anyOf", "items", "properties", "required", "additionalProperties", "description",
 }  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.json_runs import HELD, documents
-from tests.cli.json_schema import SCHEMA, problems, resolved
+from tests.cli.json_schema import PATH, SCHEMA, problems, resolved
 from tests.cli.test_docs import ALL
 from tests.cli.test_review import at_a_terminal
 
@@ -45,6 +47,14 @@ def test_documents_are_what_the_schema_says(mem: Cli, monkeypatch: pytest.Monkey
         assert [] == list(problems(document, SCHEMA["properties"][command], command)), document
         seen.add(command)
     assert seen == set(SCHEMA["properties"])
+
+
+def test_the_schema_is_what_the_table_says() -> None:
+    """`GITMEM_WRITE_VIEWS=1` writes docs/json-schema.json again."""
+    text = json.dumps(SCHEMA, indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("GITMEM_WRITE_VIEWS"):
+        PATH.write_text(text)
+    assert text == PATH.read_text()
 
 
 def test_a_document_of_another_shape_is_noticed() -> None:
@@ -117,7 +127,7 @@ def test_an_error_is_a_document_too(
 ) -> None:
     """With what happened, what to do and the exit code; the line for people is there as well."""
     done = mem.run(*arguments, "--json")
-    assert [] == list(problems(done.json, SCHEMA["$defs"]["error"]))
+    assert [] == list(problems(done.json, SCHEMA["$defs"]["Error"]))
     assert (code, code) == (done.code, done.json["exit_code"])
     assert error in done.json["error"]
     assert hint is None or hint in (done.json["hint"] or "")

@@ -57,10 +57,10 @@ def _commit(call: Call, entry: LogEntry, egress: Egress) -> Value:
         "at": entry.at,
         "kind": entry.kind,
         "session": entry.session or None,
-        "agent": entry.first("Agent") or None,
-        "machine": entry.first("Machine") or None,
-        "reason": egress.text(entry.first("Reason")) or None if holds else None,
-        "source": egress.text(entry.first("Source")) or None if holds else None,
+        "agent": entry.agent or None,
+        "machine": entry.machine or None,
+        "reason": egress.text(entry.reason) or None if holds else None,
+        "source": egress.text(entry.source) or None if holds else None,
         "changes": told,
         **({"more_changes": len(changes) - _FEW} if len(changes) > _FEW else {}),
     }
@@ -94,7 +94,7 @@ def _id_in(path: str, data: bytes, wanted: str) -> str:
 def _story(path: str, story: Blamed, egress: Egress) -> Value:
     """Who wrote an entry as it is now. What it said before is not told: it no longer holds."""
     last = story.changed
-    why = last.first("Reason") if egress.sees_session(last.session) else ""
+    why = last.reason if egress.sees_session(last.session) else ""
     return {
         **({"id": short(story.entry.key.id)} if story.entry.key.space == "§" else {}),
         "text": egress.text(story.entry.text),
@@ -103,10 +103,10 @@ def _story(path: str, story: Blamed, egress: Egress) -> Value:
         "written": last.at,
         "commit": last.commit.oid[:SHORT],
         "session": last.session or None,
-        "agent": last.first("Agent") or None,
-        "machine": last.first("Machine") or None,
+        "agent": last.agent or None,
+        "machine": last.machine or None,
         "reason": egress.text(why) or None,
-        "source": egress.text(last.first("Source")) or None,
+        "source": egress.text(last.source) or None,
         "times_changed": story.times,
         "verified": story.verified or None,
         "verified_here": story.verified_here,

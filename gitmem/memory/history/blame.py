@@ -89,9 +89,7 @@ def _vouched(story: Blamed, vouching: Vouching) -> Blamed:
     by = story.vouched
     if by is None or not story.verified:
         return story
-    here = vouching.vouches(
-        by.commit.oid, kind=by.kind, machine=by.first("Machine"), source=by.first("Source")
-    )
+    here = vouching.vouches(by.commit.oid, kind=by.kind, machine=by.machine, source=by.source)
     return replace(story, verified_here=here)
 
 

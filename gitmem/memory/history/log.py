@@ -61,6 +61,22 @@ class LogEntry:
     def session(self) -> str:
         return self.first("Session")
 
+    @property
+    def agent(self) -> str:
+        return self.first("Agent")
+
+    @property
+    def machine(self) -> str:
+        return self.first("Machine")
+
+    @property
+    def reason(self) -> str:
+        return self.first("Reason")
+
+    @property
+    def source(self) -> str:
+        return self.first("Source")
+
     def first(self, trailer: str) -> str:
         return self.trailers.get(trailer, ("",))[0]
 

@@ -38,6 +38,7 @@ class Restored:
     withheld: int = 0
     """Entries that were retracted since and stay out."""
     published: Published | None = None
+    dry_run: bool = False
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -109,7 +110,7 @@ def restore(
         work(Edits(bundle.tree()))
     else:
         published = bundle.commit(work, purpose="restore", origin=origin)
-    return Restored(target, done, withheld, published)
+    return Restored(target, done, withheld, published, dry_run)
 
 
 def _is_within(path: str, paths: Sequence[str]) -> bool:

@@ -55,6 +55,7 @@ class Reverted:
     """What stays, because someone changed it since."""
     published: Published | None = None
     reached: tuple[Reached, ...] = ()
+    dry_run: bool = False
     """What was written by sessions that had these entries before them, the closest first; `taken` or not."""
 
     @property
@@ -135,7 +136,7 @@ class Undo:
             work(Edits(self._bundle.tree()))
         else:
             published = self._bundle.commit(work, purpose="revert", origin=origin)
-        return Reverted(tuple(commits), tuple(changes), tuple(kept), published)
+        return Reverted(tuple(commits), tuple(changes), tuple(kept), published, dry_run=dry_run)
 
     def undo(
         self,

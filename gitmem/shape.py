@@ -1,0 +1,325 @@
+"""Every result as JSON, and the JSON Schema of it, from one table.
+
+`--json` prints these documents. One thing has one name in all of them (docs/json.md). A field is `name: type`, with
+`= path` where the result calls it otherwise; `type?` is null where the text is empty; `name~` is there only where it
+is asked for; `*path: Shape` has all fields of another shape. docs/json-schema.json is made from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+Json = Any
+
+SHAPES: dict[str, str] = {
+    # History
+    "Person": "name: str, email: str",
+    "Entry": "space: str = key.space, id: str = key.id, kind: str, text: str, at: str?, replaces: str?",
+    "Change": "path: str, op: str, record: bool = is_record(), from_path: str?, old: Entry?, new: Entry?",
+    "Origin": "commit: str = id, at: str, kind: str, session: str?, agent: str?, machine: str?, "
+    "author: Person = commit.author, reason: str?, source: str?, pulled_from: str?",
+    "LogEntry": "commit: str = id, parents: [str] = commit.parents, kind: str, subject: str, at: str, "
+    "author: Person = commit.author, committer: Person = commit.committer, session: str?, agent: str?, machine: str?, "
+    "reason: str?, pulled_from: str?, trailers: {[str]}, counts~: {int}",
+    "ShownCommit": "*entry: LogEntry, message: str = entry.commit.message, changes~: [Change] = diff, "
+    "unified~: str = unified()",
+    "Wording": "text: str, *by: Origin",
+    "Blamed": "id: str = entry.key.id, space: str = entry.key.space, text: str = entry.text, at: str? = entry.at, "
+    "introduced: Origin, last_changed: Origin = changed, times_changed: int = times, replaced: str?, "
+    "earlier: [Wording], first: Origin?, verified: str?, verified_here: bool, left: Origin?",
+    "Life": "path: str, space: str = key.space, id: str = key.id, text: str, introduced: Origin = came, left: Origin?",
+    "Exposed": "session: str, in_prompt: bool, certain: bool, recalled_for: [str], wrote: [str] = written()",
+    "Reached": "commit: str = entry.id, session: str?, path: str = change.path, text: str = change.new.text, "
+    "why: str?, taken: bool",
+    "Traced": "text: str, entries: [Life] = lives, sessions: [Exposed] = exposed, "
+    "reached: {[Reached]} = by_group(), command: str, command_for_all: str",
+    "LearnedItem": "kind: str = noun, op: str, path: str, text: str = title, was: str?, about: str?, "
+    "confirmed: bool = is_confirmed()",
+    "Learned": "items: [LearnedItem], in_short: [str], event_count: int = record.events, "
+    "session_count: int = record.sessions.#",
+    "News": "*item: LearnedItem, by_commit: Origin? = by",
+    "Digest": "since: str, until: str, topics: {[News]} = by_topic(), restores: [Origin], waiting: [Pending], "
+    "event_count: int = record.events, session_count: int = record.sessions.#",
+    "Chapter": "session: str?, title: str, kind: str = chapter_kind(), started: str = iso(started), "
+    "ended: str = iso(ended), agent: str? = entry.agent, machine: str? = entry.machine, commits: [str] = commit_ids(), "
+    "learned: Learned",
+    # Undo
+    "Snapshot": "name: str, commit: str, automatic: bool = is_automatic, note: str?, at: str = iso(time)",
+    "Restored": "to: str = target, commit: str?, withheld: int, dry_run: bool, changes: [Change]",
+    "Reverted": "reverted: [str] = commit_oids(), commit: str?, dry_run: bool, changes: [Change] = knowledge(changes), "
+    "kept: [str], derived: [str] = derived_lines(), reached: {[Reached]} = by_group()",
+    # The curated store, sessions, plans
+    "Answer": "changed: bool, held: [str], target: str, message: str, usage: int, limit: int, percent: int, "
+    "entry_count: int = count, note: str?, suggestion: str?, commit: str?",
+    "FrozenBlock": "commit: str, hash: str, text: str",
+    "Contest": "path: str, replaces: str = replaced, entries: [Entry]",
+    "SessionState": "session: str = id, title: str? = @title, status: str? = @status, started: str? = @started, "
+    "ended: str? = @ended, source: str? = @source, platform: str? = @platform, model: str? = @model, "
+    "agent: str? = @agent, machine: str? = @machine, parent: str? = @parent, counts: {int} = counts(), path: str, "
+    "more: {any} = more()",
+    "Step": "text: str, done: bool, result: str?, at: str?",
+    "Plan": "name: str, path: str, title: str, archived: bool = is_archived, done_count: int = progress.0, "
+    "step_count: int = progress.1, steps: [Step]",
+    # Search and recall
+    "Hit": "space: str = key.space, id: str = key.id, path: str, session: str?, type: str, rank: str, text: str, "
+    "at: str?, score: float, snippet: str, agent: str?, machine: str?, tags: [str], commit: str?, also: int, "
+    "alike: int, source: str?, holds_now: str? = since, unconfirmed: str?, removed_by: str? = removed, "
+    "parts~: {float}",
+    "Found": "hits: [Hit], withheld: int, near: [str]",
+    "Line": "id: str, session: str, type: str, at: str?, text: str, matches: bool, rank: str, source: str?, "
+    "holds_now: str? = since, unconfirmed: str?",
+    "About": "session: str, title: str?, started: str?, ended: str?, source: str?, platform: str?, model: str?, "
+    "agent: str?, machine: str?, parent: str?",
+    "Recap": "*about: About, recap: str, score: float, windows: [[Line]], began: [Line], ended_with: [Line] = ended, "
+    "through: [str]",
+    "Recalled": "sessions: [Recap] = recaps, withheld: int",
+    "Reading": "*about: About, lines: [Line], left_out: int",
+    # Other machines and programs
+    "Remote": "name: str, url: str = shown_url(), mode: str, consent: bool, shared: bool",
+    "RemoteStanding": "*remote: Remote, ahead: int, behind: int, last_success: str?, last_error: str?, "
+    "last_error_at: str?, failures: int, next_try: str?",
+    "Synced": "remote: str, commit: str = tip, received: int, sent: int, checked_entries: int = checked, held: [str], "
+    "snapshots: [str], dry_run: bool, review: {told: str? = waiting} = ., takes_away: str? = taken, "
+    "archived_texts: [str] = archived_texts(), changes: [Change] = knowledge(came)",
+    "Holding": "commit: str, paths: [str]",
+    "Erased": "what: str, dry_run: bool, commits: [Holding], rewritten: int, snapshots: [str], held: [str] = quarantine, "
+    "beside: [str], receipts: [str], left_over: [str] = left, remotes: [str], commit: str?",
+    "Imported": "form: str = format, dry_run: bool, commit_count: int = commits, entry_count: int = entries, "
+    "event_count: int = events, file_count: int = files, session_count: int = sessions, removed_count: int = removed, "
+    "known_count: int = known, held: [str], redacted: [str], problems: [str]",
+    "Exported": "form: str = format, where: str, paths: [str] = files, entry_count: int = entries",
+    # Safety
+    "Pending": "id: str, kind: str, path: str, text: str, why: str, at: str?, session: str?, source: str?",
+    "Finding": "rule: str, category: str, reason: str, span: [int]",
+    "Result": "verdict: str, findings: [Finding]",
+    "Flagged": "id: str, path: str, text: str, *result: Result",
+    "QuarantineItem": "id: str, verdict: str, at: str, path: str? = destination.path, session: str? = held_session(), "
+    "source: str? = origin.Source, findings: [{str}], text: str",
+    # Skills
+    "Skill": "name: str, category: str?, description: str, version: str? = head.version, "
+    "platforms: [str] = head.platforms, path: str = root, read_only: bool = is_external",
+    "Use": "uses: int = times, failed: int, last_used: str? = last, failing: bool = is_failing, note: str?",
+    "ListedSkill": "*skill: Skill, *use: Use",
+    "SkillView": "*skill: Skill, file: str, content: str? = content(), bytes: int = size, files: [str]",
+    "SkillFinding": "file: str, line: int, rule: str, category: str, danger: str, reason: str",
+    "SkillWrite": "name: str, action: str, path: str, commit: str?, held: [str], message: str, diff: str?, "
+    "findings: [SkillFinding]",
+    # Upkeep
+    "Weight": "loose: int, packs: int, bytes: int",
+}
+_NAMES = {"learned.Item": "LearnedItem", "review.Item": "Pending"}
+"""Shapes of classes whose names two modules have."""
+
+
+# --- a result as JSON ------------------------------------------------------------------------------------
+
+
+def shape(result: object, *, more: Collection[str] = ()) -> Json:
+    """Give a result, or what lists and mappings hold of results, as JSON; `more` names optional fields."""
+    if result is None or isinstance(result, bool | int | float | str):
+        return result
+    if isinstance(result, Mapping):
+        return {str(name): shape(one, more=more) for name, one in result.items()}
+    module, name = type(result).__module__.rpartition(".")[2], type(result).__name__
+    name = _NAMES.get(f"{module}.{name}", name)
+    if name in SHAPES:
+        return _object(result, fields_of(name), more)
+    if isinstance(result, Iterable):
+        return [shape(one, more=more) for one in result]
+    return _text(result)
+
+
+def _as(value: Any, type_: Type, more: Collection[str]) -> Json:
+    """A value as JSON of a type; an empty text is null where the type may be."""
+    if value is None or (type_.may_be_null and value == ""):
+        return None if type_.may_be_null else ""
+    if type_.items is not None:
+        if isinstance(value, Mapping):
+            return {str(name): _as(one, type_.items, more) for name, one in value.items()}
+        return [_as(one, type_.items, more) for one in value]
+    if type_.fields is not None:
+        return _object(value, type_.fields, more)
+    if type_.name in SHAPES:
+        return _object(value, fields_of(type_.name), more)
+    return _text(value) if type_.name == "str" else shape(value, more=more)
+
+
+def _object(value: Any, fields: tuple[Field, ...], more: Collection[str]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for field in fields:
+        if field.name == "*":
+            found |= _as(_at(value, field.path), field.type, more)
+        elif not field.is_optional or field.name in more:
+            found[field.name] = _as(_at(value, field.path), field.type, more)
+    return found
+
+
+def _at(value: Any, path: str) -> Any:
+    """What a path names: attributes, keys, places, `#` for how many, `@key` for `get`, `function()` of this module."""
+    if path.endswith(")"):
+        name, _, argument = path[:-1].partition("(")
+        return COMPUTED[name](_at(value, argument) if argument else value)
+    for part in path.split(".") if path != "." else ():
+        if part == "#":
+            value = len(value)
+        elif part.isdecimal():
+            value = value[int(part)]
+        elif part.startswith("@"):
+            value = value.get(part[1:])
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, "")
+        value = value() if callable(value) else value
+    return value
+
+
+def _text(value: object) -> str:
+    from gitmem.okf.timestamps import stamp
+
+    return stamp(value) if isinstance(value, datetime) else str(value)
+
+
+# --- what is computed ------------------------------------------------------------------------------------
+
+
+def _iso(seconds: float) -> str:
+    from gitmem.okf.timestamps import of_seconds, stamp
+
+    return stamp(of_seconds(seconds))
+
+
+def _is_record(change: Any) -> bool:
+    from gitmem.okf import layout
+
+    return layout.is_record(change.path)
+
+
+def _shown_url(remote: Any) -> str:
+    from gitmem.git.transport import shown_url
+
+    return shown_url(remote.url)
+
+
+def _by_group(one: Any) -> dict[str, list[Any]]:
+    from gitmem.memory.history.reach import GROUPS
+
+    return {group: [reached for reached in one.reached if reached.group == group] for group in GROUPS}
+
+
+def _by_topic(digest: Any) -> dict[str, list[Any]]:
+    from gitmem.memory.history.digest import TOPICS
+
+    return {topic.lower().replace(" ", "_"): digest.of(topic) for topic in TOPICS}
+
+
+def written_line(change: Any) -> str:
+    """One line about an entry that a session wrote."""
+    from gitmem.okf.plain import shortened
+
+    return f"{change.op} in {change.path}: {shortened((change.new or change.old).text)}"
+
+
+def knowledge(changes: Iterable[Any]) -> list[Any]:
+    """Leave retractions out: they are bookkeeping."""
+    return [change for change in changes if not change.path.startswith("retractions/")]
+
+
+_OF_A_SESSION = (
+    "title", "status", "started", "ended", "source", "platform", "model", "agent", "machine", "parent",
+    "type", "session", "counts", "generated",
+)  # fmt: skip
+
+COMPUTED: dict[str, Callable[[Any], Any]] = {
+    "archived_texts": lambda done: [text for store in done.archived for text in store.texts],
+    "by_group": _by_group,
+    "by_topic": _by_topic,
+    "chapter_kind": lambda one: "session" if one.session else one.entry.kind,
+    "commit_ids": lambda one: [entry.id for entry in one.commits],
+    "commit_oids": lambda done: [commit.oid for commit in done.commits],
+    "content": lambda view: view.text if view.is_text else None,
+    "counts": lambda state: state.concept.meta.get("counts") or {},
+    "derived_lines": lambda done: [f"{entry.id[:8]} {entry.commit.subject}" for entry in done.derived],
+    "held_session": lambda one: one.destination.get("session") or one.origin.get("Session") or "",
+    "is_confirmed": lambda item: not item.unconfirmed,
+    "is_record": _is_record,
+    "iso": _iso,
+    "knowledge": knowledge,
+    "more": lambda state: {k: v for k, v in state.concept.meta.items() if k not in _OF_A_SESSION},
+    "shown_url": _shown_url,
+    "unified": lambda shown: "".join(shown.diff.unified()),
+    "written": lambda one: [written_line(reached.change) for reached in one.wrote],
+}
+
+
+# --- the table, read -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type of the table: a name, a list or mapping of `items`, or an object with `fields`."""
+
+    name: str = ""
+    items: Type | None = None
+    is_mapping: bool = False
+    fields: tuple[Field, ...] | None = None
+    may_be_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a shape, and where a result has it."""
+
+    name: str
+    type: Type
+    path: str
+    is_optional: bool = False
+
+
+@cache
+def fields_of(name: str) -> tuple[Field, ...]:
+    return Reader(SHAPES[name]).fields()
+
+
+class Reader:
+    """Read the notation of the table."""
+
+    def __init__(self, text: str) -> None:
+        self._words = re.findall(r"[\w.@#]+(?:\([\w.]*\))?|[\[\]{}:,=?~*|]", text)
+
+    def fields(self) -> tuple[Field, ...]:
+        found = []
+        while self._words and self._words[0] != "}":
+            included = self._take("*")
+            name = self._words.pop(0)
+            is_optional = self._take("~")
+            self._words.pop(0)  # the colon
+            type_ = self.type()
+            path = self._words.pop(0) if self._take("=") else name
+            found.append(Field("*" if included else name, type_, path, is_optional))
+            self._take(",")
+        return tuple(found)
+
+    def type(self) -> Type:
+        word = self._words.pop(0)
+        if word == "[":
+            found: dict[str, Any] = {"items": self.type()}
+            self._words.pop(0)
+        elif word == "{" and (self._words[0] == "*" or self._words[1] in ":~"):
+            found = {"fields": self.fields()}
+            self._words.pop(0)
+        elif word == "{":
+            found = {"items": self.type(), "is_mapping": True}
+            self._words.pop(0)
+        else:
+            found = {"name": word}
+        return Type(**found, may_be_null=self._take("?"))
+
+    def _take(self, word: str) -> bool:
+        if self._words and self._words[0] == word:
+            self._words.pop(0)
+            return True
+        return False
