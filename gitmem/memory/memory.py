@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gitmem.memory.lifetime import OpenBundle
 
@@ -174,7 +174,8 @@ class Memory(OpenBundle):
         """A session to record in: enter it by `with` or `async with`, or call its start() and end()."""
         from gitmem.memory.session import Session
 
-        return Session(self, session, **known)
+        known_of: dict[str, Any] = known
+        return Session(self, session, **known_of)
 
     def session_named(self, session: str = "") -> str:
         """The session that is meant: the one named, $GITMEM_SESSION's, or the one that is open on this machine."""

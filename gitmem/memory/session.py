@@ -1,53 +1,98 @@
-"""A session to record in."""
+"""The one driver of a session: whatever happens in it is one call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import UsageError
+from gitmem.errors import GitMemError, UsageError
 from gitmem.memory.capture.buffer import HotMemoryBuffer
+from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
+from gitmem.memory.conversation import Conversation, clean, messages_in
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
+from gitmem.memory.exposure import RECALLED, Exposure
+from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.hearing import Hearing
-from gitmem.memory.origin import Trigger, origin_of
+from gitmem.memory.gate.holding import look_again
+from gitmem.memory.origin import Origin, Trigger, origin_of
+from gitmem.notices import Notice
 from gitmem.okf.events import Event
 
 if TYPE_CHECKING:
+    from gitmem.index.readers import Reader
     from gitmem.memory.async_session import AsyncSession
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.capture.recorder import SessionInfo
     from gitmem.memory.distill.compression import Compressed, Compressor, Messages
+    from gitmem.memory.find.context import Context
+    from gitmem.okf.entries import EntryKey
+
+Soon = Callable[[Trigger], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An entry that was written in a turn that goes on."""
+
+    path: str
+    text: str
+    origin: Origin
+    turn: str
 
 
 class Session:
-    """One session of a plain Python agent: record things in it; leaving it ends it.
+    """One session of one agent. Whatever happens in it is one call; each is on disk when it returns.
 
-    Without `with`, `start` begins it and `end` ends it. In `async with` both happen in a thread, and what comes back
+    `with` begins and ends it, or `start` and `end` do. In `async with` both happen in a thread, and what is given back
     has the same verbs as coroutines.
     """
 
-    def __init__(self, bundle: Bundle, session: str = "", **known: str) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        session: str | SessionInfo = "",
+        *,
+        reader: Reader | None = None,
+        flush_soon: Soon | None = None,
+        **known: str,
+    ) -> None:
+        """A `SessionInfo` is a host's own session: it has a page when something of it is committed.
+
+        `flush_soon` is asked to commit where a buffer is full; without it the caller waits for that commit. `reader` is
+        for whom the answers are, where several users talk to one agent.
+        """
         self._bundle = bundle
-        self._named = session
+        self._about = session if isinstance(session, SessionInfo) else None
+        self._has_page = self._about is None
+        self._named = session if isinstance(session, str) else session.id
         self._known = known
+        self._flush_soon = flush_soon
         self._buffer: HotMemoryBuffer | None = None
         self._block: FrozenBlock | None = None
         self._compressor: Compressor | None = None
+        self._conversation = Conversation()
+        self._once: dict[tuple[str, str], str] = {}
+        self._is_dirty = False
+        self._turn = self._said = ""
+        self._written: list[_Written] = []
+        self.reader = reader
+        self.secret = os.urandom(16)
+        """The key for the tokens of previews: a model cannot guess one."""
 
     def __repr__(self) -> str:
-        return f"<Session {self._named or 'new'}: {'not open' if self._buffer is None else 'open'}>"
+        return f"<Session {self._named or 'new'}: {'open' if self.is_open else 'not open'}>"
 
     # Beginning and ending
 
     def start(self) -> Session:
         """Begin the session, or resume it. Once is enough."""
-        if self._buffer is not None:
+        if self._about is not None:
             return self
         sessions = self._bundle.part(Sessions)
-        info = sessions.start(self._named, keep_open=False, **self._known)
+        self._about = info = sessions.start(self._named, keep_open=False, **self._known)
         self._named, self._known = info.id, {}
         self._buffer = HotMemoryBuffer(self._bundle, info)
         try:
@@ -62,18 +107,20 @@ class Session:
 
         Where it fails the session stays open, and nothing that was recorded is lost.
         """
-        if self._buffer is None:
+        if not self.is_open:
             return
         if messages:
             self._bundle.part(Hearing).messages(self.id, messages)
             self.compressor.finish(messages)
         # A memory that was closed first has flushed the buffer.
-        waiting = self._buffer if self._buffer.is_open else None
+        waiting = self._buffer if self._buffer is not None and self._buffer.is_open else None
+        self._turn = ""
+        self._judge_again()
         self._bundle.part(Sessions).end(self.id, buffer=waiting, **known)
         self._give_back()
 
     def _leave(self) -> None:
-        """End, and give the journal back whatever comes of it: the next start finds what could not be committed."""
+        """End, and give the journal back even where that fails: the next start finds what could not be committed."""
         try:
             self.end()
         finally:
@@ -81,6 +128,7 @@ class Session:
 
     def _give_back(self) -> None:
         buffer, self._buffer, self._block, self._compressor = self._buffer, None, None, None
+        self._about = self._about if not self._has_page else None
         if buffer is not None:
             buffer.close()
 
@@ -107,18 +155,109 @@ class Session:
         return self._named
 
     @property
-    def buffer(self) -> HotMemoryBuffer:
-        if self._buffer is None:
+    def is_open(self) -> bool:
+        return self._about is not None
+
+    @property
+    def about(self) -> SessionInfo:
+        if self._about is None:
             raise UsageError(
                 f"The session {self._named!r} is not open: enter it by `with`, or call its start()."
             )
+        return self._about
+
+    @property
+    def buffer(self) -> HotMemoryBuffer:
+        about = self.about
+        if self._buffer is None or not (self._has_page or self._buffer.is_open):
+            self._buffer = HotMemoryBuffer(self._bundle, about)
         return self._buffer
 
     @property
-    def info(self) -> SessionInfo:
-        return self.buffer.session
+    def waits(self) -> int:
+        """How many events wait for a commit."""
+        return len(self._buffer) if self._buffer is not None else 0
 
-    # Recording
+    @property
+    def is_full(self) -> bool:
+        return self._buffer is not None and self._buffer.is_full
+
+    def abandon(self) -> None:
+        """Give the journal back as it is: the next start commits what is in it."""
+        buffer, self._buffer = self._buffer, None
+        if buffer is not None:
+            buffer.abandon()
+
+    # What happens
+
+    def happened(self, kind: str, /, **fields: object) -> str:
+        """Take in one thing. Gives its event id; empty where the settings keep no such event.
+
+        The session hears it first, also what the settings leave out of the record.
+        """
+        event = self.buffer.take(kind, fields)
+        self._is_dirty |= kind != RECALLED
+        if event and self.buffer.wants_flush:
+            trigger: Trigger = "buffer-max" if self.buffer.is_full else "explicit"
+            if self._flush_soon is not None:
+                self._flush_soon(trigger)
+            else:
+                self.flush(trigger)
+        return event
+
+    def happened_once(self, kind: str, /, **fields: object) -> str:
+        """Take in one thing that a model reports; one that it reports again is the event that is there."""
+        known = (kind, repr(sorted(fields.items())))
+        if known not in self._once:
+            self._once[known] = self.happened(kind, **fields)
+        return self._once[known]
+
+    def said(self, user: str) -> None:
+        """The user spoke: a turn begins. What is remembered of it is the user's own."""
+        self._turn, self._said = os.urandom(6).hex(), clean(user)
+        self._bundle.part(Hearing).user(self.id, self._said)
+
+    def returned(self, tool: str, arguments: object, result: str) -> str:
+        """A tool returned this: what is remembered of it is known to be from there."""
+        return self.happened("tool_call", tool_name=tool, args=arguments, result=result)
+
+    def delegated(self, task: str, result: str, child: str = "") -> str:
+        """Another agent returned this."""
+        known = {"child_session": child} if child else {}
+        content = f"Delegated: {task}\n\nResult: {result}"
+        return self.happened("observation", content=content, category="Delegation", **known)
+
+    def showed(self, entries: Iterable[tuple[str, EntryKey]]) -> None:
+        """The model was shown these entries: their names go into the record. A failure is a notice."""
+        try:
+            if self.is_open and (names := self._bundle.part(Exposure).was_shown(self.id, entries)):
+                self.happened(RECALLED, entries=names)
+        except (GitMemError, OSError) as error:
+            self._bundle.report(Notice("recall-not-noted", detail=str(error)))
+
+    def answered(self, assistant: str, *, user: str = "", messages: Messages = ()) -> None:
+        """The turn is over: what is new in `messages` is recorded."""
+        for turn in self._conversation.fresh(messages_in(messages), user or self._said, assistant):
+            for call in turn.calls:
+                self.returned(call.name, call.arguments, call.result)
+            if turn.user or turn.answer:
+                self.happened("turn", user=turn.user, assistant=turn.answer)
+        self._turn = self._said = ""
+
+    def wrote(self, path: str, text: str, origin: Origin) -> None:
+        """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
+        if self._turn:
+            self._written.append(_Written(path, text, origin, self._turn))
+
+    def _judge_again(self) -> None:
+        """Judge the entries of turns that are over by all that was heard in them."""
+        over = [one for one in self._written if one.turn != self._turn]
+        self._written = [one for one in self._written if one.turn == self._turn]
+        for one in over:
+            if held := look_again(self._bundle, one.path, one.text, one.origin):
+                self._bundle.report(Notice("entry-held", one.path, held))
+
+    # The verbs of Python
 
     def remember(
         self,
@@ -135,36 +274,52 @@ class Session:
             from gitmem.memory.find.entry_names import entry_names
 
             derived_from = entry_names(self._bundle, derived_from)
-        origin = replace(
-            origin_of(self._bundle.config, self.info),
-            reason=reason,
-            source=source,
-            derived_from=tuple(derived_from),
-        )
-        return self._bundle.part(CuratedStore).add(text, target=target, machine=machine, origin=origin)
-
-    def hear(self, user: str) -> None:
-        """The user said this: what you remember of it is his own. A turn that is recorded says it too."""
-        self._bundle.part(Hearing).user(self.id, user)
+        origin = replace(self.origin(reason=reason, source=source), derived_from=tuple(derived_from))
+        store = self._bundle.part(CuratedStore)
+        answer = store.add(text, target=target, machine=machine, origin=origin)
+        if answer.changed:
+            here = self._bundle.config.machine if machine else ""
+            self.wrote(store.path(target, machine=here), redacted(text), origin)
+        return answer
 
     def record_observation(self, content: str, category: str = "Observation") -> str:
-        return self.buffer.push("observation", content=content, category=category)
+        return self.happened("observation", content=content, category=category)
 
     def record_decision(self, decision: str, rationale: str = "", tags: str | Iterable[str] = ()) -> str:
-        return self.buffer.push("decision", decision=decision, rationale=rationale, tags=tags)
+        return self.happened("decision", decision=decision, rationale=rationale, tags=tags)
 
     def record_tool_call(self, tool_name: str, args: object = None, result: str = "") -> str:
-        return self.buffer.push("tool_call", tool_name=tool_name, args=args, result=result)
+        return self.returned(tool_name, args, result)
 
     def record_turn(self, user: str, assistant: str) -> str:
-        return self.buffer.push("turn", user=user, assistant=assistant)
+        """A turn that is over, as it was said."""
+        event = self.happened("turn", user=user, assistant=assistant)
+        self._turn = self._said = ""
+        return event
+
+    def origin(self, *, reason: str = "", source: str = "") -> Origin:
+        """Where a change of this session comes from."""
+        base = origin_of(self._bundle.config, self.about)
+        return replace(base, reason=redacted(reason), source=redacted(source))
 
     def flush(self, trigger: Trigger = "explicit") -> list[Event]:
+        """Commit what waits."""
+        self._judge_again()
+        self._is_dirty = False
+        if self._buffer is None and not self._has_page:
+            return []
         return list(self.buffer.flush(trigger).events)
+
+    def flush_for_search(self) -> None:
+        """Commit what a search should find; the names of recalled entries are no reason for a commit."""
+        if self._is_dirty:
+            self.flush()
 
     def annotate(self, /, **known: object) -> None:
         """Add what became known of the session: `tokens={"input": 1200, "output": 300}`, a title."""
         self._bundle.part(Sessions).annotate(self.id, known)
+
+    # What the model sees
 
     def prompt_block(self) -> str:
         """The prompt block, frozen until the session ends or compresses; the session records which it was."""
@@ -173,6 +328,14 @@ class Session:
             sessions = self._bundle.part(Sessions)
             sessions.note_block(self.id, commit=self._block.commit, digest=self._block.hash)
         return self._block.text
+
+    def context(self, query: str, *, block: str | None = None) -> Context:
+        """The entries worth knowing for a turn; what is shown goes into the record."""
+        from gitmem.memory.find.context import context
+
+        found = context(self._bundle, query, session=self.id, block=block, reader=self.reader, noted=False)
+        self.showed((one.path, one.key) for one in found.shown)
+        return found
 
     @property
     def compressor(self) -> Compressor:

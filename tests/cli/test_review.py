@@ -26,7 +26,7 @@ def waiting(mem: Cli) -> Cli:
     env = {**os.environ, "HOME": str(mem.root.parent)}
     world = World(env, str(mem.root.parent), str(mem.root), lambda: mem.now)
     with open_bundle(world, str(mem.root), "write") as memory, memory.session("s1") as session:
-        session.hear("What is new there?")
+        session.said("What is new there?")
         session.record_tool_call("web_extract", {"url": URL}, f"{POISON} {FACT}")
         session.remember(FACT)
         assert session.remember(POISON).held

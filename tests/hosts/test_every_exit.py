@@ -294,6 +294,7 @@ API = {
     "Memory.prompt_block": ("prompt block",),
     "Memory.read_log": ("log page",),
     "Memory.export": ("export for hermes", "export for AGENTS.md"),
+    "Session.context": ("context",),
     "Session.prompt_block": ("prompt block",),
     "Session.compress": ("compaction in a session", "distiller endpoint"),
 }
@@ -302,7 +303,7 @@ _HISTORY = "For people: all that was ever said, taken back or not."
 _WAY_IN = "A way in: it says what became of what it was given."
 NO_EXIT = {
     **dict.fromkeys(
-        ("curated", "sessions", "plans", "skills", "snapshots", "quarantine", "index", "buffer", "info"),
+        ("curated", "sessions", "plans", "skills", "snapshots", "quarantine", "index", "buffer", "about"),
         _STORE,
     ),
     **dict.fromkeys(
@@ -328,9 +329,14 @@ NO_EXIT = {
     ),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "hear"), _WAY_IN),
-    **dict.fromkeys(("prepare", "close", "session", "start", "end"), "It begins or ends something."),
+    **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "said"), _WAY_IN),
+    **dict.fromkeys(("happened", "happened_once", "returned", "delegated", "answered", "wrote"), _WAY_IN),
+    **dict.fromkeys(("showed", "flush_for_search", "origin"), _WAY_IN),
+    **dict.fromkeys(
+        ("prepare", "close", "session", "start", "end", "abandon"), "It begins or ends something."
+    ),
     **dict.fromkeys(("id", "session_named"), "An id."),
+    **dict.fromkeys(("is_open", "is_full", "waits"), "A number or a yes."),
     "compressor": "What `compress` is made of.",
 }
 """What a program can call and no agent reads, by the name of the method."""

@@ -6,23 +6,20 @@ import contextlib
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound, GitMemError, UnknownRevision
 from gitmem.hosts.tools import calls
-from gitmem.hosts.tools.caller import Caller
 from gitmem.hosts.tools.lines import in_lines
 from gitmem.hosts.tools.table import TOOLS
-from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.opening import find_root, open_bundle
+from gitmem.memory.session import Session
 from gitmem.state import MCP_CLIENTS
 
 if TYPE_CHECKING:
     from gitmem.memory.memory import Memory
-    from gitmem.okf.entries import EntryKey
     from gitmem.world import World
 
 _FREE = re.compile(r"[^\w.@+-]+")
@@ -30,29 +27,24 @@ _LONGEST_NAME = 60
 _MOST_CLIENTS = 50
 
 
-class Connection(Caller):
+class Connection:
     """What a client's calls do. The memory is opened by the first of them, and again where it was lost."""
 
     def __init__(self, world: World, chosen: str, client: str, version: str) -> None:
-        super().__init__()
         self._world = world
         self._chosen = chosen
         self.client = _FREE.sub("-", client)[:_LONGEST_NAME].strip("-") or "mcp"
         version = _FREE.sub("-", version)[:_LONGEST_NAME].strip("-")
         self._agent = f"{self.client}/{version}" if version else self.client
-        self._session: SessionInfo | None = None
+        self._about: SessionInfo | None = None
+        self._session: Session | None = None
         self._memory: Memory | None = None
         self._place: object = None
-        self._buffer: HotMemoryBuffer | None = None
-        self._kept: dict[tuple[str, str], str] = {}
-        self._is_dirty = False
         self._tip = ""
         self.is_watched = False
         """Whether the client wants to hear what others write."""
         self.last_seen = ""
         """Where the memory stood when this client was last here."""
-
-    # Who calls
 
     @property
     def memory(self) -> Memory:
@@ -64,11 +56,11 @@ class Connection(Caller):
         return self._memory
 
     @property
-    def session(self) -> SessionInfo:
-        """The session of this connection; it is in the memory when something of it is."""
+    def session(self) -> Session:
+        """The session of this connection; it has a page when something of it is committed."""
         if self._session is None:
             memory = self.memory
-            self._session = SessionInfo(
+            self._about = self._about or SessionInfo(
                 f"mcp-{self._world.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}",
                 started=memory.now(),
                 agent=self._agent,
@@ -76,31 +68,9 @@ class Connection(Caller):
                 source="mcp",
                 title=f"{self.client} over MCP",
             )
+            # The server asks between two calls whether it is full.
+            self._session = Session(memory, self._about, flush_soon=lambda _: None)
         return self._session
-
-    def record(self, kind: str, **fields: Any) -> str:
-        known = (kind, repr(sorted(fields.items())))
-        if known in self._kept:  # a client that tries again gets what it has
-            return self._kept[known]
-        event = self._journal.append(kind, **fields)
-        self._is_dirty = True
-        self._kept[known] = event
-        return event
-
-    def shown(self, entries: Iterable[tuple[str, EntryKey]]) -> None:
-        if names := self.memory.part(Exposure).was_shown(self.session.id, entries):
-            self._journal.append(RECALLED, entries=names)
-
-    def flush(self) -> None:
-        self._is_dirty = False
-        if self._buffer is not None and len(self._buffer):
-            self._buffer.flush("explicit")
-
-    @property
-    def _journal(self) -> HotMemoryBuffer:
-        if self._buffer is None or not self._buffer.is_open:
-            self._buffer = HotMemoryBuffer(self.memory, self.session)
-        return self._buffer
 
     # Calls
 
@@ -109,9 +79,9 @@ class Connection(Caller):
         try:
             self._look_for_it()
             with self._as_ours():
-                if TOOLS[name].reads and self._is_dirty:
-                    self.flush()  # what was kept a moment ago is found
-                answer = calls.run(name, arguments, self)
+                if TOOLS[name].reads:
+                    self.session.flush_for_search()
+                answer = calls.run(name, arguments, self.memory, self.session)
             return in_lines(name, answer.value, self._world.clock()), answer.failed
         except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
             return self.failure(error), True
@@ -146,11 +116,11 @@ class Connection(Caller):
 
     def _forget(self) -> None:
         """Let go of a memory that is of no use: what its journal holds is found by whoever opens it next."""
-        memory, buffer = self._memory, self._buffer
-        self._memory = self._buffer = None
+        memory, session = self._memory, self._session
+        self._memory = self._session = None
         with contextlib.suppress(Exception):  # it is broken, that is why
-            if buffer is not None:
-                buffer.abandon()
+            if session is not None:
+                session.abandon()
             if memory is not None:
                 memory.index.close()
                 memory.repository.store.close()
@@ -160,17 +130,18 @@ class Connection(Caller):
     @property
     def waits(self) -> bool:
         """Whether something waits to be committed."""
-        return self._buffer is not None and len(self._buffer) > 0
+        return self._session is not None and self._session.waits > 0
 
     @property
     def is_full(self) -> bool:
-        return self._buffer is not None and self._buffer.is_full
+        return self.waits and self.session.is_full
 
     def settle(self) -> None:
         """Nobody is asking: commit what waits, and let a linked host's files follow."""
         if self._memory is not None:
             with self._as_ours():
-                self.flush()
+                if self._session is not None:
+                    self._session.flush()
                 self._memory.bring_host_along()
 
     def rest(self) -> None:
@@ -201,10 +172,9 @@ class Connection(Caller):
         if self._memory is None:
             return
         try:
-            self.flush()
             if self._session is not None:
                 with contextlib.suppress(UnknownRevision):  # it left nothing
-                    self._memory.sessions.end(self._session.id)
+                    self._session.end()
             clients = {**self._memory.state.read_json(MCP_CLIENTS), self.client: self._memory.tip}
             kept = dict(list(clients.items())[-_MOST_CLIENTS:])
             self._memory.state.write_json(MCP_CLIENTS, kept)

@@ -11,8 +11,8 @@ from gitmem.hosts.tools.table import LONGEST, MOST, TOOLS, Tool
 from gitmem.memory.gate.egress import Egress
 
 if TYPE_CHECKING:
-    from gitmem.hosts.tools.caller import Caller
     from gitmem.memory.memory import Memory
+    from gitmem.memory.session import Session
 
 Value = dict[str, Any]
 _TYPES: dict[str, Any] = {
@@ -41,13 +41,12 @@ class Answer(NamedTuple):
 class Call:
     """The arguments of one call, which fit the row of its tool."""
 
-    def __init__(self, caller: Caller, given: Mapping[str, Any]) -> None:
-        self.caller = caller
+    def __init__(self, memory: Memory, session: Session, given: Mapping[str, Any], prefix: str = "") -> None:
+        self.memory = memory
+        self.session = session
         self.given = given
-
-    @property
-    def memory(self) -> Memory:
-        return self.caller.memory
+        self.prefix = prefix
+        """What stands before the names of the tools at this host."""
 
     def text(self, name: str) -> str:
         """A text, without the white space around it; empty where it was left out."""
@@ -59,15 +58,17 @@ class Call:
 
     def egress(self) -> Egress:
         """The way out for what the history has: it knows what no longer holds, and for whom it is."""
-        return Egress(self.memory, self.memory.index.current(), reader=self.caller.reader)
+        return Egress(self.memory, self.memory.index.current(), reader=self.session.reader)
 
 
-def run(name: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-    """Call a tool by its own name; whatever of gitmem's goes wrong is an answer too."""
-    egress = Egress(caller.memory)
+def run(
+    name: str, arguments: Mapping[str, Any], memory: Memory, session: Session, *, prefix: str = ""
+) -> Answer:
+    """Call a tool by its own name, for a session; an error of gitmem's is an answer too."""
+    egress = Egress(memory)
     try:
         tool = TOOLS[name]
-        call = Call(caller, checked(tool, arguments))
+        call = Call(memory, session, checked(tool, arguments), prefix)
         return Answer(egress.answer(function_of(tool)(call), checked=tool.checked))
     except GitMemError as error:
         # Without its hint: that is a command for a person, or quotes names that nobody has looked at.

@@ -30,7 +30,7 @@ def remember(call: Call) -> Value:
     """A fact or a preference is an entry of its store; a decision or an observation an event of the session."""
     kind, text = call.text("kind") or "fact", call.text("text")
     # Also where no word of the agent is kept: what it names as the source counts against the text.
-    call.memory.part(Hearing).declared(call.caller.session.id, call.text("source"), text)
+    call.memory.part(Hearing).declared(call.session.id, call.text("source"), text)
     why, source = (_own_words(call, name) for name in ("why", "source"))
     if kind in _STORE_OF:
         return _add(call, _STORE_OF[kind], text, why, source)
@@ -41,12 +41,12 @@ def remember(call: Call) -> Value:
 
 def _add(call: Call, target: Target, text: str, why: str, source: str) -> Value:
     here = bool(call.given.get("here_only"))
-    origin = call.caller.origin(reason=why, source=source or f"{call.caller.name_of_tools}remember")
+    origin = call.session.origin(reason=why, source=source or f"{call.prefix}remember")
     answer = call.memory.curated.add(text, target=target, machine=here, origin=origin)
     stored = redacted(text)
     if answer.changed:
         machine = call.memory.config.machine if here else ""
-        call.caller.wrote(call.memory.curated.path(target, machine=machine), stored, origin)
+        call.session.wrote(call.memory.curated.path(target, machine=machine), stored, origin)
     return {**_kept(answer), **({} if answer.held else {"id": short(entry_hash(stored))})}
 
 
@@ -59,8 +59,8 @@ def _record(call: Call, kind: str, text: str, why: str, source: str) -> Value:
         rationale = "; ".join(part for part in (why, source) if part)
         given = {"content": f"{text} ({rationale})" if rationale else text}
     fields = {name: value for name, value in given.items() if value}
-    event = call.caller.record(kind, **fields)
-    admission = Admission(call.memory, origin=call.caller.origin(source=source))
+    event = call.session.happened_once(kind, **fields)
+    admission = Admission(call.memory, origin=call.session.origin(source=source))
     result = admission.judge("\n".join((text, rationale)), EVENT)
     if kind == "decision":
         result = admission.came(text).judged(result, len(text))
@@ -90,7 +90,7 @@ def _own_words(call: Call, name: str) -> str:
 def revise(call: Call) -> Value:
     """Another wording in the place of an entry, or nothing."""
     target, here, entry = _meant(call, call.text("id"))
-    text, origin = call.text("text"), call.caller.origin(reason=_own_words(call, "why"), source="revise")
+    text, origin = call.text("text"), call.session.origin(reason=_own_words(call, "why"), source="revise")
     store = call.memory.curated
     if text:
         answer = store.replace(entry.text, text, target=target, machine=here, origin=origin)
@@ -98,7 +98,7 @@ def revise(call: Call) -> Value:
         answer = store.remove(entry.text, target=target, machine=here, origin=origin)
     if answer.changed and text:
         machine = call.memory.config.machine if here else ""
-        call.caller.wrote(store.path(target, machine=machine), redacted(text), origin)
+        call.session.wrote(store.path(target, machine=machine), redacted(text), origin)
     return {
         **_kept(answer),
         **({"id": short(entry_hash(redacted(text)))} if text and not answer.held else {}),
@@ -134,8 +134,8 @@ def _meant(call: Call, wanted: str) -> tuple[Target, bool, Entry]:
 
 def snapshot(call: Call) -> Value:
     """A name for the present, with everything that waits in it."""
-    call.caller.flush()
-    made = call.memory.snapshots.create(call.text("name"), call.text("note"), origin=call.caller.origin())
+    call.session.flush()
+    made = call.memory.snapshots.create(call.text("name"), call.text("note"), origin=call.session.origin())
     return {"snapshot": made.name, "commit": made.commit, "undo": f"gitmem restore {shlex.quote(made.name)}"}
 
 
@@ -147,7 +147,7 @@ def memory(call: Call) -> Value:
     target: Any = call.text("target") or "memory"
     given = call.given.get("operations") or [call.given]
     operations = [_operation(one) for one in given]
-    origin = call.caller.origin(source="memory tool")
+    origin = call.session.origin(source="memory tool")
     store = call.memory.curated
     try:
         answer = store.batch(operations, target=target, origin=origin)
@@ -157,7 +157,7 @@ def memory(call: Call) -> Value:
     if answer.changed:
         for one in operations:
             if one.content:
-                call.caller.wrote(store.path(target), redacted(one.content.strip()), origin)
+                call.session.wrote(store.path(target), redacted(one.content.strip()), origin)
     return {**_kept(answer), "done": True, "target": target, "entry_count": answer.count}
 
 

@@ -47,10 +47,10 @@ def search(call: Call) -> Value:
         as_of=as_of,
         removed=removed,
         ranks=(KNOWLEDGE, SAID, TOOL) if config.session_search else (KNOWLEDGE,),
-        reader=call.caller.reader,
+        reader=call.session.reader,
     )
     found = call.memory.part(Search)(call.text("query"), wanted, limit=call.limit(8))
-    call.caller.shown((hit.path, hit.key) for hit in found.hits)
+    call.session.showed((hit.path, hit.key) for hit in found.hits)
     return {
         "hits": [_hit(hit, as_of=bool(as_of), removed=removed) for hit in found.hits],
         **({"did_you_mean": list(found.near)} if found.near else {}),
@@ -90,7 +90,7 @@ def fetch(call: Call) -> Value:
     """One thing by its id: a store, an entry of one, a moment of a session, a session, or a file."""
     wanted, as_of = call.text("id"), call.text("as_of")
     index = call.memory.index.current()
-    egress = Egress(call.memory, index, about="then" if as_of else "now", reader=call.caller.reader)
+    egress = Egress(call.memory, index, about="then" if as_of else "now", reader=call.session.reader)
     tree = call.memory.tree(as_of or "HEAD")
     found = (
         _store(call, egress, wanted, as_of)
@@ -115,7 +115,7 @@ def _store(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
     if target is None:
         return None
     entries = _entries(call, egress, target, as_of)
-    call.caller.shown((layout.MEMORY, entry.key) for entry in entries)
+    call.session.showed((layout.MEMORY, entry.key) for entry in entries)
     lines = [f"{short(entry.key.id)}  {_marked(egress, entry)}" for entry in entries]
     return {"id": target.upper(), "text": "\n".join(lines) or "It is empty."}
 
@@ -133,7 +133,7 @@ def _entry(call: Call, egress: Egress, wanted: str, as_of: str) -> Value | None:
         texts = {entry.key.id: _marked(egress, entry) for _, entry in found.values()}
         raise ambiguous(wanted, texts, "entries", texts)
     for target, entry in found.values():
-        call.caller.shown([(call.memory.curated.path(target), entry.key)])
+        call.session.showed([(call.memory.curated.path(target), entry.key)])
         return {
             "id": short(entry.key.id),
             "path": call.memory.curated.path(target),
@@ -196,7 +196,7 @@ def _file(call: Call, egress: Egress, wanted: str, tree: Tree) -> Value | None:
     entry = tree.entry(path)
     if entry is None or entry.is_directory or not is_knowledge(path) or path.startswith(_NO_PAGES):
         return None
-    call.caller.shown([(path, CONCEPT)])
+    call.session.showed([(path, CONCEPT)])
     source = egress.came_from(path, CONCEPT)
     mark = f"(unconfirmed, from {source}) " if source else ""
     return {"id": egress.name(path), "text": mark + egress.page(path, tree)}
@@ -228,7 +228,7 @@ def session_search(call: Call) -> Value:
 
 def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Value:
     _refuse_without_sessions(call)
-    limit, reader, current = min(limit, MOST_SESSIONS), call.caller.reader, call.caller.session.id
+    limit, reader, current = min(limit, MOST_SESSIONS), call.session.reader, call.session.id
     if session:
         return _one_session(call, session, around)
     if around:
@@ -238,7 +238,7 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
         return {"sessions": [_about(about) for about in newest]}
     wanted = Wanted(reader=reader)
     found = call.memory.part(Recall)(query, wanted, limit=limit, current=current)
-    call.caller.shown(found.entries)
+    call.session.showed(found.entries)
     return {
         "sessions": [
             {
@@ -271,13 +271,13 @@ def _session_meant(call: Call, typed: str) -> str:
     try:
         return call.memory.sessions.meant(typed)
     except UnknownRevision:
-        if call.caller.reader is None:
+        if call.session.reader is None:
             raise
         return typed
 
 
 def note_lines(call: Call, lines: Iterable[Line]) -> None:
-    call.caller.shown(("", EntryKey("event", line.id)) for line in lines if _EVENT.fullmatch(line.id))
+    call.session.showed(("", EntryKey("event", line.id)) for line in lines if _EVENT.fullmatch(line.id))
 
 
 def _about(about: About) -> dict[str, Any]:

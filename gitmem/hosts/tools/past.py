@@ -147,8 +147,8 @@ def undo(call: Call) -> Value:
     from gitmem.memory.history.revert import Undo
     from gitmem.memory.history.select import Selection, select
 
-    caller, memory = call.caller, call.memory
-    caller.flush()
+    memory = call.memory
+    call.session.flush()
     session, agent, commit = call.text("session"), call.text("agent"), call.text("commit")
     wanted = Selection(
         (memory.resolve(commit),) if commit else (), (session,) if session else (), (agent,) if agent else ()
@@ -156,10 +156,10 @@ def undo(call: Call) -> Value:
     if wanted.is_empty:
         raise UsageError("Say what to take back: a commit, a session or an agent.")
     why = transcripts_of(memory.config).of_the_agent(call.text("why"))
-    origin = caller.origin(reason=why, source=f"{caller.name_of_tools}undo")
+    origin = call.session.origin(reason=why, source=f"{call.prefix}undo")
     chosen = select(memory, wanted)
     names = " ".join([memory.tip, *(one.oid for one in chosen.commits)])
-    token = hmac.new(caller.secret, names.encode(), "sha256").hexdigest()[:_TOKEN]
+    token = hmac.new(call.session.secret, names.encode(), "sha256").hexdigest()[:_TOKEN]
     if not hmac.compare_digest(token.encode(), call.text("confirm").encode()):
         planned = memory.part(Undo).revert(chosen.commits, origin=origin, dry_run=True, picks=chosen.picks)
         egress = call.egress()
@@ -172,7 +172,6 @@ def undo(call: Call) -> Value:
             "confirm": token,
         }
     done = memory.part(Undo).revert(chosen.commits, origin=origin, picks=chosen.picks)
-    caller.undone()
     return {
         "success": done.published is not None,
         "changed": len(done.changes),

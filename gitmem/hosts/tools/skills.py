@@ -48,7 +48,7 @@ def _read(call: Call, name: str, file: str) -> Value:
     egress, path = Egress(call.memory), f"skills/{view.skill.name}/{view.file}"
     if not view.skill.is_external:
         path = f"{view.skill.root}/{view.file}"
-        call.caller.shown([(path, CONCEPT)])
+        call.session.showed([(path, CONCEPT)])
     text = _shown(egress, view, path)
     offset = call.given.get("offset")
     start = offset if isinstance(offset, int) and offset > 0 else 0
@@ -79,10 +79,10 @@ def manage(call: Call) -> Value:
     """One action on a skill, as Hermes' own tool has them."""
     action, name = call.text("action"), call.text("name")
     store, given = call.memory.skills, call.given
-    origin = call.caller.origin(reason=call.text("why"), source=f"{call.caller.name_of_tools}skill_manage")
+    origin = call.session.origin(reason=call.text("why"), source=f"{call.prefix}skill_manage")
     if action == "used":
         outcome = call.text("outcome")
-        event = store.used(name, outcome, call.text("why"), session=call.caller.session.id)
+        event = store.used(name, outcome, call.text("why"), session=call.session.id)
         return {"success": bool(event), "message": f"Noted: {name} {outcome}."}
     if action == "create":
         done = store.create(name, _need(call, "content"), category=call.text("category"), origin=origin)

@@ -97,6 +97,11 @@ class HotMemoryBuffer:
     def is_full(self) -> bool:
         return self._waiting >= self._max_items
 
+    @property
+    def wants_flush(self) -> bool:
+        """Whether what waits should be committed now: it is full, or the hot buffer is switched off."""
+        return self.is_full or not self._bundle.config.use_hot_memory
+
     def __len__(self) -> int:
         """How many events wait for a flush."""
         return self._waiting
@@ -115,13 +120,8 @@ class HotMemoryBuffer:
         nothing for a kind that the settings leave out.
         """
         event_id = self.append(_kind, **fields)
-        config = self._bundle.config
-        if not event_id:
-            return ""
-        if not config.use_hot_memory:
-            self.flush("explicit")
-        elif self.is_full:
-            self.flush("buffer-max")
+        if event_id and self.wants_flush:
+            self.flush("buffer-max" if self.is_full else "explicit")
         return event_id
 
     def append(self, /, _kind: str = "observation", **fields: Any) -> str:

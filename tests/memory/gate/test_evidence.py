@@ -109,7 +109,7 @@ def test_a_declared_source_does_not_raise_trust(bundle: Memory) -> None:
 def test_what_the_user_said_himself_is_his_own(bundle: Memory) -> None:
     """He may have read it somewhere: he said it."""
     with bundle.session("s1") as session:
-        session.hear(f"Remember for me: {FACT}")
+        session.said(f"Remember for me: {FACT}")
         session.remember(FACT, source=URL)
     assert {FACT: ""} == marks(bundle)
 
