@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -381,3 +383,31 @@ def test_the_real_capture_path_is_indexed(tmp_path: Path) -> None:
     assert len({span.text for span in decisions}) == 1
     assert decisions[0].tags == ("database",)
     assert made.index.verify() == []
+
+
+def test_the_end_of_a_process_closes_no_connection_under_a_worker(bundle: Memory) -> None:
+    """A thread may be inside SQLite when the interpreter ends; closing its connection then crashes the process."""
+    script = """
+import os, sys, threading
+from gitmem.index.database import Database
+from gitmem.memory.opening import open_bundle
+from gitmem.world import World
+
+asked, over = threading.Event(), threading.Event()
+close = Database.close
+Database.close = lambda self: print("closed", flush=True) if asked.is_set() else close(self)
+memory = open_bundle(World(os.environ), sys.argv[1], "read")
+
+def work():
+    index = memory.index.current()
+    asked.set()
+    over.wait()
+    index.tip
+
+threading.Thread(target=work, daemon=True).start()
+asked.wait()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(bundle.root)], capture_output=True, text=True, check=False
+    )
+    assert (0, "") == (done.returncode, done.stdout), done.stderr

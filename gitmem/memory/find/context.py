@@ -201,7 +201,7 @@ class _Builder:
                 continue  # nor does it raise the bar for the others
             best = max(best, share)
             if not _says(known, text):
-                rated.append((share, self._piece(plain(text), ranked.place)))
+                rated.append((share, _Piece(plain(text), ranked.place, words_of(text))))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
 
     def _likely(self, question: Question, ranking: Ranking, relevance: Relevance) -> Iterator[Ranked]:
@@ -284,15 +284,9 @@ class _Builder:
         for span in spans:
             if self._egress.lets_out(span.text, span) and (clean := self._egress.clean(span.text)):
                 shown = plain(shortened(part(clean), _LONGEST))
-                yield self._piece(shown, span)
+                yield _Piece(shown, span, words_of(shown))
 
     # A line
-
-    def _piece(self, text: str, place: Place) -> _Piece:
-        """A text for a line, marked where nobody has confirmed it."""
-        came_from = self._egress.unconfirmed(place)
-        shown = f"(unconfirmed, from {came_from}) {text}" if came_from else text
-        return _Piece(shown, place, words_of(text))
 
     def _when_and_where(self, place: Place) -> str:
         moment = timestamps.parse(place.at)

@@ -326,3 +326,11 @@ def test_what_is_known_about_the_user_is_what_user_md_says(story: Story) -> None
     ).lines.splitlines()
     assert "- Lives in Graz (2026-06-01)" == story.recall(question, block="The user prefers short answers.")
     assert "" == story.recall(question, block="Prefers short answers\n§\nLives in Graz")
+
+
+def test_an_unconfirmed_line_is_marked_once(story: Story) -> None:
+    """Its mark and its source are said one time, whichever way the line was found."""
+    url = "https://news.example/tram"
+    story.memory.remember("The tram depot of Bonn has 41 tracks.", source=url)
+    line = story.recall("How many tracks has the tram depot of Bonn?")
+    assert (1, 1) == (line.count("unconfirmed"), line.count(url))
