@@ -243,7 +243,9 @@ class Indexing:
     def _keep(self, index: Index) -> Index:
         self._local.index = index
         self._open.add(index)
-        finalizer = weakref.finalize(index, index.database.close)  # a thread that ends closes nothing by itself
+        finalizer = weakref.finalize(
+            index, index.database.close
+        )  # a thread that ends closes nothing by itself
         # At exit a worker may be inside SQLite still, and closing its connection under it crashes the process.
         finalizer.atexit = False
         return index

@@ -137,6 +137,11 @@ def _unique(events: Iterable[Event]) -> list[Event]:
     return list(found.values())
 
 
+def texts_of(entry: Entry) -> tuple[str, ...]:
+    """The content of an entry, text by text; the names of an event's fields are the record's own, and said by no one."""
+    return tuple(map(str, entry.extra.values())) if entry.key.space == "event" else (entry.text,)
+
+
 def place_of(event_id: str) -> tuple[str, int]:
     """The journal that an event's id names and the number there; -1 where it names none."""
     journal, _, number = event_id.rpartition("-")

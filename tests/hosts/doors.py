@@ -240,14 +240,22 @@ def _recovered(kind: str) -> Enter:
 
 for _kind in ("observation", "decision", "tool_call", "turn"):
     for _way in (_pushed, _written_through, _recovered):
-        door("events", "EVENT", EVENTS, name=f"{_kind} {_way.__name__[1:]}")(_way(_kind))
+        _policy = "TALK" if _kind == "turn" else "EVENT"
+        door("events", _policy, EVENTS, name=f"{_kind} {_way.__name__[1:]}")(_way(_kind))
 
 
-@door("facts", "EVENT", EVENTS)
+@door("facts", "TALK", EVENTS)
 def a_turn_of_hermes(place: Place, sample: Sample) -> None:
     driver = place.driver()
     driver.on_turn_start(1, sample.text)
     driver.sync_turn(sample.text, sample.text, messages=[user(sample.text), answer(sample.text)])
+    driver.settle()
+
+
+@door("facts", "EVENT", EVENTS)
+def a_delegation_of_hermes(place: Place, sample: Sample) -> None:
+    driver = place.driver()
+    driver.on_turn_start(1, "What did it find?")
     driver.on_delegation(sample.text, sample.text)
     driver.settle()
 
@@ -768,7 +776,7 @@ def the_release_of_an_entry(place: Place, sample: Sample) -> None:
 
 @door("released", "EVENT", RELEASE, otherwise=RELEASED, without=NEVER_HELD)
 def the_release_of_an_event(place: Place, sample: Sample) -> None:
-    place.memory.record_turn(sample.text, "fine")
+    place.memory.record_observation(sample.text)
     _release(place, sample)
 
 

@@ -20,7 +20,7 @@ from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED
-from gitmem.memory.gate.admission import EVENT, TRAILER, Admission, Came, redacted, retracted_in
+from gitmem.memory.gate.admission import EVENT, TALK, TRAILER, Admission, Came, redacted, retracted_in
 from gitmem.memory.gate.hearing import Hearing
 from gitmem.memory.open_buffers import OpenBuffers
 from gitmem.memory.origin import Origin, Trigger, origin_of
@@ -271,11 +271,12 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
     admission = Admission(bundle, origin=origin)
     admitted = list(events)
     flagged: dict[int, Result] = {}
-    judged = admission.judge_all([event.text for event in events], EVENT)
+    judged = admission.judge_all([event.entry for event in events], EVENT)
     for number, (event, result) in enumerate(zip(events, judged, strict=True)):
         came = _came(bundle, event, origin)
+        scanned = _settled(event, result)
         verdict = came.judged(
-            admission.judge_origin(event.text, result, session=event.session), len(event.text)
+            admission.judge_origin(event.text, scanned, session=event.session), len(event.text)
         )
         if verdict.verdict is not Verdict.ALLOW:
             flagged[number] = verdict
@@ -286,6 +287,15 @@ def _admitted(bundle: Bundle, events: Sequence[Event], origin: Origin) -> list[E
         for name, (number, result) in zip(held, flagged.items(), strict=True):
             admitted[number] = _stub(events[number], f"{name}: {result.explain()}")
     return admitted
+
+
+def _settled(event: Event, result: Result) -> Result:
+    """The verdict that counts for an event by the policy of its kind."""
+    from gitmem.safety.verdict import Result, Verdict
+
+    policy = TALK if event.kind == "turn" else EVENT
+    is_let_in = policy.on_hold == "let in" and result.verdict is Verdict.HOLD
+    return Result(Verdict.ALLOW, result.findings) if is_let_in else result
 
 
 def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:

@@ -15,7 +15,7 @@ from gitmem.memory.find.passage import passage
 from gitmem.memory.find.question import Question, words_of
 from gitmem.memory.find.relevance import Relevance
 from gitmem.memory.find.search import Search, Wanted
-from gitmem.memory.gate.egress import Egress
+from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
 from gitmem.okf.entries import EntryKey
@@ -197,12 +197,16 @@ class _Builder:
             share = relevance.share(counts, text, then=question.asks_about(ranked.place.at))
             if not share or self._is_replaced(ranked.candidate.id, ranked.place):
                 continue
-            if not self._egress.lets_out(ranked.candidate.text, ranked.place):
+            if not self._may_inject(ranked.candidate.text, ranked.place):
                 continue  # nor does it raise the bar for the others
             best = max(best, share)
             if not _says(known, text):
                 rated.append((share, _Piece(plain(text), ranked.place, words_of(text))))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
+
+    def _may_inject(self, text: str, place: Place) -> bool:
+        """Talk that the scanner doubts is found by those who search for it, and put before no model unasked."""
+        return self._egress.lets_out(text, place) and self._egress.unconfirmed(place) != DOUBTED
 
     def _likely(self, question: Question, ranking: Ranking, relevance: Relevance) -> Iterator[Ranked]:
         """The best of the entries that have enough of the question somewhere in them."""
@@ -282,7 +286,7 @@ class _Builder:
     def _pieces_of(self, spans: Iterable[Span], part: Callable[[str], str] = str) -> Iterator[_Piece]:
         """A part of each entry that may leave, as far as it still holds."""
         for span in spans:
-            if self._egress.lets_out(span.text, span) and (clean := self._egress.clean(span.text)):
+            if self._may_inject(span.text, span) and (clean := self._egress.clean(span.text)):
                 shown = plain(shortened(part(clean), _LONGEST))
                 yield _Piece(shown, span, words_of(shown))
 

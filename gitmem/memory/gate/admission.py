@@ -59,6 +59,8 @@ FOUND_ENTRY = Policy("memory", on_credential="redact", on_hold="quarantine", on_
 """An entry found in a file, a hand edit or the host's own: nobody is there to be refused."""
 EVENT = Policy("event", on_credential="redact", on_hold="quarantine", on_block="quarantine")
 """An event of a session; a stub takes the place of one that is held."""
+TALK = Policy("event", on_credential="redact", on_hold="let in", on_block="quarantine")
+"""A turn, what the user or the assistant said: one that the scanner only doubts is recorded, and the way out marks it."""
 NOTE = Policy("event", on_credential="redact", on_hold="let in", on_block="refuse")
 """A title, the step of a plan, the note of a snapshot: short words about the memory."""
 TRAILER = Policy("event", on_credential="redact", on_hold="let in", on_block="let in")
@@ -354,9 +356,9 @@ class Admission:
     def _has_retractions(self) -> bool:
         return self._bundle.tree().entry("retractions") is not None
 
-    def judge_all(self, texts: Iterable[str], policy: Policy) -> list[Result]:
-        """The same for many texts; this bundle's own rules are looked for once."""
-        return self._bundle.part(Gate).judge_all(texts, policy.scope)
+    def judge_all(self, entries: Iterable[Entry], policy: Policy) -> list[Result]:
+        """The same for many entries; this bundle's own rules are looked for once."""
+        return self._bundle.part(Gate).judge_entries(entries, policy.scope)
 
     def hold(self, text: str, result: Result, where: Mapping[str, str]) -> str:
         """Put a text into quarantine; gives its id there. `where` says where it would have gone."""
@@ -426,17 +428,23 @@ def secrets_in(text: str) -> list[Secret]:
     return find(text)
 
 
-def judge_incoming(path: str, text: str) -> tuple[bool, Result, list[Secret]]:
+def judge_incoming(path: str, entry: Entry) -> tuple[bool, Result, list[Secret]]:
     """Whether an entry that another machine sent must be held back; the verdict; the secrets to report.
 
     The shipped rules alone, without the statistical stage: every machine must come to the same verdict.
     """
+    from operator import attrgetter
+
+    from gitmem.okf.events import texts_of
     from gitmem.safety.scanner import Scanner
+    from gitmem.safety.verdict import Result, Verdict
 
     policy = incoming(path)
-    result = Scanner.shipped().scan(text, policy.scope, statistics=False, path=path)
+    scanner = Scanner.shipped()
+    judged = [scanner.scan(text, policy.scope, statistics=False, path=path) for text in texts_of(entry)]
+    result = max(judged, key=attrgetter("verdict"), default=Result(Verdict.ALLOW))
     held = _is_blocked(result) and policy.on_block == "quarantine"
-    return held, result, secrets_in(text) if policy.on_credential == "report" else []
+    return held, result, secrets_in(entry.text) if policy.on_credential == "report" else []
 
 
 def judge_skill(path: str, text: str) -> Result:

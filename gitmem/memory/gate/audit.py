@@ -66,10 +66,11 @@ def scan_history(bundle: Bundle) -> Iterator[tuple[str, Result]]:
 
 
 def _scan_file(bundle: Bundle, path: str, data: bytes, suffix: str) -> Iterator[tuple[str, Result]]:
-    for key, entry in open_file(path, data).entries.items():
+    entries = open_file(path, data).entries
+    judged = bundle.part(Gate).judge_entries(entries.values(), scope_of(path))
+    for key, result in zip(entries, judged, strict=True):
         name = key.id[:12] if key.space in ("§", "event") else key.id
-        place = f"{path}{f' ({name})' if name else ''}{suffix}"
-        yield place, bundle.part(Gate).judge(entry.text, scope_of(path))
+        yield f"{path}{f' ({name})' if name else ''}{suffix}", result
 
 
 # What is in the tree and is flagged
@@ -84,7 +85,7 @@ def flagged(bundle: Bundle, directory: str = "") -> Iterator[Flagged]:
 
 def _flagged_in(bundle: Bundle, tree: Tree, path: str) -> list[Flagged]:
     entries = list(open_file(path, tree.read(path)).entries.values())
-    results = bundle.part(Gate).judge_all([entry.text for entry in entries], scope_of(path))
+    results = bundle.part(Gate).judge_entries(entries, scope_of(path))
     return [
         Flagged(path, entry.text, result)
         for entry, result in zip(entries, results, strict=True)

@@ -6,16 +6,19 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.entries import entry_hash
+from gitmem.okf.events import texts_of
 from gitmem.state import RELEASES, RULES_ACCEPTED
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
+    from gitmem.okf.entries import Entry
     from gitmem.safety.scanner import Scanner
     from gitmem.safety.verdict import Result, Scope
 
@@ -89,10 +92,19 @@ class Gate:
         """The verdict on a text; what a person released on this machine is let through."""
         return self._judge(self.scanner, text, scope, path)
 
-    def judge_all(self, texts: Iterable[str], scope: Scope) -> list[Result]:
-        """The verdicts on many texts; the bundle's own rules are looked for once."""
+    def judge_entries(self, entries: Iterable[Entry], scope: Scope) -> list[Result]:
+        """The gravest verdict on a text of each entry; the bundle's own rules are looked for once."""
         scanner = self.scanner
-        return [self._judge(scanner, text, scope) for text in texts]
+        return [self._judge_entry(scanner, entry, scope) for entry in entries]
+
+    def _judge_entry(self, scanner: Scanner, entry: Entry, scope: Scope) -> Result:
+        from gitmem.safety.verdict import Result, Verdict
+
+        judged = [self._judge(scanner, text, scope) for text in texts_of(entry)]
+        result = max(judged, key=attrgetter("verdict"), default=Result(Verdict.ALLOW))
+        if result.verdict is not Verdict.ALLOW and self.is_released(entry_hash(entry.text)):
+            return Result(Verdict.ALLOW, result.findings)
+        return result
 
     def _judge(self, scanner: Scanner, text: str, scope: Scope, path: str = "") -> Result:
         from gitmem.safety.verdict import Finding, Result, Verdict

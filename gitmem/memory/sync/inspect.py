@@ -202,7 +202,7 @@ def _check_content(
             _check_date(path, timestamps.parse(entry.at), last, done)
         if entry.replaces and entry.replaces in rivals and EntryKey("§", entry.replaces) not in before:
             done.doubtful.append((path, entry))
-        held, result, secrets = judge_incoming(path, entry.text)
+        held, result, secrets = judge_incoming(path, entry)
         if held:
             done.flagged.append(Flagged(path, entry, result, known))
         done.secrets += [(path, secret.kind) for secret in secrets[:1]]
