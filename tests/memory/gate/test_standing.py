@@ -159,7 +159,7 @@ def test_what_waits_in_quarantine_is_not_told(bundle: Memory) -> None:
     assert "4711" in recalled(bundle, "canteen PIN")
 
 
-@pytest.mark.parametrize("echo", ["memory", "skill_manage", "mcp_gitmem_remember", "session_search"])
+@pytest.mark.parametrize("echo", ["memory", "skill_manage"])
 def test_echoes_come_out_for_people_alone(bundle: Memory, echo: str) -> None:
     """Also while the entry holds: the commit has it."""
     with bundle.session("talk") as session:
