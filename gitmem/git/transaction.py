@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.files import DiskGroup, disk_error, durable_directory
@@ -38,13 +39,15 @@ class Draft:
     message: Message
     author: Person
     committer: Person
-    merges: Oid | None = None
-    """The other parent of a merge. Parents are sorted, so that every machine makes the same commit."""
-    adopts: Oid | None = None
-    """A commit that stands on the tip already: `main` moves to it, and no commit is made.
+    onto: Oid | None = None
+    """A commit that stands on the tip, or is its merge with others: this change is made on top of it, and `main` moves
+    over both at once. Where nothing is to be changed there, `main` moves to it and no commit is made.
+    """
+    arrival: Message | None = None
+    """How the reflog names an `onto` that was made elsewhere; one that was made for this move goes by its own subject.
 
-    The message is that of the reflog alone. Its first word is not a kind of commit: a line that begins with one proves
-    that the commit was made here, whatever the commit says of itself.
+    The first word is not a kind of commit: a line that begins with one proves that the commit was made here, whatever
+    the commit says of itself.
     """
     takes_in: Mapping[str, bytes | None] = field(default_factory=dict)
     """What is in the work tree at some paths and is part of this change: it may be written over."""
@@ -112,25 +115,32 @@ def publish(
 
 def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published | None:
     base = repository.tree(tip)
-    edits = {path: edit for path, edit in draft.edits.items() if not is_same(edit, base.entry(path))}
+    wanted: dict[str, Edit] = {}
+    if draft.onto:
+        wanted = {change.path: change.new for change in base.changes(repository.tree(draft.onto))}
+    wanted |= draft.edits
+    edits = {path: edit for path, edit in wanted.items() if not is_same(edit, base.entry(path))}
     for path, edit in edits.items():
         if isinstance(edit, bytes):
             check_size(path, edit)
     tree, objects = base.apply(edits)
-    if tree.oid == base.oid and not draft.merges and not draft.adopts:
+    parent = draft.onto or tip
+    if parent == tip and tree.oid == base.oid:
         return None
     paths = tuple(edits)
     look = _refuse_hand_edits(repository, tip, base, tree, paths, draft)
-    message = draft.message.render()
-    if draft.adopts is not None:
-        if draft.message.kind in KINDS:
-            raise ValueError(f"{draft.message.kind} is a kind of commit, not a word for an adopted one")
-        commit, objects = GitObject(*repository.store.read(draft.adopts), draft.adopts), []
+    moves = _arrivals(repository, tip, draft)
+    if draft.onto and tree.oid == repository.tree(draft.onto).oid:
+        commit, objects = GitObject(*repository.store.read(draft.onto), draft.onto), []
     else:
-        parents = sorted(oid for oid in (tip, draft.merges) if oid)
-        commit = render_commit(tree.oid, parents, draft.author, draft.committer, message)
+        message = draft.message.render()
+        if draft.onto:
+            objects = [one for one in objects if one.oid not in repository.store]
+        commit = render_commit(tree.oid, (parent,) if parent else (), draft.author, draft.committer, message)
         objects.append(commit)
-    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, look) as steps:
+        moves.append((parent, commit.oid, message))
+    log = partial(_log, repository, moves, draft.committer)
+    with _Steps(repository, tip, commit, tree, edits, objects, draft.leaves, look, log) as steps:
         steps.move_ref()
         warning = steps.bring_along()
     if steps.doubt:
@@ -139,12 +149,32 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
             "check the disk, then run `gitmem verify`."
         )
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
-        for name in (BRANCH, "HEAD"):
-            repository.refs.log(name, tip, commit.oid, draft.committer, message)
         repository.store.tidy()
     made = parse_commit(commit.oid, commit.content)
     repository.store.remember_commit(made, objects)
     return Published(made, tip, paths, warning)
+
+
+_Moves = list[tuple[Oid | None, Oid, str]]
+
+
+def _arrivals(repository: Repository, tip: Oid | None, draft: Draft) -> _Moves:
+    """What the reflog says of the move to the commit that a change stands on, where that is not the tip."""
+    if not draft.onto or draft.onto == tip:
+        return []
+    if draft.arrival is None:
+        return [(tip, draft.onto, repository.store.commit(draft.onto).subject)]
+    if draft.arrival.kind in KINDS:
+        raise ValueError(f"{draft.arrival.kind} is a kind of commit, not a word for an adopted one")
+    return [(tip, draft.onto, draft.arrival.subject)]
+
+
+def _log(repository: Repository, moves: _Moves, who: Person) -> None:
+    """Tell the reflog before the ref moves, as git does: a commit of ours without a line would count as somebody else's."""
+    with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit is made without it
+        for old, new, message in moves:
+            for name in (BRANCH, "HEAD"):
+                repository.refs.log(name, old, new, who, message)
 
 
 def _refuse_hand_edits(
@@ -176,7 +206,7 @@ def _refuse_hand_edits(
 class _Steps:
     """The order of one commit, which must not change.
 
-    Note and objects on disk, git's locks, the ref (acknowledged), work tree, git's index, note
+    Note and objects on disk, git's locks, reflog, the ref (acknowledged), work tree, git's index, note
     settled. With the ref before the index lock, a plain `git commit` in between would silently
     take the change back.
     """
@@ -191,7 +221,9 @@ class _Steps:
         objects: list[GitObject],
         leaves: frozenset[str],
         look: Look,
+        log: Callable[[], None],
     ) -> None:
+        self._log = log
         self._repository = repository
         self._tip = tip
         self._commit = commit
@@ -272,6 +304,7 @@ class _Steps:
             raise _TipMoved
         self._pack.publish()
         repository.on_stage("objects")
+        self._log()
         self._moving = True
         self._ref_lock.commit()
         try:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 Work = Callable[["Edits"], Message | None]
 """Adds to the edits and says what the commit is about; None where there is nothing to commit."""
 
+Arriving = Callable[[Oid], tuple[Oid, Message | None]]
+"""Gives for our tip the commit that has it and what arrived, and how the reflog names that: see `Draft.onto`."""
+
 _Part = TypeVar("_Part")
 
 # What only some commands need is imported where it is used: start-up is a feature.
@@ -218,11 +221,20 @@ class Bundle(ABC):
             derived_from=derived_from,
         )
 
-    def commit(self, work: Work, *, purpose: str, origin: Origin, wait: float = 30.0) -> Published | None:
+    def commit(
+        self,
+        work: Work,
+        *,
+        purpose: str,
+        origin: Origin,
+        wait: float = 30.0,
+        arriving: Arriving | None = None,
+    ) -> Published | None:
         """One commit of what `work` collects on the present tip; None where it changes nothing.
 
         `work` runs again on the new tip when someone else was faster. Files that a person edited
-        meanwhile are taken in first, in a commit of their own.
+        meanwhile are taken in first, in a commit of their own. With something `arriving`, the edits are made on top
+        of that, and `main` moves over both at once.
         """
         from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
         from gitmem.memory.edits import Edits
@@ -232,10 +244,13 @@ class Bundle(ABC):
 
         def plan(tip: Tree) -> Draft | None:
             self.refuse_newer(tip)
-            edits = Edits(tip)
+            onto, arrival = arriving(self.tip) if arriving else (None, None)
+            edits = Edits(self.repository.tree(onto) if onto else tip)
             message = work(edits)
             if message is None:
-                return None
+                if onto is None:
+                    return None
+                message, edits = Message("merge", "nothing to settle"), Edits(edits.tip)
             moment = int(self.world.clock().timestamp())
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
@@ -244,6 +259,8 @@ class Bundle(ABC):
                 self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
+                onto=onto,
+                arrival=arrival,
                 leaves=leaves,
             )
 

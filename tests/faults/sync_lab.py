@@ -21,6 +21,8 @@ import gitmem.memory.curated.archive
 import gitmem.memory.sync.merge  # noqa: F401
 from gitmem.config import Config
 from gitmem.git.remotes import Remote, Remotes
+from gitmem.memory import review
+from gitmem.memory.curated.prompt_block import freeze
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.clone import clone, is_unfinished
@@ -145,6 +147,60 @@ def kill_sync(where: Path, step: int) -> None:
     each_death(step, prepare, work, check)
 
 
+def kill_settlement(where: Path, step: int) -> None:
+    """A sync dies that takes most of a store away and brings something: nothing is lost, and nothing confirmed."""
+    facts = {f"Fact number {number} of ours." for number in range(8)}
+    theirs = "Payments to Acme go to the account NL00 1234."
+    kept, mine, hub = where / "kept", where / "mine", where / "hub.git"
+
+    def begin() -> None:
+        run_git(where, "init", "-q", "--bare", "-b", "main", "hub.git")
+        bundle, _ = create(WORLD, str(mine), config=Config(machine="mine"))
+        Remotes(bundle.repository).save(Remote("origin", str(hub), consent=True, shared=True))
+        for fact in sorted(facts):
+            bundle.remember(fact)
+        bundle.sync(transport="dulwich")
+        bundle.close()
+        other = clone(WORLD, str(hub), str(where / "other"), config=Config(machine="other"), prefer="dulwich")
+        for fact in sorted(facts)[:-1]:
+            other.curated.remove(fact)
+        other.remember(theirs)
+        other.sync(transport="dulwich")
+        other.close()
+        shutil.copytree(mine, kept / "mine")
+        shutil.copytree(hub, kept / "hub.git")
+
+    verified(begin, "making news")
+
+    def prepare() -> None:
+        for one in (mine, hub):
+            shutil.rmtree(one, ignore_errors=True)
+            shutil.copytree(kept / one.name, one)
+        run_git(mine, "update-index", "-q", "--refresh")
+
+    def work() -> None:
+        open_bundle(WORLD, str(mine)).sync(transport="dulwich")
+
+    def check() -> None:
+        for lock in hub.rglob("*.lock"):
+            os.utime(lock, (1_000_000_000, 1_000_000_000))
+        with open_bundle(WORLD, str(mine)) as bundle:
+            said = {entry.text for entry in bundle.curated.entries("memory")}
+            assert facts <= said, facts - said
+            assert theirs not in freeze(bundle).text
+        with open_bundle(WORLD, str(mine)) as bundle:
+            bundle.sync(transport="dulwich")
+            assert {*facts, theirs} == {entry.text for entry in bundle.curated.entries("memory")}
+            assert theirs not in freeze(bundle).text
+            waiting = [item.kind for item in review.waiting(bundle)]
+            assert 7 == waiting.count("taken"), waiting
+            assert 1 == waiting.count("hidden"), waiting
+            assert not bundle.show().entry.pulled_from, "our own commit counts as somebody else's"
+
+    each_death(step, prepare, work, check)
+
+
 if __name__ == "__main__":
     name, root, apart = sys.argv[1:]
-    {"kill-clone": kill_clone, "kill-sync": kill_sync}[name](Path(root), int(apart))
+    experiments = {"kill-clone": kill_clone, "kill-sync": kill_sync, "kill-settlement": kill_settlement}
+    experiments[name](Path(root), int(apart))

@@ -45,8 +45,13 @@ def test_killed_at_some_changes_of_the_disk(tmp_path: Path, name: str) -> None:
     experiment(name, tmp_path, 17)
 
 
+def test_killed_between_what_arrives_and_its_settlement(tmp_path: Path) -> None:
+    """It dies at every 5th change of the disk: what a remote took away stays, what it brought is not believed."""
+    experiment("kill-settlement", tmp_path, 5)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kill-clone", "kill-sync"])
+@pytest.mark.parametrize("name", ["kill-clone", "kill-sync", "kill-settlement"])
 def test_killed_at_every_change_of_the_disk(tmp_path: Path, name: str) -> None:
     """It dies at every change of the disk."""
     experiment(name, tmp_path, 1)

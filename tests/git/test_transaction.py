@@ -145,19 +145,39 @@ def test_edit_may_name_an_object_of_the_store(repository: Repository) -> None:
     fsck_clean(repository)
 
 
-def test_further_parents_make_a_merge(repository: Repository, git: Git) -> None:
-    """A draft with further parents becomes a merge commit, even where no file changes."""
+def test_a_change_on_top_of_what_arrives_is_one_move(repository: Repository, git: Git) -> None:
+    """The ref moves once, over both; the reflog says of each how it came."""
     base = saved(repository, {"a.md": b"1\n"}).commit
-    other = git("commit-tree", "-p", base.oid, "-m", "theirs", f"{base.oid}^{{tree}}")
+    blob = git("hash-object", "-w", "--stdin", stdin=b"theirs\n")
+    tree = git("mktree", stdin=f"100644 blob {blob}\tb.md\n".encode())
+    theirs = git("commit-tree", "-p", base.oid, "-m", "flush: theirs", tree)
+    tips = []
+    repository.on_stage = lambda stage: tips.append(repository.tip()) if stage == "acknowledged" else None
 
     def plan(_: Tree) -> Draft:
-        return Draft({}, Message("merge", "theirs"), WHO, WHO, merges=other)
+        arrival = Message("sync", "from origin")
+        return Draft({"c.md": b"2\n"}, Message("merge", "ours"), WHO, WHO, onto=theirs, arrival=arrival)
 
     made = publish(repository, plan, purpose="merge")
+    assert made
+    assert [made.commit.oid] == tips
+    assert (theirs,) == made.commit.parents
+    assert ["b.md", "c.md"] == git("ls-tree", "--name-only", "HEAD").splitlines()
+    assert "" == git("status", "--porcelain")
+    assert ["merge: ours", "sync: from origin"] == git("reflog", "main", "--format=%gs").splitlines()[:2]
 
-    assert made is not None
-    assert sorted([base.oid, other]) == git("log", "-1", "--format=%P").split()
-    fsck_clean(repository)
+
+def test_what_arrives_is_never_logged_as_made_here(repository: Repository, git: Git) -> None:
+    """A line that begins with a kind of commit would vouch for whatever the commit says of itself."""
+    base = saved(repository, {"a.md": b"1\n"}).commit
+    theirs = git("commit-tree", "-p", base.oid, "-m", "edit: theirs", f"{base.oid}^{{tree}}")
+
+    def plan(_: Tree) -> Draft:
+        return Draft({}, Message("edit", ""), WHO, WHO, onto=theirs, arrival=Message("edit", "theirs"))
+
+    with pytest.raises(ValueError, match="kind of commit"):
+        publish(repository, plan, purpose="merge")
+    assert base.oid == repository.tip()
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ NO_NEW_TEXT = {
     "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
     "gitmem.memory.erase.eraser:Eraser._with_receipts": "It takes a text out of everything, and adds a receipt without it.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
-    "gitmem.memory.sync.keeping:keep": "It puts back what this machine had before a sync.",
+    "gitmem.memory.sync.merge:joined": "It merges what is in two histories already; `settle` puts `main` there.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
     "gitmem.memory.decide:_change": "It takes an entry out, or takes its mark away.",
     "gitmem.memory.gate.quarantine:Quarantine._change": "The quarantine, which no exit reads.",
@@ -556,7 +556,7 @@ def _install(place: Place) -> None:
 
 # --- other machines --------------------------------------------------------------------------------------
 
-JOIN, CLONE = "gitmem.memory.sync.merge:join", "gitmem.memory.upkeep.clone:_check_out"
+JOIN, CLONE = "gitmem.memory.sync.keeping:settle", "gitmem.memory.upkeep.clone:_check_out"
 NO_ENTRY: Otherwise = dict.fromkeys(Kind, (Fate.HIDDEN, "It is not an entry; the way out is guarded."))
 AS_IT_IS: Otherwise = {
     Kind.RETRACTED: (Fate.HIDDEN, "The commit is taken as it is, with the retraction in it.")

@@ -15,7 +15,7 @@ from gitmem.state import FOREIGN
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.okf.entries import Change, Entry, EntryKey
+    from gitmem.okf.entries import Entry, EntryKey
     from gitmem.safety.verdict import Result
 
 
@@ -74,18 +74,16 @@ class Foreign:
         """What stays in a prompt where not all fits comes last: by standing, then the newest."""
         return self.standing(entry), entry.at, entry.key
 
-    def note(self, remote: str, came: Iterable[Change]) -> None:
-        """Note what a sync with a shared remote brought; what gives orders or changes something waits."""
+    def note(self, remote: str, came: Iterable[Entry]) -> None:
+        """Note what a sync with a shared remote brings; what gives orders or changes something waits."""
         from gitmem.safety.stakes import stakes_of
 
         trust = self._bundle.config.trust.remote
         if trust == "follow":
             return
-        for change in came:
-            new = change.new
-            if new is not None and change.old is None and new.key.space == "§":
-                known = self._known.setdefault(new.key.id, {"remote": remote})
-                known["waits"] = bool(known.get("waits") or trust == "hold" or stakes_of(new.text))
+        for entry in came:
+            known = self._known.setdefault(entry.key.id, {"remote": remote})
+            known["waits"] = bool(known.get("waits") or trust == "hold" or stakes_of(entry.text))
         self._write()
 
     def note_flood(self, remote: str, came: Iterable[Entry]) -> None:

@@ -3,6 +3,7 @@ later that they came out of a tool, leave it, and their text is kept."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,19 +32,31 @@ class Flagged:
     """The file as it was here: an honest text does not go because somebody put words into it."""
 
 
-def hold_back(bundle: Bundle, flagged: list[Flagged]) -> list[str]:
-    """Retract these entries in a commit of their own; gives the names of their items in quarantine."""
+def hold_back(bundle: Bundle, flagged: Sequence[Flagged]) -> None:
+    """Retract these entries in a commit of their own, and keep their texts in quarantine."""
     if not flagged:
-        return []
-    origin = bundle.origin(source="sync", reason="the scanner blocks it")
-    held: list[str] = []
+        return
 
     def work(edits: Edits) -> Message | None:
-        held[:] = [name for flag in flagged if (name := _hold_one(bundle, edits, flag, origin))]
-        return Message("merge", f"hold back {len(held)} entries", {"Scan": tuple(held)}) if held else None
+        held = lay_holds(bundle, edits, flagged)
+        return Message("merge", in_words(held), {"Scan": tuple(held)}) if held else None
 
-    bundle.commit(work, purpose="hold", origin=origin)
-    return held
+    bundle.commit(work, purpose="hold", origin=_origin(bundle))
+
+
+def lay_holds(bundle: Bundle, edits: Edits, flagged: Iterable[Flagged]) -> list[str]:
+    """Add to the edits what retracts these entries; gives the names of their items in quarantine."""
+    origin = _origin(bundle)
+    return [name for flag in flagged if (name := _hold_one(bundle, edits, flag, origin))]
+
+
+def in_words(held: Sequence[str]) -> str:
+    """What a commit says of entries that it holds back."""
+    return f"hold back {len(held)} entries"
+
+
+def _origin(bundle: Bundle) -> Origin:
+    return bundle.origin(source="sync", reason="the scanner blocks it")
 
 
 def look_again(bundle: Bundle, path: str, text: str, origin: Origin) -> str:

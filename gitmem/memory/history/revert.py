@@ -170,6 +170,9 @@ class Undo:
             if new in taken_back or new not in repository.store or old not in repository.store:
                 continue
             entry = LogEntry.of(repository.store.commit(new), provenance)
+            # A line is written before the ref moves, which may not have happened; and plain git can move it back.
+            if entry.kind in (*kinds, *_AFTER_A_SYNC) and not is_ancestor(repository, new, self._bundle.tip):
+                continue
             made_here = not entry.pulled_from
             if made_here:
                 taken_back.update(entry.trailers.get("Reverts", ()))

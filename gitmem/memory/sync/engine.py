@@ -24,7 +24,6 @@ from gitmem.git.transport import (
     take_over,
     throw_away,
 )
-from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.results import brief
 from gitmem.memory.review import after_sync
@@ -36,7 +35,6 @@ from gitmem.state import ERASED_COMMITS
 # Most syncs find nothing new: what only others need is imported where it is used.
 
 if TYPE_CHECKING:
-    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.archive import Archived
     from gitmem.memory.sync.keeping import Agree
@@ -84,6 +82,8 @@ class _Progress:
 
     remote: str
     dry_run: bool
+    shared: bool = False
+    """Whether others than this user write there."""
     came: list[Change] = field(default_factory=list)
     sent: int = 0
     received: int = 0
@@ -167,7 +167,7 @@ class Sync:
             return self._run_alone(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
 
     def _run_alone(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:
-        done = _Progress(remote.name, dry_run, said_before=len(self._bundle.notices))
+        done = _Progress(remote.name, dry_run, remote.shared, said_before=len(self._bundle.notices))
         try:
             for _ in range(_TRIES):
                 self._rounds(remote, done, allow_unrelated=allow_unrelated)
@@ -179,8 +179,6 @@ class Sync:
                 self._state.failed(remote.name, f"{error} {error.hint}".strip())
             raise
         if not dry_run:
-            if remote.shared:
-                Foreign(self._bundle).note(remote.name, done.came)
             done.waiting = after_sync(self._bundle)
             self._state.succeeded(remote.name, self._agreed(remote.name, done.there))
         return done.finished(self._bundle)
@@ -248,11 +246,10 @@ class Sync:
         self, room: Repository, room_dir: Any, fetched: Fetched, done: _Progress, *, allow_unrelated: bool
     ) -> None:
         from gitmem.memory.curated.archive import archive_overfull
-        from gitmem.memory.gate.holding import hold_back
         from gitmem.memory.history.log import History
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
-        from gitmem.memory.sync.keeping import keep
-        from gitmem.memory.sync.merge import join, merge_commits
+        from gitmem.memory.sync.keeping import settle
+        from gitmem.memory.sync.merge import arriving, merge_commits
 
         main = fetched.main
         assert main is not None
@@ -283,11 +280,14 @@ class Sync:
         self._repository.store.remember_commits_of(room.store)
         if fresh:
             self._tell("merging")
-            before = self._repository.tree(tip)
-            join(self._bundle, main, done.remote, allow_unrelated=allow_unrelated)
-            kept = keep(self._bundle, tip, done.remote, self._agree)
-            self._keep_what_was_taken(before)
-            done.held = [*kept, *hold_back(self._bundle, checked.flagged)]
+            done.held += settle(
+                self._bundle,
+                done.remote,
+                arriving=arriving(self._repository, main, done.remote, allow_unrelated=allow_unrelated),
+                flagged=checked.flagged,
+                shared=done.shared,
+                agree=self._agree,
+            )
             done.came += self._bundle.part(History).between(tip, self._bundle.tip)
             # Before the push: each machine keeps its own, and two that find a store too full would take from both.
             done.archived += archive_overfull(self._bundle)
@@ -333,23 +333,6 @@ class Sync:
         )
 
     # After the merge
-
-    def _keep_what_was_taken(self, before: Tree) -> None:
-        """Entries that another machine retracted keep their text in this machine's quarantine."""
-        from gitmem.memory.gate.admission import Admission, retracted_in
-        from gitmem.okf.files import open_file
-
-        after = self._bundle.tree()
-        retracted = retracted_in(after)
-        admission = Admission(self._bundle, origin=self._bundle.origin(source="sync"))
-        for change in before.changes(after):
-            path = change.path
-            if change.old is None or not path.endswith(".md") or path.startswith("retractions/"):
-                continue
-            left = open_file(path, after.read_entry(change.new)).entries if change.new else {}
-            for key, entry in open_file(path, before.read_entry(change.old)).entries.items():
-                if key.space == "§" and key not in left and retracted(key):
-                    admission.hold_retracted(entry, path, "was taken back on another machine")
 
     def _take_snapshots(self, theirs: Mapping[str, Oid], done: _Progress) -> None:
         """Named snapshots are add-only, and a name keeps what it means here, whatever the remote says of it.

@@ -1,4 +1,6 @@
-"""What stays here of what others took away, settled right after their commits came in.
+"""What stays here of what others took away, settled in the same move of `main` that brings their commits in.
+
+The notes of this machine are written first: a kill at any moment leaves all as it was, or all settled.
 
 Retractions are a union: one that a remote deleted is put back, one that it released holds on until a person here
 releases it. Of the curated store everyday removals go; more than half of it within a day, or what a person here verified,
@@ -16,9 +18,17 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
 from gitmem.memory.curated.store import TARGETS, CuratedStore
-from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, retracts
+from gitmem.memory.gate.admission import (
+    Admission,
+    is_retracted,
+    retracted_in,
+    retracted_units,
+    retracts,
+)
 from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import is_unconfirmed
+from gitmem.memory.gate.holding import in_words as in_words_of_holds
+from gitmem.memory.gate.holding import lay_holds
 from gitmem.memory.gate.taken import Lately, Loss, Taken
 from gitmem.memory.history.blame import blame_of
 from gitmem.memory.history.log import History
@@ -33,8 +43,9 @@ from gitmem.safety.verdict import Finding, Result, Verdict
 if TYPE_CHECKING:
     from gitmem.git.objects import Oid
     from gitmem.git.tree import Tree
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.bundle import Arriving, Bundle
     from gitmem.memory.edits import Edits
+    from gitmem.memory.gate.holding import Flagged
     from gitmem.okf.entries import Change, Entry, EntryKey
 
 WORTH_ASKING = 5
@@ -86,11 +97,6 @@ class _Plan:
         plan.doubted = list(_doubted(was, now, plan.paths))
         return plan
 
-    def __bool__(self) -> bool:
-        return bool(
-            self.put_back or self.released or self.fresh or self.losses or self.rewritten or self.doubted
-        )
-
     def _look_at(self, path: str, old: bytes | None, new: bytes | None) -> None:
         if old is None or not retracts(old, path):
             self.fresh = self.fresh or retracts(new, path)
@@ -118,6 +124,20 @@ class _Plan:
                 edits.write(path, file.without(out).render())
         return [self._keep_event(admission, edits, *one) for one in self.rewritten]
 
+    def note(self, bundle: Bundle, remote: str, *, goes: bool) -> None:
+        """Note on this machine what others released and what stays here, and for a day what went."""
+        if self.released:
+            Foreign(bundle).keep_retracted(remote, self.released)
+        if self.losses:
+            Taken(bundle).note(remote, self.losses)
+        if goes:
+            Lately(bundle).forget(store.path for store in self.stores)
+            return
+        stay = {loss.entry.key for loss in self.losses}
+        for store in self.stores:
+            if gone := {key.id for key in store.taken if key not in stay}:
+                Lately(bundle).note(store.path, store.names, gone)
+
     def _keep_event(self, admission: Admission, edits: Edits, path: str, old: Entry, new: Entry) -> str:
         """The event keeps its words; those that came wait in quarantine, from where a person can take them."""
         file, known = open_file(path, edits.read(path)), open_file(path, self.was.read(path))
@@ -133,62 +153,76 @@ class _Plan:
         return admission.hold(text, Result(Verdict.HOLD, (finding,)), {**where, "at": event.at})
 
 
-def keep(bundle: Bundle, before: Oid, remote: str, agree: Agree | None = None) -> list[str]:
-    """Settle what came on top of `before`; gives the names of what went to quarantine for it."""
-    was = bundle.repository.tree(before)
-    _note_arrivals(bundle, was, remote)
-    plan = _Plan.of(bundle, was, bundle.tree(), before)
-    if not plan:
-        _note_gone(bundle, plan)
-        return []
-    goes = bool(plan.losses) and agree is not None and agree(remote, plan.losses)
+def settle(
+    bundle: Bundle,
+    remote: str,
+    *,
+    arriving: Arriving | None = None,
+    before: Oid | None = None,
+    flagged: Sequence[Flagged] = (),
+    shared: bool = False,
+    agree: Agree | None = None,
+) -> list[str]:
+    """Move `main` over what arrives and, in the same move, keep what is ours; gives the names of what is in quarantine.
+
+    `before` is where `main` was, if plain git moved it already. `flagged` is what the scanner blocks.
+    """
+    repository = bundle.repository
+    goes = False
+    if agree is not None:
+        ours = before or bundle.tip
+        now = arriving(ours)[0] if arriving else bundle.tip
+        losses = _Plan.of(bundle, repository.tree(ours), repository.tree(now), ours).losses
+        goes = bool(losses) and agree(remote, losses)
     origin = bundle.origin(source="sync", reason=f"what {remote} took away")
     held: list[str] = []
+    kept: list[Loss] = []
 
     def work(edits: Edits) -> Message | None:
-        nonlocal plan
-        plan = _Plan.of(bundle, was, edits.tip, before)
-        plan.losses = [] if goes else plan.losses
-        held[:] = plan.lay(Admission(bundle, edits, origin=origin), edits)
-        return Message("merge", "keep what was taken away") if edits.differs() else None
+        ours = before or bundle.tip
+        was = repository.tree(ours)
+        _note_arrivals(bundle, was, edits.tip, remote, shared=shared)
+        plan = _Plan.of(bundle, was, edits.tip, ours)
+        plan.losses = kept[:] = [] if goes else plan.losses
+        admission = Admission(bundle, edits, origin=origin)
+        held[:] = plan.lay(admission, edits)
+        told = ["keep what was taken away"] if edits.differs() else []
+        _hold_what_was_taken(admission, was, edits)
+        if blocked := lay_holds(bundle, edits, flagged):
+            held.extend(blocked)
+            told.append(in_words_of_holds(blocked))
+        plan.note(bundle, remote, goes=goes)
+        return Message("merge", "; ".join(told), {"Scan": tuple(blocked)}) if edits.differs() else None
 
-    bundle.commit(work, purpose="keep", origin=origin)
-    if plan.released:
-        Foreign(bundle).keep_retracted(remote, plan.released)
-    if plan.losses:
-        Taken(bundle).note(remote, plan.losses)
-        bundle.report(Notice("taken-kept", remote, _entries(len(plan.losses))))
-    if goes:
-        Lately(bundle).forget(store.path for store in plan.stores)
-    else:
-        _note_gone(bundle, plan)
+    bundle.commit(work, purpose="sync", origin=origin, arriving=arriving)
+    if kept:
+        bundle.report(Notice("taken-kept", remote, _entries(len(kept))))
     return held
 
 
-def _note_gone(bundle: Bundle, plan: _Plan) -> None:
-    """Note what went, for the syncs of the next day."""
-    stay = {loss.entry.key for loss in plan.losses}
-    for store in plan.stores:
-        if gone := {key.id for key in store.taken if key not in stay}:
-            Lately(bundle).note(store.path, store.names, gone)
+def _hold_what_was_taken(admission: Admission, was: Tree, edits: Edits) -> None:
+    """Keep the text of entries that another machine retracted, in this machine's quarantine."""
+    retracted = retracted_in(edits)
+    for path in sorted({change.path for change in was.changes(edits.tip)}.union(edits.paths())):
+        if not path.endswith(".md") or path.startswith(_RETRACTIONS) or path not in was:
+            continue
+        left = open_file(path, edits.read(path)).entries
+        for key, entry in open_file(path, was.read(path)).entries.items():
+            if key.space == "§" and key not in left and retracted(key):
+                admission.hold_retracted(entry, path, "was taken back on another machine")
 
 
-def _note_arrivals(bundle: Bundle, was: Tree, remote: str) -> None:
-    """What comes into a store that cannot hold it displaces nothing that was in it.
+def _note_arrivals(bundle: Bundle, was: Tree, now: Tree, remote: str, *, shared: bool) -> None:
+    """Note what came: from a shared remote it counts as unconfirmed, and into a full store it displaces nothing.
 
     A remote whose machines have the same limits never sends more than a store holds at once: theirs would not hold it.
     """
-    now = bundle.tree()
+    paths = [change.path for change in was.changes(now, "memories")]
+    if shared and paths:
+        Foreign(bundle).note(remote, _new_in(paths, was, now))
     store = bundle.part(CuratedStore)
     for target in TARGETS:
-        paths = [path for path in store.paths(target) if was.entry(path) != now.entry(path)]
-        known = {key for path in paths for key in open_file(path, was.read(path)).entries}
-        come = [
-            entry
-            for path in paths
-            for key, entry in open_file(path, now.read(path)).entries.items()
-            if key not in known
-        ]
+        come = _new_in((path for path in store.paths(target) if path in paths), was, now)
         room = store.limit(target) + len(DELIMITER)
         if not come or _room_for(_entries_in(now, store.paths(target))) <= room:
             continue
@@ -196,6 +230,16 @@ def _note_arrivals(bundle: Bundle, was: Tree, remote: str) -> None:
         if _room_for(come) > room:
             Foreign(bundle).note_flood(remote, come)
             bundle.report(Notice("flood", remote, _entries(len(come))))
+
+
+def _new_in(paths: Iterable[str], was: Tree, now: Tree) -> list[Entry]:
+    """The entries of § files that were not in them before."""
+    return [
+        entry
+        for path in paths
+        for key, entry in _entries_of(now, path).items()
+        if key not in _entries_of(was, path)
+    ]
 
 
 def _entries_in(files: Tree, paths: Iterable[str]) -> list[Entry]:

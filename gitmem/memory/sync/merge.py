@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gitmem.errors import InvalidContent, UnrelatedHistories
+from gitmem.errors import UnrelatedHistories
 from gitmem.git.commit_graph import merge_bases, only_in
 from gitmem.git.message import Message, trailers_of
-from gitmem.git.objects import Oid, Person
+from gitmem.git.objects import Oid, Person, render_commit
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
 from gitmem.git.tree import Tree
 from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import retracted_in
@@ -22,7 +22,7 @@ from gitmem.okf.plain import plain
 
 if TYPE_CHECKING:
     from gitmem.git.tree_diff import TreeChange
-    from gitmem.memory.bundle import Bundle
+    from gitmem.memory.bundle import Arriving
 
 MERGE_EMAIL = "merge@gitmem"
 """Of the author of every merge that gitmem makes, on whatever machine."""
@@ -33,31 +33,34 @@ _LONGEST_NAME = 24
 _MOST_MERGES = 100
 
 
-def join(bundle: Bundle, theirs: Oid, remote: str, *, allow_unrelated: bool = False) -> None:
-    """Bring a commit that is in our store into `main`. The checks are the caller's, and come before."""
-    repository = bundle.repository
+def joined(repository: Repository, ours: Oid, theirs: Oid, *, allow_unrelated: bool = False) -> Oid:
+    """The commit that has both: one of the two where it stands on the other, else their merge, which is written.
 
-    def plan(ours_tree: Tree) -> Draft | None:
-        ours = bundle.tip
-        bases = merge_bases(repository, ours, theirs)
-        if bases == [theirs]:
-            return None
-        who = merge_author(repository, ours, theirs)
-        if bases == [ours]:
-            wanted = repository.tree(theirs)
-            forward = {change.path: change.new for change in ours_tree.changes(wanted)}
-            return Draft(forward, Message("sync", f"from {remote}"), who, who, adopts=theirs)
-        edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
-        return Draft(edits.finished(), merge_message(repository, ours, theirs), who, who, merges=theirs)
+    The checks are the caller's, and were made before.
+    """
+    bases = merge_bases(repository, ours, theirs)
+    if bases == [theirs]:
+        return ours
+    if bases == [ours]:
+        return theirs
+    edits = merge_commits(repository, ours, theirs, allow_unrelated=allow_unrelated, bases=bases)
+    tree, objects = repository.tree(ours).apply(edits.finished())
+    who = merge_author(repository, ours, theirs)
+    message = merge_message(repository, ours, theirs).render()
+    merge = render_commit(tree.oid, sorted((ours, theirs)), who, who, message)
+    repository.store.write([*objects, merge])
+    return merge.oid
 
-    for _ in range(20):
-        try:
-            publish(repository, plan, purpose="sync")
-        except HandEditsInTheWay as stop:
-            bundle.take_in(stop.edits)
-        else:
-            return
-    raise InvalidContent("A file keeps changing while gitmem works on it: close the program that edits it.")
+
+def arriving(repository: Repository, theirs: Oid, remote: str, *, allow_unrelated: bool = False) -> Arriving:
+    """A commit of a remote, which is in our store, as something that `main` moves over."""
+
+    @cache
+    def onto(ours: Oid) -> tuple[Oid, Message | None]:
+        commit = joined(repository, ours, theirs, allow_unrelated=allow_unrelated)
+        return commit, Message("sync", f"from {remote}") if commit == theirs else None
+
+    return onto
 
 
 def merge_commits(

@@ -124,13 +124,11 @@ def _check_out(repository: Repository, fetched: Fetched, url: str) -> None:
     """The files of the remote's newest commit become the work tree."""
     main = fetched.main
     assert main is not None
-    wanted = repository.tree(main)
-    moment = repository.store.commit(main).committer.time
+    who = Person("gitmem", "clone@gitmem", repository.store.commit(main).committer.time)
+    arrival = Message("clone", f"from {shown_url(url)}")
 
-    def plan(empty: Tree) -> Draft:
-        files = {change.path: change.new for change in empty.changes(wanted)}
-        who = Person("gitmem", "clone@gitmem", moment)
-        return Draft(files, Message("clone", f"from {shown_url(url)}"), who, who, adopts=main)
+    def plan(_: Tree) -> Draft:
+        return Draft({}, arrival, who, who, onto=main, arrival=arrival)
 
     tip = repository.tip()
     if tip is not None and not is_ancestor(repository, tip, main):

@@ -185,10 +185,9 @@ def before_a_merge(bundle: Bundle) -> Oid | None:
 def merged(bundle: Bundle, before: Oid | None) -> None:
     """After `git merge` or `git pull`: what it brought is checked as a sync would, and taken back where that refuses."""
     from gitmem.git.commit_graph import is_ancestor, only_in
-    from gitmem.memory.gate.holding import hold_back
     from gitmem.memory.provenance import note_pulled
     from gitmem.memory.sync.inspect import check_incoming
-    from gitmem.memory.sync.keeping import keep
+    from gitmem.memory.sync.keeping import settle
 
     repository, now = bundle.repository, bundle.repository.tip()
     if before is None or now is None or before == now or not is_ancestor(repository, before, now):
@@ -201,8 +200,7 @@ def merged(bundle: Bundle, before: Oid | None) -> None:
     except RefusedFetch as refused:
         _take_back(bundle, before)
         raise RefusedFetch(f"{refused} What git brought was taken back.") from refused
-    keep(bundle, before, PLAIN_PULL)
-    hold_back(bundle, checked.flagged)
+    settle(bundle, PLAIN_PULL, before=before, flagged=checked.flagged)
 
 
 def _end_merge(repository: Repository, tip: Oid) -> None:

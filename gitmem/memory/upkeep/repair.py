@@ -15,7 +15,8 @@ from gitmem.git.stand_in import stand_in
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.sync.inspect import check_incoming
-from gitmem.memory.sync.merge import MERGE_EMAIL, base_of, join
+from gitmem.memory.sync.keeping import settle
+from gitmem.memory.sync.merge import MERGE_EMAIL, arriving, base_of
 from gitmem.memory.upkeep.git_hooks import PLAIN_PULL
 from gitmem.okf import validate
 from gitmem.okf.merge import merge_file
@@ -138,7 +139,7 @@ def finish_merge(bundle: Bundle) -> None:
         raise BundleBusy(f"The merge cannot be taken back ({told[-1] if told else 'git gave no reason'}).")
     bundle.repository.store.close()
     note_pulled(bundle.repository, theirs, bundle.tip, PLAIN_PULL)
-    join(bundle, theirs, PLAIN_PULL)
+    settle(bundle, PLAIN_PULL, arriving=arriving(bundle.repository, theirs, PLAIN_PULL))
 
 
 def _check(bundle: Bundle, theirs: Oid) -> None:

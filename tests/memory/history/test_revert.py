@@ -144,6 +144,17 @@ def test_undo_takes_a_revert_back(poisoned: Memory) -> None:
         poisoned.undo()
 
 
+def test_undo_passes_over_what_never_came_to_be(bundle: Memory) -> None:
+    """A line of the reflog is written before the ref moves: one whose commit is not in the history counts for nothing."""
+    bundle.remember("The shop opens at nine.")
+    before = bundle.tip
+    bundle.remember("The shop closes at five.")
+    restore(bundle, before, origin=bundle.origin())
+    bundle.repository.refs.set("refs/heads/main", before, expected=bundle.tip)
+    with pytest.raises(UnknownRevision, match="to take back"):
+        Undo(bundle).undo(origin=bundle.origin())
+
+
 def test_redo_takes_an_undo_back(poisoned: Memory) -> None:
     """What the undo took back comes again, retractions included, as a commit that names the undo."""
     poisoned.revert(session="bad")
