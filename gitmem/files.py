@@ -387,22 +387,13 @@ def remove_file(path: str) -> None:
         os.unlink(path)
 
 
-if hasattr(os, "pread"):
-
-    def read_part(descriptor: int, path: str, start: int, end: int) -> bytes:  # noqa: ARG001 - the other one's
-        """A part of an open file, while others append to it and also when somebody has removed it."""
-        parts: list[bytes] = []
-        while start < end and (part := os.pread(descriptor, min(end - start, 1 << 24), start)):
-            parts.append(part)
-            start += len(part)
-        return b"".join(parts)
-
-else:  # Windows, where nobody can remove a file that is open
-
-    def read_part(descriptor: int, path: str, start: int, end: int) -> bytes:  # noqa: ARG001 - the same
-        with open(path, "rb") as file:  # of its own: an append may move the other one's position
-            file.seek(start)
-            return file.read(end - start)
+def read_part(descriptor: int, start: int, end: int) -> bytes:
+    """Read a part of an open file, while others append to it and also when somebody has removed it."""
+    parts: list[bytes] = []
+    while start < end and (part := os.pread(descriptor, min(end - start, 1 << 24), start)):
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
 
 
 def read_settings(path: str, name: str) -> str:

@@ -11,8 +11,8 @@ import os
 import weakref
 from typing import ClassVar
 
+from gitmem.locks import ProcessLock
 from gitmem.permissions import make_directory
-from gitmem.process_lock import ProcessLock
 
 _LOCK = "lock"
 _TRIES = 10

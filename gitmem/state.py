@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final, Literal
 
+    from gitmem.locks import Lock
     from gitmem.scratch import Scratch
 
     Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
@@ -56,8 +57,12 @@ CONFIG = Name("config", "text", "settings of this bundle on this machine", "", d
 
 # Commits
 
-LOCK = Name("lock", "lock", "the bundle lock, held by the operating system", "git.lock")
-LOCK_OWNER = Name("lock.owner", "json", "who took the bundle lock last", "git.lock")
+LOCKS = Name(
+    "locks/<what>",
+    "lock",
+    "held while a commit (`bundle`), gc, a sync, the making of the index or a look at a host's files runs; who took it last",
+    "locks",
+)
 PENDING = Name(
     "pending",
     "text",
@@ -97,7 +102,6 @@ TMP = Name(
     "a directory for each process that runs: files on their way to their place, a fetch while it is checked",
     "scratch",
 )
-GC_LOCK = Name("gc.lock", "lock", "held while housekeeping runs", "git.housekeeping")
 LAST_GC = Name(
     "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
 )
@@ -126,9 +130,7 @@ JOURNAL = Name(
     "memory.capture.journal",
     deletable=False,
 )
-_JOURNAL_LOCK = Name(
-    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "process_lock"
-)
+_JOURNAL_LOCK = Name("journal/<id>.lock", "lock", "held by the journal's writer while it runs", "locks")
 _JOURNAL_NEW = Name(
     "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
 )
@@ -196,7 +198,6 @@ INDEX = Name("index.db", "sqlite", "the search index", "memory.indexing")
 _INDEX_PART = Name("index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database")
 INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.indexing")
 _INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database")
-INDEX_LOCK = Name("index.lock", "lock", "held while the search index is built", "memory.indexing")
 
 # Sync
 
@@ -213,14 +214,11 @@ SYNC = Name(
     "memory.sync.remote_state",
 )
 
-SYNC_LOCK = Name("sync.lock", "lock", "held while a sync runs: one at a time", "memory.sync.remote_state")
-
 # A host that keeps files of its own
 
 HOST_LINK = Name(
     "host/link", "json", "the Hermes home whose files belong to this bundle", "hosts.hermes.host_link"
 )
-HOST_LOCK = Name("host/lock", "lock", "held while the host's files are compared", "hosts.hermes.memory_files")
 HOST_MEMORY = Name(
     "host/MEMORY.md",
     "text",
@@ -265,9 +263,7 @@ HOST_NOTICES = Name(
     deletable=False,
 )
 
-_HOST_NOTICES_LOCK = Name(
-    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "process_lock"
-)
+_HOST_NOTICES_LOCK = Name("host/notices/<id>.lock", "lock", "held by the provider while it runs", "locks")
 _HOST_NOTICES_NEW = Name(
     "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"
 )
@@ -316,6 +312,12 @@ class LocalState:
         from gitmem.scratch import sweep
 
         sweep(self.path(TMP))
+
+    def lock(self, what: str, busy: str, *, hint: str = "") -> Lock:
+        """Make a lock of this directory; `busy` is the message where another process has it."""
+        from gitmem.locks import Lock
+
+        return Lock(self.path(LOCKS, what), busy, hint=hint)
 
     def path(self, name: Name, key: str = "") -> str:
         return f"{self.directory}{os.sep}{name.path(key)}"

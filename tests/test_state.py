@@ -60,15 +60,21 @@ def test_the_writer_of_a_name_exists(name: Name) -> None:
     path = ROOT / "gitmem" / f"{name.writer.replace('.', '/')}.py"
     assert path.is_file()
     [constant] = [key for key, value in vars(state).items() if value is name]
-    handed_over = constant.startswith("_") or name in (state.TMP, state.PENDING, state.PENDING_TOO, JOURNAL)
+    handed_over = constant.startswith("_") or name in (
+        state.TMP,
+        state.PENDING,
+        state.PENDING_TOO,
+        state.LOCKS,
+        JOURNAL,
+    )
     assert handed_over or re.search(rf"\b{constant}\b", path.read_text())
 
 
 def test_nobody_else_knows_a_name() -> None:
     """No module writes the name of a state file in its own code."""
     ends = {name.pattern.rpartition("/")[2] for name in TABLE}
-    # Words and host files have other uses, and git has an index.lock of its own.
-    plain = {end for end in ends if re.fullmatch(r"[a-z]+[-.][a-z.1]+", end)} - {"index.lock"}
+    # Words and host files have other uses.
+    plain = {end for end in ends if re.fullmatch(r"[a-z]+[-.][a-z.1]+", end)}
     assert {"index.db", "rules-accepted", "last-gc", "config-edit"} <= plain
     for path in SOURCES:
         if path.name == "state.py":

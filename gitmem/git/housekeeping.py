@@ -10,10 +10,9 @@ import contextlib
 import os
 from dataclasses import asdict, dataclass
 
-from gitmem.errors import BundleBusy, GitMemError
+from gitmem.errors import GitMemError
 from gitmem.git.repository import Repository
-from gitmem.permissions import file_mode, make_directories
-from gitmem.state import GC_LOCK, LAST_GC
+from gitmem.state import LAST_GC
 
 _LOOSE_LIMIT = 5000
 _PACK_LIMIT = 60
@@ -79,16 +78,7 @@ def clean(repository: Repository) -> Cleaned:
     """Compress the object store. Commits go on meanwhile when git does it."""
     import shutil
 
-    from filelock import FileLock, Timeout
-
-    make_directories(repository.state.directory)
-    path = repository.state.path(GC_LOCK)
-    lock = FileLock(path, mode=file_mode(path))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise BundleBusy("Housekeeping is running already: let it end.") from None
-    try:
+    with repository.state.lock("gc", "Housekeeping is running already: let it end.").hold("gc", wait=0):
         before = Weight.of(repository)
         by = _with_git(repository) if shutil.which("git") else ""
         by = by or _with_own_deltas(repository)
@@ -96,8 +86,6 @@ def clean(repository: Repository) -> Cleaned:
         after = Weight.of(repository)
         repository.state.write_json(LAST_GC, asdict(after))
         return Cleaned(before, after, by)
-    finally:
-        lock.release()
 
 
 def _with_git(repository: Repository) -> str:

@@ -16,10 +16,10 @@ from gitmem.state import LocalState
 
 if TYPE_CHECKING:
     from gitmem.git.index_file import IndexFile
-    from gitmem.git.lock import BundleLock
     from gitmem.git.pending import PendingFile
     from gitmem.git.worktree import WorkTree
     from gitmem.git.worktree_status import WorkTreeStatus
+    from gitmem.locks import Lock
 
 _UNDER_WAY = {
     "MERGE_HEAD": "A merge",
@@ -74,10 +74,9 @@ class Repository:
         return WorkTreeStatus(self.worktree, self.index_file, self.store)
 
     @cached_property
-    def lock(self) -> BundleLock:
-        from gitmem.git.lock import BundleLock
-
-        return BundleLock(self.state)
+    def lock(self) -> Lock:
+        """The bundle lock: one writer at a time."""
+        return self.state.lock("bundle", "The bundle is in use by {owner}: try again when it is done.")
 
     @cached_property
     def pending(self) -> PendingFile:

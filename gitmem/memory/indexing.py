@@ -8,13 +8,12 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.errors import IndexTrouble
+from gitmem.errors import BundleBusy, IndexTrouble
 from gitmem.git.objects import Commit, Oid
 from gitmem.index.database import PRIVATE, Database, publish, remove
 from gitmem.index.lookup import Lookup
 from gitmem.notices import Notice
-from gitmem.permissions import file_mode, make_directories
-from gitmem.state import INDEX, INDEX_LOCK, INDEX_NEW
+from gitmem.state import INDEX, INDEX_NEW
 
 if TYPE_CHECKING:
     from gitmem.index.writer import Writer
@@ -169,21 +168,15 @@ class Indexing:
     @contextlib.contextmanager
     def _building(self) -> Iterator[None]:
         """One process builds; the others wait for it."""
-        from filelock import FileLock, Timeout
-
-        try:
-            make_directories(self._bundle.state.folder(INDEX_LOCK))
-            path = self._bundle.state.path(INDEX_LOCK)
-            lock = FileLock(path, timeout=_WAIT, mode=file_mode(path))
-            lock.acquire()
-        except Timeout:
-            raise IndexTrouble("busy", "another process is building it") from None
-        except OSError as error:
-            raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
-        try:
+        with contextlib.ExitStack() as stack:
+            try:
+                lock = self._bundle.state.lock("index", "Another process is building the index.")
+                stack.enter_context(lock.hold("index", wait=_WAIT))
+            except BundleBusy:
+                raise IndexTrouble("busy", "another process is building it") from None
+            except OSError as error:
+                raise IndexTrouble("unwritable", f"the system refuses ({error.strerror})") from error
             yield
-        finally:
-            lock.release()
 
     def _bring_up(self, database: Database, tip: Oid) -> None:
         if not database.is_writable:

@@ -38,7 +38,7 @@ def test_help_imports_click_alone() -> None:
     code = (
         "import sys; from gitmem.cli.main import main; main(['--help']); "
         "heavy = {'dulwich', 'gitmem.cli.context', 'gitmem.cli.output', 'yaml', "
-        "'frontmatter', 'sqlite3', 'filelock', 'subprocess', 'json', 'difflib', "
+        "'frontmatter', 'sqlite3', 'subprocess', 'json', 'difflib', "
         "'gitmem.git', 'gitmem.okf', 'gitmem.memory', 'gitmem.config'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
@@ -50,7 +50,7 @@ def test_log_does_without_yaml(mem: Cli) -> None:
     """`gitmem log` needs no YAML, no SQLite and nothing of the writing half."""
     code = (
         f"import sys; from gitmem.cli.main import main; main(['-C', {str(mem.root)!r}, 'log', '-n', '20']); "
-        "heavy = {'yaml', 'frontmatter', 'sqlite3', 'filelock', 'gitmem.git.transaction', "
+        "heavy = {'yaml', 'frontmatter', 'sqlite3', 'gitmem.git.transaction', "
         "'gitmem.okf.validate'}; "
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
@@ -196,7 +196,7 @@ def test_modules_in_the_work_tree_are_not_imported(mem: Cli) -> None:
 
 def test_python_m_gitmem_imports_nothing_from_where_it_is(mem: Cli) -> None:
     """Nor by `python -m gitmem` inside the bundle, without `-P`."""
-    for module in ("click", "yaml", "dulwich", "filelock", "difflib"):
+    for module in ("click", "yaml", "dulwich", "difflib"):
         mem.write(f"{module}.py", "raise SystemExit('owned')\n")
     command = [sys.executable, "-m", "gitmem", "log", "-n", "1"]
     environment = {**plain_environment(), "PYTHONPATH": str(Path(entry.__file__).parents[2])}

@@ -13,7 +13,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import filelock  # noqa: F401 (so that not every forked child imports it again)
 import gitmem.memory.erase.eraser  # noqa: F401
 from gitmem.config import Config
 from gitmem.memory.memory import Memory

@@ -24,7 +24,6 @@ from functools import partial
 from pathlib import Path
 
 # Imported here so that not every forked child does it again.
-import filelock  # noqa: F401
 import gitmem.git.packs
 import gitmem.git.worktree_status  # noqa: F401
 from gitmem.errors import GitMemError

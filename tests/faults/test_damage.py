@@ -171,7 +171,7 @@ def test_note_that_names_a_lost_commit(repository: Repository) -> None:
     fsck_clean(repository)
 
 
-@pytest.mark.parametrize("name", ["index-seen", "lock.owner", "lock", "pending-ref", "last-gc"])
+@pytest.mark.parametrize("name", ["index-seen", "locks/bundle", "pending-ref", "last-gc"])
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"\xff\xfe\0" * 50, b"{}", b"null", b"[1]"])
 def test_garbage_in_our_state(repository: Repository, name: str, content: bytes) -> None:
     """Files of our own state that hold nonsense are ignored: everything in them can be rebuilt."""
@@ -192,17 +192,17 @@ def test_garbage_in_our_state(repository: Repository, name: str, content: bytes)
 
 
 def test_leftovers_in_scratch_are_swept(repository: Repository) -> None:
-    """What a dead writer left aside is gone after the next write, whatever its mode; also an older gitmem's."""
+    """What a dead writer left aside is gone after the next write, whatever its mode."""
     saved(repository, {"a.md": b"1\n"})
     top = Path(repository.state.path(TMP))
-    for directory in (top, top / "99999-dead"):
-        directory.mkdir(exist_ok=True)
-        for name in ("99999-1.pack", "99999-1-index", "mend-index"):
-            left = directory / name
-            left.write_bytes(b"x")
-            left.chmod(0o400)
-        os.link(repository.index_file.path, directory / "linked")
-    (top / "99999-dead" / "fetch-abc" / "objects").mkdir(parents=True)
+    directory = top / "99999-dead"
+    directory.mkdir()
+    for name in ("99999-1.pack", "99999-1-index", "mend-index"):
+        left = directory / name
+        left.write_bytes(b"x")
+        left.chmod(0o400)
+    os.link(repository.index_file.path, directory / "linked")
+    (directory / "fetch-abc" / "objects").mkdir(parents=True)
 
     saved(repository, {"a.md": b"2\n"})
 

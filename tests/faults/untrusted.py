@@ -367,7 +367,6 @@ _NOTE: dict[str, Any] = {
 _AGREED = {"files": {"skills/x/SKILL.md": "text"}, "held": {"skills/x/SKILL.md": "text"}}
 SAMPLES: dict[str, Any] = {
     "config": {"machine": "laptop", "bundle_path": "b", "agent_id": "hermes"},
-    "lock.owner": {"pid": 1, "purpose": "flush", "host": "laptop"},
     "pending": _NOTE, "pending-too": _NOTE, "pending-ref": _NOTE,
     "index-seen": [_SOMEBODY, "1", "1", "1"],
     "clocks": {"tip": _SOMEBODY, "skew": 1},
@@ -473,8 +472,8 @@ UNKNOWN = {
 # Links
 
 _FILES = (
-    "pending", "pending-too", "pending-ref", "lock", "lock.owner", "gc.lock", "sync.lock", "last-gc", "index-seen",
-    "index.db", "index.new.db", "index.lock", "pulled", "clocks", "session", "releases", "scanned-with",
+    "pending", "pending-too", "pending-ref", "locks/bundle", "locks/gc", "locks/sync", "last-gc", "index-seen",
+    "index.db", "index.new.db", "locks/index", "pulled", "clocks", "session", "releases", "scanned-with",
 )  # fmt: skip
 
 
@@ -483,8 +482,8 @@ def _links(inside: str, target: str) -> Callable[[Place], None]:
 
 
 _DIRECTORIES = (
-    "gitmem", "gitmem/tmp", "gitmem/sync", "gitmem/journal", "gitmem/saved", "gitmem/host", "refs", "refs/tags",
-    "refs/remotes", "refs/tags/snapshot", "objects", "objects/pack", "logs", "logs/refs", "info",
+    "gitmem", "gitmem/tmp", "gitmem/locks", "gitmem/sync", "gitmem/journal", "gitmem/saved", "gitmem/host",
+    "refs", "refs/tags", "refs/remotes", "refs/tags/snapshot", "objects", "objects/pack", "logs", "logs/refs", "info",
 )  # fmt: skip
 for _name in _FILES:
     _add(f"link gitmem/{_name}", _links(f".git/gitmem/{_name}", "file"))

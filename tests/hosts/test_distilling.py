@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from gitmem.git.lock import BundleLock
 
 from tests.git.support import plain_environment
 from tests.hosts.conftest import Driver, HermesHome
@@ -184,7 +183,7 @@ def test_the_gate_stands_before_it(home: HermesHome, begin: Begin) -> None:
 def test_what_a_compaction_announced_survives_its_process(home: HermesHome, begin: Begin) -> None:
     """Somebody else holds the bundle: the host hears of the facts, the process is killed, and they are there."""
     begin("s0").shutdown()
-    lock = BundleLock(home.bundle().state)
+    lock = home.bundle().repository.lock
     with lock.hold("a long gc"):
         told = die(home, SAID[:7], "compacts")
     assert "User prefers tabs over spaces." in told
@@ -199,7 +198,7 @@ def test_what_has_no_room_is_not_announced(home: HermesHome, begin: Begin) -> No
     """A full store takes no more facts, so the host does not hear that it has."""
     (home.path / "gitmem.yaml").write_text("user_char_limit: 20\n")
     provider = begin("s1")
-    with BundleLock(home.bundle().state).hold("a long gc"):
+    with home.bundle().repository.lock.hold("a long gc"):
         told = provider.on_pre_compress([user(text) for text in SAID])
     assert FACT in told
     assert "tabs" not in told

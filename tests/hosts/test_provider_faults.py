@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from gitmem import background
-from gitmem.git.lock import BundleLock
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.hosts.hermes.provider import GitMemProvider
 from gitmem.memory.capture.abandoned import pending_count
@@ -162,7 +161,7 @@ def test_a_bundle_that_is_in_use_blocks_no_hook(
     for name in ("_TOOL_WAIT", "_SHUTDOWN_WAIT"):
         monkeypatch.setattr(f"gitmem.hosts.hermes.agent_run.{name}", 0.2)
     provider = begin("s1")
-    lock = BundleLock(home.bundle().state)
+    lock = home.bundle().repository.lock
     with lock.hold("a long gc"):
         turn(provider, [], "one", "1")
         provider.on_memory_write("add", "memory", "x", metadata={})

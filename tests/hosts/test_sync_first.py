@@ -15,7 +15,7 @@ from gitmem.errors import BundleBusy
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.engine import Sync
-from gitmem.memory.sync.remote_state import alone, is_running
+from gitmem.memory.sync.remote_state import sync_lock
 from gitmem.memory.upkeep.clone import clone
 
 from tests.hosts.conftest import Driver, HermesHome
@@ -190,11 +190,11 @@ def test_a_second_sync_waits_or_says_so(home: HermesHome, tmp_path: Path) -> Non
     """That it was refused is not a failure of the remote; and a dead process's sync is over."""
     Other(home, tmp_path)
     bundle = home.bundle()
-    with alone(bundle.state, wait=0):
-        assert is_running(bundle.state)
+    with sync_lock(bundle.state).hold("a test", wait=0):
+        assert sync_lock(bundle.state).is_held
         with pytest.raises(BundleBusy, match="already running"):
             Sync(bundle).run(wait=0.05)
-    assert not is_running(bundle.state)
+    assert not sync_lock(bundle.state).is_held
     assert 0 == Sync(bundle).state("origin")["failures"]
     Sync(bundle).run(wait=0)
 

@@ -29,17 +29,17 @@ def sync_first(bundle: Memory, home: Home) -> None:
     Nobody waits for a sync that has been running for longer than that: its remote hangs.
     """
     from gitmem.git.remotes import Remotes
-    from gitmem.memory.sync.remote_state import begun, is_running, start_due
+    from gitmem.memory.sync.remote_state import start_due, sync_lock
 
     seconds = bundle.config.sync_wait
     if not (bundle.config.auto_sync and Remotes(bundle.repository).all()):
         return
     _, process = start_due(bundle, env=_environment(bundle, home))
     until = time.monotonic() + seconds
-    if process is None and bundle.world.clock().timestamp() - begun(bundle.state) > seconds:
+    if process is None and bundle.world.clock().timestamp() - sync_lock(bundle.state).last_taken > seconds:
         return
     while time.monotonic() < until:
-        if process.poll() is not None if process else not is_running(bundle.state):
+        if process.poll() is not None if process else not sync_lock(bundle.state).is_held:
             return
         time.sleep(_LOOK)
 

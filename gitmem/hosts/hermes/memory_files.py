@@ -20,8 +20,7 @@ from gitmem.memory.gate.admission import UNCONFIRMED, redacted
 from gitmem.memory.opening import config_for
 from gitmem.notices import Notice
 from gitmem.okf import layout
-from gitmem.permissions import file_mode, make_directories
-from gitmem.state import HOST_LOCK, HOST_MEMORY, HOST_STATE, HOST_USER, RELEASES, RULES_ACCEPTED, Name
+from gitmem.state import HOST_MEMORY, HOST_STATE, HOST_USER, RELEASES, RULES_ACCEPTED, Name
 
 if sys.platform != "win32":
     import fcntl
@@ -103,7 +102,9 @@ class HostFiles:
         `importing` is for the first time: all that is there comes in as one commit.
         """
         done = Compared()
-        with self._alone(wait):
+        # One look at a time: with two, the one with the older view would take back what the other did.
+        busy = "Another process is comparing the host's files: try again in a moment."
+        with self._state.lock("connections", busy).hold("compare", wait=wait):
             told = notices()
             for target in sorted(TARGETS, key=lambda one: _first_of(told, one)):  # as they were written
                 if not self._bundle.curated.is_enabled(target):
@@ -303,25 +304,6 @@ class HostFiles:
         self._state.write_json(HOST_STATE, {**known, target: mine})
         if old.data != new.data:
             self._state.write(_AGREED[target], new.data or b"", durable=True)
-
-    @contextlib.contextmanager
-    def _alone(self, wait: float) -> Iterator[None]:
-        """One compare at a time: with two, the one with the older view would take back what the other did."""
-        from filelock import FileLock, Timeout
-
-        make_directories(self._state.folder(HOST_LOCK))
-        path = self._state.path(HOST_LOCK)
-        lock = FileLock(path, mode=file_mode(path))
-        try:
-            lock.acquire(timeout=wait, poll_interval=0.02)
-        except Timeout:
-            raise BundleBusy(
-                "Another process is comparing the host's files: try again in a moment."
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 def _first_of(told: Sequence[HostWrite], target: Target) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned
 from gitmem.memory.capture.journal import Journal, Record
@@ -20,7 +21,6 @@ from gitmem.memory.curated.host_files import HostWrite
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.origin import Origin
 from gitmem.okf import timestamps
-from gitmem.process_lock import ProcessLock
 from gitmem.state import HOST_NOTICES
 
 if TYPE_CHECKING:

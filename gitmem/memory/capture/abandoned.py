@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from gitmem.errors import BundleUnusable
 from gitmem.files import READ
+from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.journal_format import Record
-from gitmem.process_lock import ProcessLock
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"

@@ -24,6 +24,7 @@ from typing import Literal, NoReturn
 
 from gitmem.errors import BundleUnusable, GitMemError, InvalidContent, UsageError
 from gitmem.files import WRITE, begin_file, durable_directory, read_part, remove_file, write_all
+from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, pending_count
 from gitmem.memory.capture.journal_format import (
@@ -38,7 +39,6 @@ from gitmem.memory.capture.journal_format import (
 from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.okf.timestamps import canonical, stamp
 from gitmem.permissions import create, make_directories, make_directory
-from gitmem.process_lock import ProcessLock
 
 __all__ = [
     "MAX_DEPTH",
@@ -55,7 +55,6 @@ Fsync = Literal["always", "interval", "off"]
 
 _NO_CONTEXT: Mapping[str, str] = MappingProxyType({})
 _TRIES = 100
-_REPLACES_OPEN_FILES = os.name == "posix"
 # The length of a file belongs to what fdatasync writes; only its times do not.
 _fdatasync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 
@@ -165,7 +164,7 @@ class Journal:
             try:
                 with self._turn:
                     size = self._ready()
-                data = read_part(self._fd, self._path, 0, size)
+                data = read_part(self._fd, 0, size)
             except OSError as error:
                 raise BundleUnusable(
                     f"The journal {self._path} cannot be read ({_reason(error)})."
@@ -387,38 +386,24 @@ class Journal:
             header = journal_format.header(self.uuid)
             with self._turn:
                 size = self._ready()
-            lines = io.BytesIO(read_part(self._fd, self._path, len(header), size))
+            lines = io.BytesIO(read_part(self._fd, len(header), size))
             kept = [line for line in lines if not journal_format.is_upto(line, forgotten)]
             write_all(new, header + b"".join(kept))
             if self._fsync != "off":
                 _fdatasync(new)  # before the rename, or a power cut could leave an empty file
             with self._turn:
-                since = read_part(self._fd, self._path, size, self._ready())
+                since = read_part(self._fd, size, self._ready())
                 write_all(new, since)
                 if self._fsync == "always" and since:
                     _fdatasync(new)
-                if _REPLACES_OPEN_FILES:
-                    os.replace(aside, self._path)
-                    self._fd, new = new, self._fd
-                else:
-                    os.close(new)
-                    new = -1
-                    self._replace_closed(aside)
+                os.replace(aside, self._path)
+                self._fd, new = new, self._fd
                 self._unnamed = True
                 if self._fsync == "interval":
                     self._changed()
         finally:
-            if new >= 0:
-                os.close(new)
+            os.close(new)
             remove_file(aside)
-
-    def _replace_closed(self, aside: str) -> None:
-        """The journal's file exchanged while nobody has it open; its lock keeps others from it meanwhile."""
-        os.close(self._fd)
-        try:
-            os.replace(aside, self._path)
-        finally:
-            self._fd = os.open(self._path, WRITE | os.O_APPEND)
 
     def _revive(self) -> None:
         """Put back the file that somebody removed, and its lock: a crash would lose what is pending."""

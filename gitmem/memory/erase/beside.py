@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BundleBusy
 from gitmem.files import read_file
 from gitmem.git.objects import Oid
-from gitmem.process_lock import ProcessLock
+from gitmem.locks import ProcessLock
 from gitmem.state import (
     CLOCKS,
     ERASED_COMMITS,
     ERASING,
-    GC_LOCK,
     HOST_MEMORY,
     HOST_USER,
     INDEX,
-    INDEX_LOCK,
     INDEX_NEW,
-    LOCK,
-    LOCK_OWNER,
+    LOCKS,
     PENDING,
     SCANNED_WITH,
-    SYNC_LOCK,
     TMP,
 )
 
@@ -47,7 +43,7 @@ _DROPPED = (
 )
 _MADE_AGAIN = tuple(name.pattern for name in (INDEX, INDEX_NEW, CLOCKS, SCANNED_WITH))
 _HANDLED = ("objects", "refs", "logs", "gitmem", "hooks", "packed-refs", "index", "HEAD", "config")
-_LOCKS = tuple(name.pattern for name in (LOCK, LOCK_OWNER, GC_LOCK, INDEX_LOCK, SYNC_LOCK))
+_LOCKS = (LOCKS.path().rstrip(os.sep),)
 _NOT_OURS = tuple(name.path() for name in (TMP, ERASING))
 _LATER = tuple(name.pattern for name in (PENDING, HOST_MEMORY, HOST_USER))
 """What goes with the exchange itself, and what the host's files are compared with when they follow."""

@@ -27,7 +27,7 @@ from gitmem.git.transport import (
 from gitmem.memory.provenance import note_pulled
 from gitmem.memory.results import brief
 from gitmem.memory.review import after_sync
-from gitmem.memory.sync.remote_state import SyncState, alone
+from gitmem.memory.sync.remote_state import SyncState, sync_lock
 from gitmem.notices import Notice, wrong_dates
 from gitmem.okf import layout, paths
 from gitmem.state import ERASED_COMMITS
@@ -163,7 +163,7 @@ class Sync:
                 f"Nobody has agreed yet to send this memory to {remote.name}.",
                 hint=f"Run `gitmem remote add {remote.name} URL` again and answer, or give --yes.",
             )
-        with alone(self._bundle.state, wait=wait):
+        with sync_lock(self._bundle.state).hold("sync", wait=wait):
             return self._run_alone(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
 
     def _run_alone(self, remote: Remote, *, dry_run: bool, allow_unrelated: bool) -> Synced:

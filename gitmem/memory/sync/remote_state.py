@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import BundleBusy
 from gitmem.git.objects import Oid
 from gitmem.okf import timestamps
-from gitmem.process_lock import ProcessLock
-from gitmem.state import SYNC, SYNC_LOCK
+from gitmem.state import SYNC
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
     from gitmem.git.remotes import Remote
+    from gitmem.locks import Lock
     from gitmem.memory.bundle import Bundle
     from gitmem.state import LocalState
 
@@ -150,7 +146,7 @@ def start_due(
     from gitmem import background
 
     names = all_due(bundle, fresh_is_enough=fresh_is_enough)
-    if not names or is_running(bundle.state):
+    if not names or sync_lock(bundle.state).is_held:
         return [], None
     return names, background.start(bundle.root, "sync", "--due", env=env or bundle.world.env)
 
@@ -161,41 +157,10 @@ def _state(bundle: Bundle, name: str) -> dict[str, Any]:
     return Sync(bundle).state(name)
 
 
-_LOOK = 0.02
-
-
-@contextlib.contextmanager
-def alone(state: LocalState, *, wait: float) -> Iterator[None]:
-    """Be the one that syncs; raises BundleBusy where another still does after so many seconds."""
-    until = time.monotonic() + wait
-    while (lock := ProcessLock.take(state.path(SYNC_LOCK), create=True)) is None:
-        if time.monotonic() >= until:
-            raise BundleBusy(
-                "A sync of this memory is already running.",
-                hint="Try again when it is done; it takes along what is new.",
-            )
-        time.sleep(_LOOK)
-    try:
-        os.utime(state.path(SYNC_LOCK))
-        yield
-    finally:
-        lock.release()
-
-
-def is_running(state: LocalState) -> bool:
-    """Whether somebody syncs at this moment."""
-    try:
-        lock = ProcessLock.take(state.path(SYNC_LOCK), create=False)
-    except FileNotFoundError:
-        return False
-    if lock is not None:
-        lock.release()
-    return lock is None
-
-
-def begun(state: LocalState) -> float:
-    """When the last sync began, by the file system's clock; 0 where there was none."""
-    try:
-        return os.stat(state.path(SYNC_LOCK)).st_mtime
-    except OSError:
-        return 0.0
+def sync_lock(state: LocalState) -> Lock:
+    """Make the lock of which one sync at a time holds: a hanging remote holds up the others and does not pile them up."""
+    return state.lock(
+        "sync",
+        "A sync of this memory is already running.",
+        hint="Try again when it is done; it takes along what is new.",
+    )

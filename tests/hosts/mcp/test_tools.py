@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import main
-from gitmem.git.lock import BundleLock
 from gitmem.git.message import Message
 from gitmem.hosts.mcp import server
+from gitmem.locks import Lock
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout
 
@@ -313,8 +313,8 @@ def test_a_memory_that_is_locked(client: Inside, place: Place, monkeypatch: pyte
     holder = threading.Thread(target=hold)
     holder.start()
     assert held.wait(120)
-    acquire = BundleLock.hold
-    monkeypatch.setattr(BundleLock, "hold", lambda lock, purpose, **_: acquire(lock, purpose, wait=0.05))
+    acquire = Lock.hold
+    monkeypatch.setattr(Lock, "hold", lambda lock, purpose, **_: acquire(lock, purpose, wait=0.05))
     try:
         told = client.fail("remember", text="must be committed")
         assert "a long gc" in told

@@ -468,68 +468,6 @@ def until(condition: Any) -> None:
         time.sleep(0.005)
 
 
-# --- where there is no flock -----------------------------------------------------------------------------
-
-WINDOWS = """
-import fcntl, os, random, subprocess, sys, threading, types  # some of them want what is taken away below
-def locking(descriptor, mode, count):
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_UN if mode == 0 else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise PermissionError(13, "Permission denied") from None
-sys.modules["msvcrt"] = types.SimpleNamespace(locking=locking, LK_NBLCK=2, LK_UNLCK=0)
-sys.modules["fcntl"] = None
-del os.pread, os.register_at_fork, os.O_NOFOLLOW, os.O_CLOEXEC, os.fdatasync
-def is_open(path):
-    return any(os.path.realpath(f"/proc/self/fd/{name}") == os.path.realpath(path)
-               for name in os.listdir("/proc/self/fd"))
-def forbidding(call):
-    def wrapped(*paths):
-        for path in paths:
-            if is_open(path):
-                raise PermissionError(13, "It is open", path)
-        return call(*paths)
-    return wrapped
-os.replace, os.unlink = forbidding(os.replace), forbidding(os.unlink)
-import gitmem.memory.capture.journal
-gitmem.memory.capture.journal._REPLACES_OPEN_FILES = False
-assert not gitmem.process_lock.HAS_FLOCK
-"""
-
-
-def test_without_flock_and_with_files_that_can_not_be_removed_while_open(tmp_path: Path) -> None:
-    """As on Windows: other locks, no fork, and an open file is neither replaced nor removed."""
-    script = (
-        WINDOWS
-        + PRELUDE
-        + textwrap.dedent(
-            """
-            journal = create("always")
-            for text in "abcd":
-                journal.append("observation", {"content": text}, "s")
-            assert abandoned(directory) == []
-            journal.forget(2)
-            journal.append("observation", {"content": "e"}, "s")
-            assert [record.fields["content"] for record in journal.records()] == ["c", "d", "e"]
-            journal.close()
-            [found] = abandoned(directory)
-            assert [record.seq for record in found.records] == [3, 4, 5]
-            assert abandoned(directory) == []
-            found.discard()
-            with create("interval") as other:
-                other.append("observation", {"content": "f"}, "s")
-                other.forget(1)
-            assert os.listdir(directory) == [], os.listdir(directory)
-            say("fine")
-            """
-        )
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("fine\n", "")
-
-
 # --- full disks and removed files ------------------------------------------------------------------------
 
 
