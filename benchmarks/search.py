@@ -90,7 +90,7 @@ def bundle_of_events(root: str, entries: int) -> Memory:
         while number < until:
             session = f"s{number // 400:06d}"
             events = [event(one, chance) for one in range(number, min(number + _PART, until))]
-            files[f"sessions/2026-01/{session}/w-{number:07d}.md"] = (
+            files[f"sessions/2026-01/30/{session}/w-{number:07d}.md"] = (
                 EventsFile.new(session).append(events).render()
             )
             number += len(events)
@@ -250,7 +250,7 @@ def bare_loop(bundle: Memory, directory: str) -> None:
     for path, data in files_of(bundle):
         head, _, body = data.decode().removeprefix("---\n").partition("\n---\n")
         meta = yaml.load(head, Loader=loader)
-        if path.startswith("sessions/") and path.count("/") == 3:
+        if path.startswith("sessions/") and path.count("/") == 4:
             pieces = [piece.partition("\n\n") for piece in body.split("\n## ")[1:]]
             found = [(one, text.strip(), one[:24]) for one, _, text in pieces]
         else:

@@ -67,11 +67,7 @@ def _bundle(ctx: click.Context) -> Memory | None:
 
 
 def _sessions(bundle: Memory) -> Iterator[str]:
-    tree = bundle.tree()
-    for month, entry in tree.names("sessions").items():
-        if entry.is_directory:
-            names = tree.names(f"sessions/{month}")
-            yield from (name[:-3] for name in names if name.endswith(".md") and name != layout.INDEX)
+    yield from map(layout.session_name, layout.session_pages(bundle.tree()))
 
 
 def _snapshots(bundle: Memory) -> Iterator[str]:

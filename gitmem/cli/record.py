@@ -325,7 +325,7 @@ def step(app: App, name: str, number: int, result: str, session: str) -> None:
 @_session
 @with_json
 def complete(app: App, name: str, session: str) -> None:
-    """Finish a plan; it moves to plans/archive/."""
+    """Finish a plan; it moves to plans/archive/<year>/."""
     bundle = app.writing_bundle
     _tell_plan(app, bundle.plans.complete(name, origin=_plan_origin(bundle, session)))
 

@@ -139,15 +139,15 @@ def coloured(line: str) -> Piece:
 
 
 def _tell_events(out: Output, changes: Sequence[Change]) -> None:
-    from gitmem.okf.learned import session_of
+    from gitmem.okf.layout import session_name
 
     places: dict[str, list[Change]] = {}
     for change in changes:
-        places.setdefault(session_of(change.path) or change.path, []).append(change)
+        places.setdefault(session_name(change.path) or change.path, []).append(change)
     for place, listed in places.items():
         listed.sort(key=_moment)  # a session's events are in a file for each process that recorded some
         page = next((one.new or one.old for one in listed if one.key.space == "concept"), None)
-        of_session = bool(session_of(listed[0].path))
+        of_session = bool(session_name(listed[0].path))
         named = page.text if page is not None and page.text not in ("", f"Session {place}") else ""
         if of_session:
             out.line(bold(f"Session {place}"), dim(f"  {named}" if named else ""))

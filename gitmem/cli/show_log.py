@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gitmem.cli.output import AGE, Piece, bold, cut, cyan, dim, green, padded, width, yellow
+from gitmem.okf import layout
 
 if TYPE_CHECKING:
     from gitmem.cli.context import App
@@ -94,13 +95,7 @@ class Lines:
 
     @cached_property
     def _names(self) -> list[str]:
-        tree = self._app.bundle.tree()
-        return sorted(
-            name.removesuffix(".md")
-            for month in tree.names("sessions")
-            for name in tree.names(f"sessions/{month}")
-            if name.endswith(".md")
-        )
+        return sorted(map(layout.session_name, layout.session_pages(self._app.bundle.tree())))
 
 
 def _alike(one: str, other: str) -> int:

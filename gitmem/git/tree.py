@@ -83,6 +83,10 @@ class Tree:
             return {}
         return {path_text(name): entry for name, entry in self._store.tree(found.oid).items()}
 
+    def directories(self, directory: str = "") -> list[str]:
+        """The names of the directories in a directory."""
+        return [name for name, entry in self.names(directory).items() if entry.is_directory]
+
     def files(self, directory: str = "") -> Iterator[tuple[str, TreeEntry]]:
         """Every file below a directory with its path, in git's order."""
         found = self.entry(directory)

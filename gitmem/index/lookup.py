@@ -233,7 +233,7 @@ class Lookup:
 
     def session_in(self, path: str) -> SessionFacts | None:
         """The same of the session that a file belongs to."""
-        return self._last_session("path", path if path.count("/") < 3 else f"{path.rpartition('/')[0]}.md")
+        return self._last_session("path", path if path.count("/") < 4 else f"{path.rpartition('/')[0]}.md")
 
     def _last_session(self, column: str, value: str) -> SessionFacts | None:
         where = f"{column} = ? ORDER BY to_seq IS NOT NULL, from_seq DESC LIMIT 1"

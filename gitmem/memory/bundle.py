@@ -161,8 +161,7 @@ class Bundle(ABC):
         from gitmem.okf.events import first_words, given_title
 
         tree = self.tree()
-        months = [name for name, entry in tree.names("sessions").items() if entry.is_directory]
-        path = layout.session_path(tree, months, session)
+        path = layout.find_session(tree, session)
         if path is None:
             return ""
         try:

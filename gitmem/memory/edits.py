@@ -26,6 +26,8 @@ class Files(Protocol):
 class ListedFiles(Files, Protocol):
     def names(self, directory: str) -> Collection[str]: ...
 
+    def directories(self, directory: str) -> list[str]: ...
+
 
 class WritableFiles(Files, Protocol):
     def write(self, path: str, data: bytes) -> None: ...
@@ -185,4 +187,6 @@ class Edits:
 
 
 def _is_indexed(directory: str) -> bool:
-    return directory in _INDEXED or (directory.startswith("sessions/") and directory.count("/") == 1)
+    if directory.startswith("sessions/"):  # a month, or a day
+        return directory.count("/") < 3
+    return directory in _INDEXED or directory.startswith("plans/archive/")

@@ -22,13 +22,7 @@ _MOST = 50
 def session_meant(tree: Tree, typed: str) -> str:
     """The session that is meant; what was typed where none begins so, for whoever looks for it to say that."""
     wanted = safe_name(typed)
-    names = {
-        name.removesuffix(".md"): f"sessions/{month}/{name}"
-        for month, entry in tree.names("sessions").items()
-        if entry.is_directory
-        for name in tree.names(f"sessions/{month}")
-        if name.endswith(".md") and not layout.is_generated(name)
-    }
+    names = {layout.session_name(path): path for path in layout.session_pages(tree)}
     found = short_ids.meant(wanted, names, "sessions") if wanted not in names else ""
     return _session_in(tree, names[found]) if found else typed
 

@@ -86,7 +86,8 @@ class Plans:
         """Plans under way, or also those in the archive."""
         tree = self._bundle.tree()
         found = []
-        for directory in ("plans", "plans/archive") if archived else ("plans",):
+        years = [f"plans/archive/{year}" for year in tree.directories("plans/archive")] if archived else []
+        for directory in ("plans", *years):
             for name, entry in tree.names(directory).items():
                 path = f"{directory}/{name}"
                 if not entry.is_directory and name.endswith(".md") and not layout.is_generated(path):

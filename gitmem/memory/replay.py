@@ -97,7 +97,9 @@ class Replay:
             self._writer.link(path, [link for link in after.links if link not in before.links], seq)
 
     def _retraction(self, change: TreeChange, seq: int) -> None:
-        name = change.path.removeprefix(_RETRACTIONS).removesuffix(".md")
+        name = layout.retraction_name(change.path)
+        if not name:
+            return
         held, holds = self._retracts(change.path, change.old), self._retracts(change.path, change.new)
         if holds and not held:
             self._writer.retract(name, seq)

@@ -65,7 +65,11 @@ class Retracted:
 
     def __init__(self, files: ListedFiles) -> None:
         self._files = files
-        self._names = frozenset(files.names("retractions"))
+        self._names = frozenset(
+            name
+            for directory in files.directories("retractions")
+            for name in files.names(f"retractions/{directory}")
+        )
 
     def has(self, key: EntryKey, path: str = "", text: str = "") -> bool:
         if not self._names:

@@ -18,7 +18,9 @@ Oid = str
 _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{8,40}(?:-\d+)?(?![0-9a-f])")
 _SHORTEST_ID = 8
 _FULL, _HASH, _HELD = 40, 32, 12
-_INDEXED = re.compile(r"(?:|decisions|memories|plans|plans/archive|sessions|sessions/[^/]+|snapshots|tools)")
+_INDEXED = re.compile(
+    r"(?:|decisions|memories|plans|plans/archive(?:/[^/]+)?|sessions(?:/[^/]+){0,2}|snapshots|tools)"
+)
 _LOG_WORDS = re.compile(r":[^:]*\Z")
 """What a line of the log that is not about an event ends its id with: a hash of what it says, or its words."""
 _PROMPT_BLOCK = re.compile(rb"""(commit: ["']?)([0-9a-f]{40})(["']?,?\s+hash: ["']?)([0-9a-f]{8,64})""")

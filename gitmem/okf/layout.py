@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date as calendar_date
 from typing import Protocol
 
@@ -25,6 +25,8 @@ CONFIG_SOUL = "config/soul.md"
 """What another program took for its character, as a record: no agent looks there."""
 
 UNDATED = "undated"
+_NO_DAY = "00"
+_DATE = re.compile(r"(?<![0-9])(20[0-9]{2})-?([0-9]{2})-?([0-9]{2})(?![0-9])")
 
 _RECORD = ("sessions/", "hermes/", "snapshots/", "tools/", "retractions/")
 
@@ -73,12 +75,12 @@ _TYPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"hermes/observations/user_profile_[^/]+\.md", USER_PROFILE),
         (r"decisions/[^/]+\.md", DECISION),
         (r"tools/[^/]+\.md", TOOL),
-        (r"sessions/[^/]+/[^/]+\.md", SESSION),
-        (r"sessions/[^/]+/[^/]+/[^/]+\.md", SESSION_EVENTS),
-        (r"plans/(archive/)?[^/]+\.md", PLAN),
+        (r"sessions/[^/]+/[^/]+/[^/]+\.md", SESSION),
+        (r"sessions/[^/]+/[^/]+/[^/]+/[^/]+\.md", SESSION_EVENTS),
+        (r"plans/(archive/[^/]+/)?[^/]+\.md", PLAN),
         (r"skills/(.+/)?SKILL\.md", SKILL),
         (r"snapshots/[^/]+\.md", SNAPSHOT),
-        (r"retractions/[^/]+\.md", RETRACTION),
+        (r"retractions/[^/]+/[^/]+\.md", RETRACTION),
         (r"config/agent\.md", AGENT_CONFIG),
         (r"config/scanner\.md", SCANNER_RULES),
         (r"config/erased\.md", ERASURE_RECEIPTS),
@@ -97,8 +99,13 @@ def archive(target: str) -> str:
 
 
 def session(session_id: str, started_at: str) -> str:
-    """The concept of one session, under the month it began in."""
-    return f"sessions/{_month(started_at)}/{safe_name(session_id)}.md"
+    """The concept of one session, under the date in its id; where there is none, under the day it began on.
+
+    So a session whose id has a date is found, or known to be new, without a look at other days.
+    """
+    date = _date_in(session_id) or day(started_at)
+    month, number = (UNDATED, _NO_DAY) if date == UNDATED else (date[:7], date[8:])
+    return f"sessions/{month}/{number}/{safe_name(session_id)}.md"
 
 
 class Holder(Protocol):
@@ -110,22 +117,40 @@ class Holder(Protocol):
 class SessionFiles(Holder, Protocol):
     """Enough of a tree to look for a session in it."""
 
+    def names(self, directory: str) -> Iterable[str]: ...
+
     def directories(self, directory: str) -> list[str]: ...
 
 
 def find_session(files: SessionFiles, session_id: str) -> str | None:
-    """The path of a session's concept, in whichever month it began."""
-    return session_path(files, files.directories("sessions"), session_id)
-
-
-def session_path(files: Holder, months: Iterable[str], session_id: str) -> str | None:
-    """The path of a session's concept in one of these months, the last one first."""
+    """The path of a session's concept; where its id has no date, on whichever day it began."""
+    if _date_in(session_id):
+        path = session(session_id, "")
+        return path if path in files else None
     name = safe_name(session_id)
-    for month in sorted(months, reverse=True):
-        path = f"sessions/{month}/{name}.md"
-        if path in files:
-            return path
-    return None
+    found = (f"{directory}/{name}.md" for directory in _session_days(files))
+    return next((path for path in found if path in files), None)
+
+
+def session_pages(files: SessionFiles) -> Iterator[str]:
+    """The paths of the concepts of all sessions, the last day first."""
+    for directory in _session_days(files):
+        below = set(files.directories(directory))
+        for name in files.names(directory):
+            if name.endswith(".md") and name not in below and not is_generated(name):
+                yield f"{directory}/{name}"
+
+
+def _session_days(files: SessionFiles) -> Iterator[str]:
+    for month in sorted(files.directories("sessions"), reverse=True):
+        for number in sorted(files.directories(f"sessions/{month}"), reverse=True):
+            yield f"sessions/{month}/{number}"
+
+
+def session_name(path: str) -> str:
+    """The file name of the session whose concept, part or long text is at a path; empty where it is of none."""
+    parts = path.split("/")
+    return parts[3].removesuffix(".md") if len(parts) > 3 and parts[0] == "sessions" else ""
 
 
 def decision(
@@ -143,8 +168,9 @@ def plan(
 
 
 def plan_archive(path: str) -> str:
-    """Where a finished plan goes."""
-    return f"plans/archive/{path.rpartition('/')[2]}"
+    """Where a finished plan goes: the directory of the year in its name."""
+    name = path.rpartition("/")[2]
+    return f"plans/archive/{_date_in(name)[:4] or UNDATED}/{name}"
 
 
 def tool(name: str) -> str:
@@ -164,7 +190,13 @@ def snapshot(name: str) -> str:
 
 def retraction(hash: str) -> str:  # noqa: A002 - the design's word for the entry's identity
     """The concept that says an entry must not come back."""
-    return f"retractions/{safe_name(hash)}.md"
+    return f"retractions/{safe_name(hash[:2])}/{safe_name(hash)}.md"
+
+
+def retraction_name(path: str) -> str:
+    """The hash that a retraction at a path is about; empty for any other path."""
+    name = path.rpartition("/")[2].removesuffix(".md")
+    return name if path == retraction(name) else ""
 
 
 def is_generated(path: str) -> bool:
@@ -200,9 +232,10 @@ def day(date: str) -> str:
         return UNDATED
 
 
-def _month(started_at: str) -> str:
-    name = day(started_at)
-    return name if name == UNDATED else name[:7]
+def _date_in(name: str) -> str:
+    """The first date in a name, as `YYYY-MM-DD`; empty where it has none."""
+    dates = ("-".join(found.groups()) for found in _DATE.finditer(name))
+    return next((date for date in dates if day(date) == date), "")
 
 
 def _dated(directory: str, text: str, date: str, taken: Callable[[str], bool], discriminator: str) -> str:

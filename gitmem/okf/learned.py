@@ -143,12 +143,6 @@ def learned(changes: Iterable[Change]) -> Learned:
     return Learned(tuple(sorted(items, key=_place)), _record(record), tuple(_untold(record, told)))
 
 
-def session_of(path: str) -> str:
-    """The session that a path of the record belongs to, by its name there; empty where it is of none."""
-    parts = path.split("/")
-    return parts[2].removesuffix(".md") if len(parts) > 2 and parts[0] == "sessions" else ""
-
-
 def _apart(change: Change) -> tuple[Change, ...]:
     """A move between knowledge and the record as what it is for each: it came here, and went there."""
     if change.op != "move" or layout.is_record(change.path) == layout.is_record(change.from_path):
@@ -347,7 +341,7 @@ def _record(changes: list[Change]) -> Record:
     for change in changes:
         if change.key.space == "event":
             ops[change.op] += 1
-        if session := session_of(change.path):
+        if session := layout.session_name(change.path):
             sessions.add(session)
         elif name := _other(change.path):
             others[name] = others.get(name, 0) + 1

@@ -57,7 +57,7 @@ def index_page(directory: str, names: Iterable[str], subdirectories: Iterable[st
         for item in files
     ]
     parts = [f'---\nokf_version: "{OKF_VERSION}"\n---\n' if not directory else ""]
-    parts.append(f"# {_title(directory.rpartition('/')[2]) if directory else 'Index'}\n")
+    parts.append(f"# {_heading(directory)}\n")
     if lines[:split]:
         parts.append("\n## Directories\n\n" + "".join(f"{line}\n" for line in lines[:split]))
     if lines[split:]:
@@ -65,6 +65,12 @@ def index_page(directory: str, names: Iterable[str], subdirectories: Iterable[st
     if total > len(lines):
         parts.append(f"\nAnd {total - len(lines)} more.\n")
     return "".join(parts).encode("utf-8", "replace")
+
+
+def _heading(directory: str) -> str:
+    if directory.startswith("sessions/"):
+        return "-".join(directory.split("/")[1:])
+    return _title(directory.rpartition("/")[2]) if directory else "Index"
 
 
 class _Item(NamedTuple):
@@ -88,10 +94,10 @@ _date_of = attrgetter("date")
 def _listed(name: str) -> _Item:
     stem = name.removesuffix(".md")
     dated = _DATED.fullmatch(stem)
-    month = re.fullmatch(r"\d{4}-\d{2}", stem, re.ASCII)
+    period = re.fullmatch(r"\d{4}(?:-\d{2})?|\d{2}", name, re.ASCII)  # a year, a month, or a day of one
     if dated and day(dated.group(2)) == dated.group(2):
         return _Item(name, _title(dated.group(1)) or dated.group(2), dated.group(2))
-    return _Item(name, stem if month else _title(stem) or "Untitled", stem if month else "")
+    return _Item(name, stem, stem) if period else _Item(name, _title(stem) or "Untitled", "")
 
 
 def _title(stem: str) -> str:

@@ -204,9 +204,9 @@ _HIDDEN_IN_SKILLS = frozenset(
 _OURS = (
     "index.md", "log.md", "config/agent.md", "config/scanner.md", "memories/MEMORY.md", "memories/USER.md",
     "memories/machines/laptop/MEMORY.md", "memories/archive/memory.md", "decisions/tabs_2026-06-30.md",
-    "plans/move_2026-06-30.md", "sessions/2026-06/s-1.md", "sessions/2026-06/s-1/0001.md", "tools/web.md",
+    "plans/move_2026-06-30.md", "sessions/2026-06/30/s-1.md", "sessions/2026-06/30/s-1/0001.md", "tools/web.md",
     "skills/deploy/SKILL.md", "skills/deploy/scripts/run.py", "snapshots/good.md",
-    "retractions/0123456789abcdef0123456789abcdef.md", "hermes/observations/user_profile_2026-06-30.md",
+    "retractions/01/0123456789abcdef0123456789abcdef.md", "hermes/observations/user_profile_2026-06-30.md",
 )  # fmt: skip
 
 

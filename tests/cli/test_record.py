@@ -27,7 +27,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, *lines: object) -> None:
 def events(cli: Cli, session: str) -> list[tuple[str, str]]:
     """Kind and first field of each event of a session, from the files."""
     found = []
-    for path in sorted(cli.cwd.glob(f"sessions/*/{session}/*.md")):
+    for path in sorted(cli.cwd.glob(f"sessions/*/*/{session}/*.md")):
         for block in path.read_text().split("\n## ")[1:]:
             kind = block.split("\n")[0].rpartition(" ")[2]
             found.append((kind, block.split("\n> ")[1].split("\n")[0]))
@@ -87,7 +87,7 @@ def test_json_lines_from_another_program(mem: Cli, monkeypatch: pytest.MonkeyPat
         "observation"
     ] * 2
     assert events(mem, "s2") == [("turn", "q")]
-    [part] = mem.cwd.glob("sessions/2026-06/s1/*.md")
+    [part] = mem.cwd.glob("sessions/2026-06/30/s1/*.md")
     assert "## 2026-01-02T01:04:05.000Z tool_call" in part.read_text()
     assert int(mem.git("rev-list", "--count", "HEAD").strip()) == int(before) + 1
 

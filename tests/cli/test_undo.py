@@ -161,11 +161,11 @@ def test_revert_below_a_path(taught: Cli) -> None:
 
 def test_revert_keeps_the_record(taught: Cli) -> None:
     """What the session taught goes and does not come back; what was said stays, for whoever looks into it."""
-    record = {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*.md")}
+    record = {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
     taught("revert", "--session", "night-7", "--keep-record")
     assert "4711" not in taught("memory", "list").out
     assert [] == list(taught.root.glob("decisions/*night-7*.md"))
-    assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*.md")}
+    assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
     assert "looked at the door" in taught("session", "show", "night-7", "--events").out
     assert "Held back for a person" in taught("memory", "add", "The gate code is 4711", code=3).err
     assert "Whole." in taught("verify").out

@@ -142,8 +142,13 @@ PLACES: list[Kind] = [
     kind("format-99", agent(gitmem_format=99), "refused"),
     kind("format-without-end", agent(gitmem_format=10**300), "refused"),
     kind("agent-deleted", lambda _: {layout.CONFIG_AGENT: None}, "refused"),
-    kind("retraction-of-another-type", put(f"retractions/{'a' * 32}.md"), "refused"),
-    kind("retraction-of-no-entry", put("retractions/all.md", b"---\ntype: Retraction\n---\n"), "refused"),
+    kind("retraction-of-another-type", put(f"retractions/aa/{'a' * 32}.md"), "refused"),
+    kind("retraction-of-no-entry", put("retractions/al/all.md", b"---\ntype: Retraction\n---\n"), "refused"),
+    kind(
+        "retraction-elsewhere",
+        put(f"retractions/bb/{'a' * 32}.md", b"---\ntype: Retraction\n---\n"),
+        "refused",
+    ),
     kind("rules-of-another-type", put(layout.CONFIG_SCANNER), "refused"),
     kind("part-of-another-type", lambda peer: typed(peer.path("sessions", SEEN), "Note")(peer), "refused"),
     kind("machine-memory-of-another-type", put("memories/machines/b/MEMORY.md"), "refused"),
@@ -326,7 +331,7 @@ RULE = "═" * 46
 
 def session(**meta: object) -> Callable[[Peer], Files]:
     known = {"session": "evil", "started": "2026-06-30T14:00:00.000Z", **meta}
-    return put("sessions/2026-06/evil.md", Concept.new(layout.SESSION, "", **known).render())
+    return put("sessions/2026-06/30/evil.md", Concept.new(layout.SESSION, "", **known).render())
 
 
 def lines(path: str, text: str) -> Callable[[Peer], Files]:

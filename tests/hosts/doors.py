@@ -606,13 +606,13 @@ def a_skill_of_another_machine(place: Place, sample: Sample) -> None:
 def an_event(place: Place, sample: Sample) -> None:
     event = Event(f"{sample.topic}-1", "turn", AT, {"user": sample.text})
     part = EventsFile.new(f"peer {sample.topic}").append([event])
-    place.write(place.peer, f"sessions/2026-06/peer-{sample.topic}/w-0001.md", part.render())
+    place.write(place.peer, f"sessions/2026-06/30/peer-{sample.topic}/w-0001.md", part.render())
 
 
 def a_session(place: Place, sample: Sample) -> None:
     title = json.dumps(sample.text)
     said = f"---\ntype: Session\ntitle: {title}\nmodel: {title}\nsession: of {sample.topic}\n---\n"
-    place.write(place.peer, f"sessions/2026-06/of-{sample.topic}.md", said)
+    place.write(place.peer, f"sessions/2026-06/30/of-{sample.topic}.md", said)
 
 
 def a_long_note(place: Place, sample: Sample) -> None:

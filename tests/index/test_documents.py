@@ -13,7 +13,7 @@ from gitmem.text.words import fold
 from hypothesis import given
 from hypothesis import strategies as st
 
-PART = "sessions/2026-06/s1/w-0001.md"
+PART = "sessions/2026-06/30/s1/w-0001.md"
 _SAID = st.sampled_from(
     [
         "plain",

@@ -76,7 +76,7 @@ def test_a_span_closes_when_its_entry_leaves(bundle: Memory) -> None:
 
 def test_a_growing_part_keeps_its_spans(bundle: Memory) -> None:
     """An event that is appended opens one span, and touches no other."""
-    path = "sessions/2026-06/s1/w-0001.md"
+    path = "sessions/2026-06/30/s1/w-0001.md"
     graft(bundle.repository, {path: part("one")})
     bundle.index.current()
     graft(bundle.repository, {path: part("one", "two")})
@@ -183,7 +183,7 @@ def test_commits_by_path_session_and_trailer(bundle: Memory) -> None:
 def test_retractions_are_known(bundle: Memory) -> None:
     """A retraction is looked up by its name, also after a reset."""
     base = bundle.tip
-    graft(bundle.repository, {"retractions/" + "a" * 32 + ".md": concept("x", type="Retraction")})
+    graft(bundle.repository, {"retractions/aa/" + "a" * 32 + ".md": concept("x", type="Retraction")})
     assert bundle.index.current().is_retracted("a" * 32)
     point(bundle.repository, base)
     assert not bundle.index.current().is_retracted("a" * 32)
@@ -201,11 +201,12 @@ _FILES = st.one_of(
         st.one_of(st.none(), st.builds(concept, _WORDS, _WORDS)),
     ),
     st.tuples(
-        st.sampled_from(["sessions/2026-06/s1/w-0001.md", "sessions/2026-06/s1/w-0002.md"]),
+        st.sampled_from(["sessions/2026-06/30/s1/w-0001.md", "sessions/2026-06/30/s1/w-0002.md"]),
         st.one_of(st.none(), st.lists(_WORDS, min_size=1, max_size=4).map(lambda t: part(*t))),
     ),
     st.tuples(
-        st.just("retractions/" + "b" * 32 + ".md"), st.sampled_from([None, concept("r", type="Retraction")])
+        st.just("retractions/bb/" + "b" * 32 + ".md"),
+        st.sampled_from([None, concept("r", type="Retraction")]),
     ),
     st.tuples(
         st.just("notes/broken.md"), st.sampled_from([b"no front matter", b"---\ntype: X\n---\nfine now"])

@@ -105,7 +105,7 @@ PATHS = st.sampled_from(
         "a/log.md",
         "tools/x.md",
         "x.py",
-        "sessions/2026-06/s/w-0001.md",
+        "sessions/2026-06/30/s/w-0001.md",
         "README.md",
     ]
 )
@@ -185,9 +185,9 @@ BLOBS = st.binary(max_size=3)
 VERSIONS: dict[str, st.SearchStrategy[bytes]] = {
     "memories/MEMORY.md": st.builds(curated_file, FRONTS, SECTION_ENTRIES)
     | st.lists(st.sampled_from(_SECTIONS), max_size=3).map(lambda texts: "\n§\n".join(texts).encode()),
-    "sessions/2026-06/s1/w-0001.md": st.builds(events_file, FRONTS, EVENT_LISTS, NOTES),
+    "sessions/2026-06/30/s1/w-0001.md": st.builds(events_file, FRONTS, EVENT_LISTS, NOTES),
     "decisions/tabs_2026-06-30.md": st.builds(concept_file, FRONTS, BODIES),
-    "retractions/0123456789abcdef0123456789abcdef.md": RETRACTION_FILES,
+    "retractions/01/0123456789abcdef0123456789abcdef.md": RETRACTION_FILES,
     "log.md": LOG_LINES.map(log_page),
     "decisions/index.md": st.lists(st.sampled_from(["a.md", "b.md"]), max_size=2).map(
         lambda names: index_page("decisions", names, ())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.okf.strategies import AT, DATA, MEMORY, PATHS, PLAIN_VALUES, TEXT
 
-PART = "sessions/2026-06/s/w-0001.md"
+PART = "sessions/2026-06/30/s/w-0001.md"
 
 
 def is_one_entry(text: str) -> bool:

@@ -8,25 +8,55 @@ from hypothesis import given
 from tests.okf.strategies import AT, TEXT
 
 
+class Paths(set[str]):
+    """The files of a bundle by their paths."""
+
+    def names(self, directory: str) -> list[str]:
+        return [path.rpartition("/")[2] for path in self if path.rpartition("/")[0] == directory]
+
+    def directories(self, directory: str) -> list[str]:
+        below = (path.removeprefix(f"{directory}/") for path in self if path.startswith(f"{directory}/"))
+        return sorted({rest.partition("/")[0] for rest in below if "/" in rest})
+
+
 def test_where_things_stand() -> None:
     """The paths of the design, for ordinary names."""
     assert layout.machine_memory("laptop") == "memories/machines/laptop/MEMORY.md"
     assert layout.archive("user") == "memories/archive/user.md"
-    assert layout.session("20260630_1", AT) == "sessions/2026-06/20260630_1.md"
+    assert layout.session("20260630_1", AT) == "sessions/2026-06/30/20260630_1.md"
     assert layout.decision("Use tabs!", AT) == "decisions/use-tabs_2026-06-30.md"
     assert layout.tool("terminal") == "tools/terminal.md"
     assert layout.user_profile("2026-06-30") == "hermes/observations/user_profile_2026-06-30.md"
     assert layout.plan("Ship it", AT) == "plans/ship-it_2026-06-30.md"
-    assert layout.plan_archive("plans/ship-it_2026-06-30.md") == "plans/archive/ship-it_2026-06-30.md"
+    assert layout.plan_archive("plans/ship-it_2026-06-30.md") == "plans/archive/2026/ship-it_2026-06-30.md"
     assert layout.snapshot("before") == "snapshots/before.md"
-    assert layout.retraction("0" * 32) == f"retractions/{'0' * 32}.md"
+    assert layout.retraction("0" * 32) == f"retractions/00/{'0' * 32}.md"
 
 
 def test_months_and_days_are_utc() -> None:
     """A session that began at the turn of the month stands where UTC puts it; a bad time costs no session."""
-    assert layout.session("s", "2026-07-01T01:00:00+02:00") == "sessions/2026-06/s.md"
-    assert layout.session("s", "whenever") == "sessions/undated/s.md"
+    assert layout.session("s", "2026-07-01T01:00:00+02:00") == "sessions/2026-06/30/s.md"
+    assert layout.session("s", "whenever") == "sessions/undated/00/s.md"
     assert layout.day("2026-02-30") == "undated"
+
+
+@pytest.mark.parametrize(
+    ("session", "path"),
+    [
+        ("20260629-231500-ab12cd", "sessions/2026-06/29/20260629-231500-ab12cd.md"),
+        ("daily-laptop-2026-07-01", "sessions/2026-07/01/daily-laptop-2026-07-01.md"),
+        ("v20261301", "sessions/2026-06/30/v20261301.md"),
+        ("120260629", "sessions/2026-06/30/120260629.md"),
+    ],
+)
+def test_the_date_in_an_id_names_the_day(session: str, path: str) -> None:
+    """So the session is found by its id alone; a number that is no date counts for nothing."""
+    assert path == layout.session(session, AT)
+    files = Paths({path, "sessions/2026-06/index.md", "sessions/2025-01/02/other.md"})
+    assert path == layout.find_session(files, session)
+    assert {path, "sessions/2025-01/02/other.md"} == set(layout.session_pages(files))
+    assert layout.find_session(files, "other-2025-01-03") is None
+    assert session == layout.session_name(path) == layout.session_name(f"{path[:-3]}/w-0001.md")
 
 
 def test_a_taken_decision_gets_another_path() -> None:
@@ -71,8 +101,8 @@ def test_every_path_is_safe(name: str, at: str) -> None:
         (layout.CONFIG_AGENT, "AgentConfig"),
         (layout.CONFIG_SCANNER, "ScannerRules"),
         (layout.CONFIG_ERASED, "ErasureReceipts"),
-        ("plans/archive/x.md", "Plan"),
-        ("sessions/2026-06/s/w-0007.md", "SessionEvents"),
+        ("plans/archive/2026/x.md", "Plan"),
+        ("sessions/2026-06/30/s/w-0007.md", "SessionEvents"),
         ("skills/git/rebase/SKILL.md", "Skill"),
         ("plans/index.md", ""),
         ("README.md", ""),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 AT = "2026-06-30T14:00:00.000Z"
 DECISION = "decisions/use-postgres_2026-06-30.md"
-PART = "sessions/2026-06/s1/0123456789abcdef-0001.md"
+PART = "sessions/2026-06/30/s1/0123456789abcdef-0001.md"
 
 
 def _facts(*texts: str) -> bytes:
@@ -71,7 +71,7 @@ def test_a_decision_appears_once() -> None:
         _event(2, "turn", user="hi", assistant="hello"),
     )
     found = _of(
-        {}, {DECISION: DECIDED, PART: events, "sessions/2026-06/s1.md": Concept.new("Session").render()}
+        {}, {DECISION: DECIDED, PART: events, "sessions/2026-06/30/s1.md": Concept.new("Session").render()}
     )
     (item,) = found.items
     assert (item.noun, item.op, item.title, item.about) == (
@@ -93,7 +93,7 @@ def test_a_decision_that_is_only_an_event_is_listed() -> None:
 
 def test_a_plan_on_its_way() -> None:
     """Made, a step done, and done: one item each, with the steps that are new."""
-    path, archived = "plans/move.md", "plans/archive/move.md"
+    path, archived = "plans/move.md", "plans/archive/2026/move.md"
     made, half = _plan("[ ] copy", "[ ] switch"), _plan("[x] copy: 2 GB", "[ ] switch")
     over = _plan("[x] copy: 2 GB", "[x] switch", status="stable", completed=AT)
     (first,) = _of({}, {path: made}).items
@@ -146,7 +146,7 @@ def test_the_rest_of_the_record() -> None:
             "hermes/observations/user_profile_2026-06-30.md": _facts("tea", "milk"),
             "tools/terminal.md": Concept.new("Tool").render(),
             "snapshots/good.md": Concept.new("Snapshot").render(),
-            "retractions/0123.md": Concept.new("Retraction").render(),
+            "retractions/01/0123.md": Concept.new("Retraction").render(),
         },
     )  # fmt: skip
     assert not found
@@ -155,8 +155,8 @@ def test_the_rest_of_the_record() -> None:
 
 
 _PATHS = st.sampled_from(
-    (layout.MEMORY, DECISION, "plans/a.md", "plans/archive/a.md", "skills/a/SKILL.md", "notes/a.md", PART, "x.bin",
-     "sessions/2026-06/s1.md", "tools/t.md", "retractions/r.md", "index.md")
+    (layout.MEMORY, DECISION, "plans/a.md", "plans/archive/2026/a.md", "skills/a/SKILL.md", "notes/a.md", PART, "x.bin",
+     "sessions/2026-06/30/s1.md", "tools/t.md", "retractions/r.md", "index.md")
 )  # fmt: skip
 _DATA = st.sampled_from(
     (

@@ -87,7 +87,14 @@ def test_hostile_paths_are_refused_with_a_sentence(path: str) -> None:
     [
         *("memories/MEMORY.md", "index.md", ".gitignore", "skills/a/b/SKILL.md", "skills/a/scripts/run.py"),
         *("decisions/use-tabs_2026-06-30.md", "tools/name~h0123456789ab.md", "日本語/é.md", "a b/c d.md"),
-        *("console.md", "com10.md", "gitmem.md", ".github/x", "gi-notes.md", "sessions/2026-06/s/w-0001.md"),
+        *(
+            "console.md",
+            "com10.md",
+            "gitmem.md",
+            ".github/x",
+            "gi-notes.md",
+            "sessions/2026-06/30/s/w-0001.md",
+        ),
         "/".join(["a"] * 32),
     ],
 )

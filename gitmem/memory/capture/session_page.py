@@ -43,6 +43,5 @@ class SessionState:
 
 def find_page(tree: Tree, session: str) -> SessionState | None:
     """The session with an id; None where there is none."""
-    months = sorted(name for name, entry in tree.names("sessions").items() if entry.is_directory)
-    path = layout.session_path(tree, months, redacted_id(session))
+    path = layout.find_session(tree, redacted_id(session))
     return SessionState(path, Concept.parse(tree.read(path) or b"", path)) if path else None

@@ -62,14 +62,9 @@ class Sessions:
         """Every session, the newest first."""
         tree = self._bundle.tree()
         found = []
-        for month, entry in tree.names("sessions").items():
-            if not entry.is_directory:
-                continue
-            for name in tree.names(f"sessions/{month}"):
-                path = f"sessions/{month}/{name}"
-                if name.endswith(".md") and not layout.is_generated(path):
-                    with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
-                        found.append(SessionState(path, Concept.parse(tree.read(path) or b"", path)))
+        for path in layout.session_pages(tree):
+            with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
+                found.append(SessionState(path, Concept.parse(tree.read(path) or b"", path)))
         return sorted(found, key=lambda state: (state.get("started"), state.id), reverse=True)
 
     def events(self, session: str) -> list[Event]:

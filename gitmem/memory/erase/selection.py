@@ -137,7 +137,7 @@ def _path(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
 
 def _session(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
     name = safe_name(asked.name)
-    place = re.compile(rf"(sessions/[^/]+/{re.escape(name)})(?:\.md|/.*)")
+    place = re.compile(rf"(sessions/[^/]+/[^/]+/{re.escape(name)})(?:\.md|/.*)")
     gone: set[str] = set()
     texts: list[str] = []
     events: set[str] = set()

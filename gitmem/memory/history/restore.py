@@ -82,7 +82,7 @@ def restore(
     def work(edits: Edits) -> Message | None:
         nonlocal done, withheld
         done, withheld = None, 0
-        has_retractions = bool(edits.names("retractions"))
+        has_retractions = bool(edits.directories("retractions"))
         for change in edits.tip.changes(wanted):
             path = change.path
             if path.startswith(_KEPT) or not _is_within(path, paths):

@@ -110,7 +110,7 @@ def _check_place(path: str, data: bytes, file: EntryFile) -> None:
         raise RefusedFetch(
             f"The remote's {path!r} has {len(data) >> 10:,} KB: at most {MAX_STORE_BYTES >> 10} are taken."
         )
-    if wanted == layout.RETRACTION and not is_hash(path.rpartition("/")[2].removesuffix(".md")):
+    if path.startswith("retractions/") and not is_hash(layout.retraction_name(path)):
         raise RefusedFetch(f"The remote's {path!r} does not name an entry.")
     if wanted == layout.AGENT_CONFIG and format_of(data) > layout.FORMAT:
         raise RefusedFetch(

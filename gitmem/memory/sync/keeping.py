@@ -103,7 +103,7 @@ class _Plan:
         elif new is None:
             self.put_back[path] = old
         elif not retracts(new, path):
-            self.released.append(path.removeprefix(_RETRACTIONS).removesuffix(".md"))
+            self.released.append(layout.retraction_name(path))
 
     def lay(self, admission: Admission, edits: Edits) -> list[str]:
         """Do it; gives the names of what went to quarantine."""

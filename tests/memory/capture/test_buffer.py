@@ -103,7 +103,7 @@ def test_each_trigger_is_in_its_commit(
     buffer = buffer_of(bundle, max_items=5)
     buffer.push(content="waits")
     act(bundle, buffer)
-    first = run_git(bundle.root, "log", "--reverse", "--format=%H", "--", ":(glob)sessions/*/s1/*").split(
+    first = run_git(bundle.root, "log", "--reverse", "--format=%H", "--", ":(glob)sessions/*/*/s1/*").split(
         "\n"
     )[0]
     assert trailers(bundle, "Trigger", first)[0] == trigger
@@ -383,7 +383,7 @@ def test_what_is_written_through_shares_its_part(bundle: Memory) -> None:
     bundle.record_observation("elsewhere", session="s2")
     [daily] = [state for state in bundle.sessions.all() if state.id != "s2"]
     assert contents(bundle, daily.id) == [f"fact {number}" for number in range(5)]
-    names = [path for path in bundle.list_concepts("sessions") if path.count("/") == 3]
+    names = [path for path in bundle.list_concepts("sessions") if path.count("/") == 4]
     assert len(names) == 2
     assert contents(bundle, "s2") == ["elsewhere"]
 
@@ -528,7 +528,7 @@ def test_parts_are_bounded_in_bytes(bundle: Memory) -> None:
         buffer.push(content="x\n" * 400)
     buffer.close()
     sizes = [
-        len(bundle.read(path) or b"") for path in bundle.list_concepts("sessions") if path.count("/") == 3
+        len(bundle.read(path) or b"") for path in bundle.list_concepts("sessions") if path.count("/") == 4
     ]
     assert len(sizes) > 3
     assert max(sizes) <= 16 * 1024 + 2000

@@ -528,7 +528,7 @@ def test_an_odd_event_id_from_elsewhere_stops_no_flush(bundle: Memory, name: str
     ours = Event("w-1", "observation", bundle.now(), {"content": "ours"}, "s1")
 
     def flush(edits: Edits) -> Message | None:
-        path = "sessions/2026-06/s1/w-0001.md"
+        path = "sessions/2026-06/30/s1/w-0001.md"
         edits.write(path, EventsFile.new("s1").append([odd]).render())
         record(edits, [ours], writer="w", sessions={"s1": SessionInfo("s1")}, retracted=lambda _: False)
         return Message("flush", "both")
@@ -547,7 +547,7 @@ def test_a_number_from_elsewhere_hides_no_event(bundle: Memory, planted: str, pa
         for n in range(1, 5)
     ]
     forged = Event(planted, "observation", "2026-01-01T00:00:00Z", {"content": "forged"}, "s1")
-    home = "sessions/2026-06/s1"
+    home = "sessions/2026-06/30/s1"
 
     def flush(edits: Edits, count: int) -> Message:
         record(edits, said[:count], writer="w", sessions={"s1": SessionInfo("s1")}, retracted=lambda _: False)
@@ -570,7 +570,7 @@ def test_a_number_from_elsewhere_hides_no_event(bundle: Memory, planted: str, pa
 @pytest.mark.parametrize("obstacle", ["w-0001.md", "w-0001.md/deep.md"])
 def test_what_is_not_a_part_stops_no_flush(bundle: Memory, obstacle: str) -> None:
     """A broken file, or a folder, of a part's name stays as it is; the events go into the next part."""
-    home = "sessions/2026-06/s1"
+    home = "sessions/2026-06/30/s1"
     (bundle_path := Path(bundle.root, home, obstacle)).parent.mkdir(parents=True)
     bundle_path.write_text("---\ntype: [\n---\n" if obstacle == "w-0001.md" else "---\ntype: Note\n---\n")
     run_git(bundle.root, "add", "-A")

@@ -193,7 +193,7 @@ def test_an_event(bundle: Memory) -> None:
     with bundle.session("work-1") as session:
         session.record_observation("It rains.")
         session.record_decision("Meet Anna at the harbour", "She said so")
-    parts = [path for path in bundle.list_concepts("sessions") if path.count("/") == 3]
+    parts = [path for path in bundle.list_concepts("sessions") if path.count("/") == 4]
     events = [key.id for path in parts for key in open_file(path, bundle.read(path)).entries]
     bundle.erase(entry=events[1])
 

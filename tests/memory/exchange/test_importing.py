@@ -15,6 +15,7 @@ from gitmem.memory.history.log import History
 from gitmem.memory.history.story import chapters
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.verify import Verification
+from gitmem.okf import layout
 
 from tests.git.support import run_git
 from tests.memory.find.support_index import new_bundle
@@ -469,8 +470,8 @@ def test_another_bundle_takes_nothing_away(bundle: Memory, tmp_path: Path, way: 
         theirs.remember(text, session="bad")
     theirs.revert(session="bad")
     forged = {
-        f"retractions/{path.name}": path.read_text()
-        for path in (tmp_path / "theirs/retractions").glob("*.md")
+        layout.retraction(path.stem): path.read_text()
+        for path in (tmp_path / "theirs/retractions").rglob("*.md")
     }
     forged["config/agent.md"] = "---\ntype: AgentConfig\ngitmem_format: 99\n---\n"
     forged["config/erased.md"] = "---\ntype: ErasureReceipts\nreceipts: []\n---\n"

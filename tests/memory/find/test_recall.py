@@ -41,15 +41,15 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """Four sessions, one of which went on in another after a compression."""
     made = bare_bundle(tmp_path_factory.mktemp("recall") / "b")
     files = {
-        f"sessions/2026-06/{name}/w-0001.md": part(*said, session=name, writer=name)
+        f"sessions/2026-06/30/{name}/w-0001.md": part(*said, session=name, writer=name)
         for name, said in SESSIONS.items()
     }
-    files["sessions/2026-06/garden.md"] = session_concept("garden", "2026-06-01T10:00:00Z", model="m-1")
-    files["sessions/2026-06/server.md"] = session_concept("server", "2026-06-02T10:00:00Z", platform="cli")
-    files["sessions/2026-06/server-2.md"] = session_concept(
+    files["sessions/2026-06/30/garden.md"] = session_concept("garden", "2026-06-01T10:00:00Z", model="m-1")
+    files["sessions/2026-06/30/server.md"] = session_concept("server", "2026-06-02T10:00:00Z", platform="cli")
+    files["sessions/2026-06/30/server-2.md"] = session_concept(
         "server-2", "2026-06-02T11:00:00Z", parent="server"
     )
-    files["sessions/2026-06/today.md"] = session_concept("today", "2026-06-30T10:00:00Z")
+    files["sessions/2026-06/30/today.md"] = session_concept("today", "2026-06-30T10:00:00Z")
     files["memories/MEMORY.md"] = curated("The server is called atlas", "Tomatoes grow in the south corner")
     files["notes/disk.md"] = concept(
         "Disks", "The disk of atlas has 2 TB. See [tape](tape.md) and [gone](gone.md)."

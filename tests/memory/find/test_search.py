@@ -40,10 +40,10 @@ FILES = {
     "notes/zh.md": concept("界面", "用户喜欢深色模式，每天早上喝咖啡"),
     "notes/ar.md": concept("ملاحظة", "المستخدم يفضل الوضع الداكن"),
     "notes/code.md": concept("API", "Call getUserNameById2 from the worker; never fetch_all_rows."),
-    "sessions/2026-06/s1/w-0001.md": part(
+    "sessions/2026-06/30/s1/w-0001.md": part(
         "Let us talk about the garden", "The tomatoes need water", "How often?", "Twice a week", session="s1"
     ),
-    "sessions/2026-06/s2/w-0001.md": part("The garden fence is broken", session="s2"),
+    "sessions/2026-06/30/s2/w-0001.md": part("The garden fence is broken", session="s2"),
 }
 
 
@@ -100,10 +100,10 @@ def test_the_best_comes_first_with_all_there_is_to_know(bundle: Memory) -> None:
         ("dark 深色模式 coffee", "notes/zh.md"),
         ("UserName", "notes/code.md"),  # part of an identifier
         ("fetch_all_rows", "notes/code.md"),
-        ("tomato*", "sessions/2026-06/s1/w-0001.md"),
+        ("tomato*", "sessions/2026-06/30/s1/w-0001.md"),
         ("TURIN", "memories/USER.md"),
         ("Túrin", "memories/USER.md"),  # diacritics
-        ('"garden fence"', "sessions/2026-06/s2/w-0001.md"),
+        ('"garden fence"', "sessions/2026-06/30/s2/w-0001.md"),
     ],
 )
 def test_in_any_language_and_by_any_part(bundle: Memory, query: str, path: str) -> None:
@@ -114,8 +114,8 @@ def test_in_any_language_and_by_any_part(bundle: Memory, query: str, path: str) 
 def test_quotes_and_minus_are_kept(bundle: Memory) -> None:
     """A phrase must stand there in its order, an excluded word must not."""
     assert [] == paths(bundle.search('"mode dark"'))
-    assert ["sessions/2026-06/s2/w-0001.md"] == paths(bundle.search("garden -talk"))
-    assert {"sessions/2026-06/s1/w-0001.md", "memories/USER.md"} == set(
+    assert ["sessions/2026-06/30/s2/w-0001.md"] == paths(bundle.search("garden -talk"))
+    assert {"sessions/2026-06/30/s1/w-0001.md", "memories/USER.md"} == set(
         paths(bundle.search("tomatoes OR Turin"))
     )
 
@@ -161,7 +161,7 @@ def test_filters(bundle: Memory, wanted: dict[str, Any], expected: list[str]) ->
 
 def test_filters_by_session_and_time(bundle: Memory) -> None:
     """A session's own entries, and those from a moment on."""
-    assert ["sessions/2026-06/s2/w-0001.md"] == paths(bundle.search("garden", session="s2"))
+    assert ["sessions/2026-06/30/s2/w-0001.md"] == paths(bundle.search("garden", session="s2"))
     later = bundle.search("garden tomatoes", since="2026-06-30T15:02:00Z")
     assert ["[user] The tomatoes need water"] == texts(later)
 

@@ -51,7 +51,7 @@ def test_a_whole_restore_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: 
     later = {
         "decisions/a.md": None,
         "decisions/b.md": NOTE,
-        "sessions/2026-06/s.md": NOTE,
+        "sessions/2026-06/30/s.md": NOTE,
         "tools/t.md": None,
     }
     tip = commit(bundle, "s", **later)
@@ -60,7 +60,7 @@ def test_a_whole_restore_is_exact_and_a_part_of_it_has_pages_of_its_own(bundle: 
         page = (bundle.read("decisions/index.md") or b"").decode()
         assert "a.md" in page
         assert "b.md" not in page
-        assert "sessions/2026-06/s.md" in bundle.tree()
+        assert "sessions/2026-06/30/s.md" in bundle.tree()
         assert ("tools/t.md" in bundle.tree()) == ("keep_sessions" in how)
         restore(bundle, tip, origin=bundle.origin())
         assert bundle.repository.tree(tip).oid == bundle.tree().oid
@@ -124,7 +124,7 @@ def test_what_nobody_retracted_comes_back_to_the_byte(bundle: Memory) -> None:
         "notes/n.md": odd,
         "notes/x.txt": b"blob",
         "notes/empty.txt": b"",
-        "sessions/2026-06/s/w-0001.md": part,
+        "sessions/2026-06/30/s/w-0001.md": part,
     }
     target = commit(bundle, "s", **files)
     commit(bundle, "s", **dict.fromkeys(files, NOTE))

@@ -246,7 +246,7 @@ def test_what_was_changed_since_stays_and_is_told(poisoned: Memory) -> None:
     assert [notice.kind for notice in done.kept] == ["kept-wording"]
 
 
-PART, LATER_PART = "sessions/2026-06/s/w-0001.md", "sessions/2026-06/s/w-0002.md"
+PART, LATER_PART = "sessions/2026-06/30/s/w-0001.md", "sessions/2026-06/30/s/w-0002.md"
 
 
 def test_an_event_that_was_changed_goes_back_beside_later_ones(bundle: Memory) -> None:

@@ -75,12 +75,13 @@ def with_entry(text: str, **meta: str) -> Callable[[Path], object]:
 
 def retracting(*gone: str, state: str = "reverted", counter: int = 1) -> Callable[[Path], object]:
     def work(root: Path) -> None:
-        (root / "retractions").mkdir(exist_ok=True)
         for text in gone:
             concept = Concept.new(
                 layout.RETRACTION, "", state=state, counter=counter, at="2026-07-01T00:00:00.000Z"
             )
-            (root / layout.retraction(entry_hash(text))).write_bytes(concept.render())
+            path = root / layout.retraction(entry_hash(text))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(concept.render())
 
     return work
 
@@ -337,7 +338,7 @@ def reverted(machines: Machines, b: Memory) -> Memory:
 
 def deleting(root: Path) -> None:
     """`git checkout` of a day before the revert."""
-    for path in (root / "retractions").iterdir():
+    for path in (root / "retractions").rglob("*.md"):
         path.unlink()
     with_entry(POISON)(root)
 
@@ -424,8 +425,10 @@ def no_agent(root: Path) -> None:
 
 
 def no_hash(root: Path) -> None:
-    (root / "retractions").mkdir(exist_ok=True)
-    (root / "retractions" / "everything.md").write_text("---\ntype: Retraction\nstate: reverted\n---\n")
+    (root / "retractions" / "ev").mkdir(parents=True, exist_ok=True)
+    (root / "retractions" / "ev" / "everything.md").write_text(
+        "---\ntype: Retraction\nstate: reverted\n---\n"
+    )
 
 
 @pytest.mark.parametrize("attack", [as_note, newer_format, too_large, no_agent, no_hash])
