@@ -20,6 +20,9 @@ VARIABLE = "GITMEM_SAFE_DIRECTORY"
 _APPENDED = ("gitmem", "logs")
 """Where gitmem writes into files as they are. Elsewhere it renames, which follows no link to a file."""
 _RENAMED = ("refs", "objects")
+_OWN_TO_A_PROCESS = os.path.join("gitmem", "tmp")
+"""Nothing is written through what lies there: a process makes new names in a directory of its own, and a sweep of those
+of dead processes follows no link. A program that works there may have links (housekeeping by git has)."""
 
 
 def check(root: str, git_dir: str, world: World) -> None:
@@ -82,7 +85,11 @@ def links(git_dir: str) -> Iterator[str]:
             if entry.is_symlink():
                 if appended or entry.is_dir():
                     yield entry.path
-            elif entry.is_dir() and os.path.basename(directory) != "objects":
+            elif (
+                entry.is_dir()
+                and os.path.basename(directory) != "objects"
+                and entry.path != os.path.join(git_dir, _OWN_TO_A_PROCESS)
+            ):
                 todo.append(entry.path)
 
 

@@ -498,6 +498,8 @@ for _name in (
     "config.lock",
 ):
     _add(f"link {_name}", _links(f".git/{_name}", "file"))
+for _name in ("lock", "x", "git-x/objects", "git-x/refs/heads"):
+    _add(f"link in scratch {_name}", _links(f".git/gitmem/tmp/1-aa/{_name}", "directory"))
 for _name in ("memories", "sessions", "notes"):
     _add(f"link {_name}/", _links(_name, "directory"))
 for _name in ("memories/MEMORY.md", "index.md", "log.md", "notes.md"):
