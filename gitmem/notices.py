@@ -12,7 +12,7 @@ from typing import Literal
 
 Kind = Literal[
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
-    "entry-held", "erased-came", "event-redacted", "events-recovered", "file-not-committed", "flood",
+    "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
     "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
@@ -53,7 +53,6 @@ _WORDS: dict[Kind, str] = {
     "endpoint-failed": "{detail} The {subject} worked without a model.",
     "endpoint-unusable": "{detail} The {subject} works without a model.",
     "entry-held": "An entry in {subject} is held back as {detail}.",
-    "erased-came": "{subject} holds a text that was erased for good: it is blanked there.",
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",

@@ -7,7 +7,7 @@ decisions about content that a commit needs and that are made above this module,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +26,6 @@ from gitmem.world import World
 if TYPE_CHECKING:
     from gitmem.dates import Span
     from gitmem.git.transaction import Published
-    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.origin import Origin
@@ -254,7 +253,7 @@ class Bundle(ABC):
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
-                self.admit_files(edits.finished()),
+                edits.finished(),
                 self.admit_message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
@@ -320,12 +319,8 @@ class Bundle(ABC):
         """The origin as it may be committed: a commit is for good, so no secret is in it."""
 
     @abstractmethod
-    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
-        """The files of a commit as they may be made: what was erased for good does not come back."""
-
-    @abstractmethod
     def admit_message(self, message: Message) -> Message:
-        """What a commit says, as it may be committed: without secrets, and without what was erased."""
+        """What a commit says, as it may be committed: without secrets."""
 
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ def _commit(
         for path, edit in edits.items():
             wanted.write(path, edit.stored)
         return Draft(
-            bundle.admit_files(wanted.finished()),
+            wanted.finished(),
             bundle.admit_message(Message("edit", what, bundle.admit_origin(origin).trailers())),
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Self
 
 from gitmem.memory.bundle import Bundle
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from gitmem.git.message import Message
     from gitmem.git.objects import Oid
     from gitmem.git.transaction import Published
-    from gitmem.git.tree import Edit
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.open_buffers import Flush
@@ -108,16 +107,10 @@ class OpenBundle(Bundle):
 
         return origin.redacted(lambda text: Admission(self).note(text, TRAILER), redacted_words, redacted_id)
 
-    def admit_files(self, files: Mapping[str, Edit]) -> dict[str, Edit]:
-        from gitmem.memory.gate.erasures import Erasures
-
-        return self.part(Erasures).files(files)
-
     def admit_message(self, message: Message) -> Message:
         from gitmem.memory.gate.admission import redacted_words
-        from gitmem.memory.gate.erasures import Erasures
 
-        return self.part(Erasures).message(message.redacted(redacted_words))
+        return message.redacted(redacted_words)
 
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
         if not origin.session:

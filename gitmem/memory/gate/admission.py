@@ -206,9 +206,7 @@ class Admission:
 
     def note(self, text: str, policy: Policy = NOTE) -> str:
         """Short words about the memory as they may be stored; raises where they are blocked and refused."""
-        from gitmem.memory.gate.erasures import Erasures
-
-        text = self._bundle.part(Erasures).text(_cleaned(text, policy))
+        text = _cleaned(text, policy)
         if policy.on_block == "refuse" and text:
             result = self.judge(text, policy)
             if _is_blocked(result):

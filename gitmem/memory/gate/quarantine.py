@@ -13,7 +13,6 @@ from gitmem.git.objects import Person, render_commit
 from gitmem.git.refs import QUARANTINE
 from gitmem.git.tree import Tree
 from gitmem.memory.gate.admission import redacted
-from gitmem.memory.gate.erasures import Erasures
 from gitmem.memory.origin import Origin
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -108,7 +107,7 @@ class Quarantine:
         held = self._tree()
         names, new = [], {}
         for given, result, destination in texts:
-            text = self._bundle.part(Erasures).text(redacted(given))
+            text = redacted(given)
             name = entry_hash(f"{sorted(destination.items())}\n{text}")[:12]
             names.append(name)
             if f"{name}.md" not in held:

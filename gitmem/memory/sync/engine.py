@@ -424,7 +424,7 @@ class Sync:
         from gitmem.memory.sync.outgoing import refuse_secrets
 
         fresh = only_in(self._repository, tip, fetched.main)
-        if self._is_erased(remote, fresh):
+        if self._is_erased(fresh):
             return False
         refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
         self._tell(f"sending {len(fresh):,} commits to {remote.name}")
@@ -443,15 +443,15 @@ class Sync:
         )
         return True
 
-    def _is_erased(self, remote: Remote, commits: list[Oid]) -> bool:
-        """Whether something of what would go was erased elsewhere, and is erased here now; raises where nobody agreed."""
-        if layout.CONFIG_ERASED not in self._repository.tree(self._bundle.tip):
-            return False
-        from gitmem.memory.sync.erased import erase_by_receipts, erased_in_commits, refuse_erased
+    def _is_erased(self, commits: list[Oid]) -> bool:
+        """Whether a person accepted the receipts, and something of what would go was erased by them here just now.
 
-        if not self._accepts_erasure:
-            refuse_erased(self._repository, commits, remote.name)
+        Receipts arrive with any sync. Without a person's word they are text: they change, refuse and delay nothing.
+        """
+        if not self._accepts_erasure or layout.CONFIG_ERASED not in self._repository.tree(self._bundle.tip):
             return False
+        from gitmem.memory.sync.erased import erase_by_receipts, erased_in_commits
+
         if erased_in_commits(self._repository, commits) is None:
             return False
         erase_by_receipts(self._bundle)

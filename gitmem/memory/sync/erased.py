@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.errors import InvalidContent
 from gitmem.git.commit_graph import only_in
 from gitmem.git.objects import GitObject, Oid
 from gitmem.git.refs import SNAPSHOTS
@@ -16,7 +15,6 @@ from gitmem.git.transport import Fetched, ThrowAway
 from gitmem.git.tree_diff import TreeDiff
 from gitmem.memory.erase.eraser import Eraser
 from gitmem.memory.erase.following import new_receipts, rewritten, rules_for
-from gitmem.memory.gate.erasures import receipts_of
 from gitmem.okf import layout
 from gitmem.okf.files import open_file
 from gitmem.state import ERASED_COMMITS
@@ -25,6 +23,13 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.memory.bundle import Bundle
     from gitmem.okf.erasures import Receipt
+
+
+def receipts_of(repository: Repository) -> list[Receipt]:
+    """The receipts that `main` has."""
+    from gitmem.okf.erasures import receipts_in
+
+    return receipts_in(repository.tree(repository.tip()).read(layout.CONFIG_ERASED))
 
 
 def erased_commits(bundle: Bundle) -> dict[Oid, Oid]:
@@ -125,18 +130,6 @@ def erased_in_commits(repository: Repository, commits: Sequence[Oid]) -> tuple[O
                 if next(receipt.found_in(text), None):
                     return oid, change.path, receipt
     return None
-
-
-def refuse_erased(repository: Repository, commits: Sequence[Oid], remote: str) -> None:
-    """Nothing that was erased is sent back."""
-    found = erased_in_commits(repository, commits)
-    if found is not None:
-        oid, path, receipt = found
-        raise InvalidContent(
-            f"{path} in commit {oid[:8]} holds what was erased on {receipt.at[:10]} by {receipt.by} (receipt "
-            f"{receipt.id}): nothing was sent.",
-            hint=f"To erase it here too run `gitmem sync {remote} --accept-erasure`.",
-        )
 
 
 def in_words(receipts: Sequence[Receipt]) -> str:

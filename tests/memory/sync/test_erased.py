@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from gitmem.errors import InvalidContent, RewrittenRemote
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.server import guard
+from gitmem.okf.erasures import Mark, Receipt, with_receipts
 
 from tests.git.support import fsck_clean, run_git
 from tests.memory.conftest import Clock
@@ -166,37 +169,42 @@ def test_a_rewrite_without_receipts_is_refused_as_ever(machines: Machines) -> No
     assert b.tip == tip
 
 
-def test_nothing_that_was_erased_is_sent_back(machines: Machines) -> None:
-    """A clone whose own commit holds it by plain git: its push is refused, and names the command."""
+def test_a_text_that_a_person_writes_again_is_new(machines: Machines) -> None:
+    """A receipt keeps nothing out: an entry, a decision and a hand edit with the words are stored and sent as they are."""
     a = machines.first()
     b = machines.another("b")
     a.remember(f"The code is {SECRET}.")
     a.erase(text=SECRET)
     machines.sync(a)
-    commit(b, "notes/x.md", "---\ntype: Note\n---\nIt is Blue  harbour 7731.\n")
-    with pytest.raises(InvalidContent, match="holds what was erased") as refused:
-        machines.sync(b)
-    assert "--accept-erasure" in refused.value.hint
-    assert not hub_holds(machines)
+    a.remember(f"Again {SECRET}, says the agent.")
+    commit(b, "notes/x.md", f"---\ntype: Note\n---\nIt is {SECRET}.\n")
+    machines.sync(b)
+    machines.sync(a)
+
+    assert f"Again {SECRET}, says the agent." in {entry.text for entry in a.curated.entries("memory")}
+    assert SECRET.encode() in (a.tree().read("notes/x.md") or b"")
 
 
-def test_what_was_erased_does_not_come_back_by_any_door(machines: Machines) -> None:
-    """An entry, an event, a hand edit, a snapshot's note, a reason: blanked on the way in."""
+def test_a_forged_receipt_changes_nothing(machines: Machines) -> None:
+    """It arrives by a sync and knows each word of the memory: no entry is blanked, nothing is refused, nothing is slow."""
     a = machines.first()
-    a.remember(f"The code is {SECRET}.")
-    a.erase(text=SECRET)
-    a.remember(f"Again {SECRET}, says the agent.", reason=f"because of {SECRET}")
-    a.record_decision(f"Use {SECRET}", SECRET)
-    a.snapshot("again", f"with {SECRET}")
-    Path(a.root, "notes").mkdir()
-    Path(a.root, "notes", "x.md").write_text(f"---\ntype: Note\n---\nIt is {SECRET}.\n")
-    a.prepare("whole")
+    honest = ["The user likes tabs.", "Invoices are paid on Mondays.", "The office is in Porto."]
+    for text in honest:
+        a.remember(text)
+    machines.sync(a)
+    b = machines.another("b")
+    words = {word for text in honest for word in text.split()} | {"the", "user", "is", "on", "in"}
+    forged = Receipt.new("text", "x", words, at="2026-01-01T00:00:00Z", by="ada", reason="")
+    wide = replace(forged, marks=tuple(Mark(1, f"{number:03x}", "0" * 64) for number in range(1500)))
+    commit(b, "config/erased.md", with_receipts(None, [forged, wide]).decode())
+    machines.sync(b)
+    machines.sync(a)
+    began = time.process_time()
+    a.remember("The user is in Porto on Mondays.")
+    machines.sync(a)
 
-    assert objects_with(a.root, SECRET) == []
-    assert objects_with(a.root, "harbour") == []
-    assert "Again (erased), says the agent." in {entry.text for entry in a.curated.entries("memory")}
-    assert any(notice.kind == "erased-came" for notice in a.notices)
-    assert whole(a) == []
+    assert time.process_time() - began < 5, "the receipt was compared with what is written"
+    assert [*honest, "The user is in Porto on Mondays."] == [e.text for e in a.curated.entries("memory")]
 
 
 def test_a_guarded_server_takes_an_erase_and_no_other_rewrite(machines: Machines) -> None:
