@@ -22,9 +22,8 @@ from gitmem.state import CONFIG
 @click.option(
     "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
 )
-@click.option("--shared", is_flag=True, help="Let the group of the directory read and write it.")
 @with_json
-def init(app: App, directory: str, separate_git_dir: str | None, agent: str, shared: bool) -> None:
+def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> None:
     """Make a bundle in DIR, or in the current directory.
 
     A bundle is a git repository with a skeleton of OKF files and gitmem's git hooks. Files that are in
@@ -45,7 +44,6 @@ def init(app: App, directory: str, separate_git_dir: str | None, agent: str, sha
         config=replace(app.config_of(None), agent_id=agent) if agent else app.config_of(None),
         separate_git_dir=app.world.path(separate_git_dir) if separate_git_dir else None,
         python=sys.executable,
-        shared=shared,
     )
     app.bundle = bundle
     if made and agent:
@@ -54,21 +52,7 @@ def init(app: App, directory: str, separate_git_dir: str | None, agent: str, sha
         {"bundle": bundle.root, "git_dir": bundle.repository.git_dir, "made": made, "commit": bundle.tip}
     )
     if made:
-        _say_whose(app, bundle.root, shared=shared)
         app.out.line("Made a bundle in ", bold(bundle.root), ".")
         app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`."))
     else:
         app.out.line("There is a bundle in ", bold(bundle.root), " already; nothing was changed.")
-
-
-def _say_whose(app: App, root: str, *, shared: bool) -> None:
-    """Warn where the place looks like a group's and the bundle is not, or cannot be."""
-    from gitmem.permissions import is_group_directory
-
-    if shared and not is_group_directory(root):
-        app.warn(f"The system keeps no group for {root}: only you can use the bundle.")
-    elif not shared and is_group_directory(root):
-        app.warn(
-            f"{root} is a group's directory, and the bundle is yours alone; "
-            "for the group, run `git config core.sharedRepository group` and `gitmem doctor --fix` there."
-        )

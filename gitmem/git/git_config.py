@@ -24,7 +24,6 @@ _WANTED = {
 }
 # Without these git's own defaults do no harm; they matter only where something else is set.
 _FINE_WHEN_UNSET = frozenset(_WANTED) - {"gc.auto", "transfer.fsckobjects"}
-_GROUP = frozenset({"group", "true", "yes", "on", "1", "0660"})
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0", ""})
 
@@ -50,11 +49,6 @@ def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
         if value is None or _differs(value, wanted):
             found.append(UnsafeSetting(key, value or "", wanted, why))
     return found
-
-
-def is_for_group(repository: Repository) -> bool:
-    """Whether `core.sharedRepository` lets the directory's group read and write; its other values are for one user."""
-    return _read(repository).get("core.sharedrepository", "").lower() in _GROUP
 
 
 def hooks_path(repository: Repository) -> str:

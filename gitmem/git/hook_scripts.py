@@ -10,7 +10,7 @@ from typing import Literal
 
 from gitmem import resources
 from gitmem.files import write_new
-from gitmem.permissions import file_mode, make_directories
+from gitmem.permissions import make_directories
 
 State = Literal["ours", "missing", "foreign", "broken"]
 
@@ -65,4 +65,4 @@ def _write(git_dir: str, name: str, script: str) -> None:
     make_directories(directory)
     path = os.path.join(directory, name)
     write_new(path, script.encode(), mode=0o700, durable=True)
-    os.chmod(path, file_mode(path, 0o700))  # git runs a hook only when it is executable
+    os.chmod(path, 0o700)  # git runs a hook only when it is executable

@@ -12,7 +12,7 @@ from gitmem.files import TEMPORARY, disk_error, durable_directory, read_file, re
 from gitmem.git import safe_directory
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.permissions import keep_private, make_directories, make_directory, share
+from gitmem.permissions import close_to_others, make_directories, make_directory
 from gitmem.state import LocalState
 from gitmem.world import World
 
@@ -108,9 +108,9 @@ def _main_work_tree(git_dir: str) -> str:
     return root if found is not None and os.path.realpath(found) == git_dir else git_dir
 
 
-_CONFIG = """[core]
+CONFIGURATION = """[core]
 	repositoryformatversion = 0
-	sharedRepository = SHARED
+	sharedRepository = 0600
 	filemode = false
 	bare = false
 	logallrefupdates = true
@@ -132,11 +132,6 @@ _CONFIG = """[core]
 [transfer]
 	fsckObjects = true
 """
-
-
-def configuration(*, shared: bool) -> str:
-    """A new repository's git configuration; by it git too makes files that only their owner reads, or the group."""
-    return _CONFIG.replace("SHARED", "0660" if shared else "0600")
 
 
 # Files are bytes: no line ending, keyword, filter or encoding is ever changed on the way. Here they
@@ -163,21 +158,18 @@ def write_attributes(repository: Repository) -> None:
 _EXCLUDE = f"{TEMPORARY}*\n"
 
 
-def make_repository(root: str, *, separate_git_dir: str | None = None, shared: bool = False) -> Repository:
-    """An empty repository with its work tree at `root`, ready for the first commit.
-
-    It is its owner's alone, or with `shared` that of the group which its directory has too.
-    """
+def make_repository(root: str, *, separate_git_dir: str | None = None) -> Repository:
+    """Make an empty repository with its work tree at `root`, ready for the first commit; it is its owner's alone."""
     root = os.path.abspath(root)
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
     try:
-        _make_top(root, shared=shared)
-        _make_top(git_dir, shared=shared, is_ours=True)
+        _make_top(root)
+        _make_top(git_dir, is_ours=True)
         for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags", "info", "hooks"):
             make_directories(os.path.join(git_dir, *name.split("/")))
         make_directories(LocalState(git_dir).directory)
         for name, content in (
-            ("config", configuration(shared=shared)),
+            ("config", CONFIGURATION),
             ("info/exclude", _EXCLUDE),
             ("info/attributes", ATTRIBUTES),
             ("HEAD", f"ref: {BRANCH}\n"),
@@ -192,14 +184,13 @@ def make_repository(root: str, *, separate_git_dir: str | None = None, shared: b
     return Repository(root, git_dir)
 
 
-def _make_top(path: str, *, shared: bool, is_ours: bool = False) -> None:
-    """A directory for the work tree or git; one that was there, and is not ours, stays as open as it was."""
+def _make_top(path: str, *, is_ours: bool = False) -> None:
+    """Make a directory for the work tree or git; one that was there, and is not ours, stays as open as it was."""
     if not os.path.isdir(path):
         make_directories(os.path.dirname(path))
         make_directory(path)
-    elif not (is_ours or shared) and os.listdir(path):
-        return
-    (share if shared else keep_private)(path)
+    elif is_ours or not os.listdir(path):
+        close_to_others(path)
 
 
 def remove_repository(repository: Repository) -> None:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from gitmem.files import read_file, write_new
 from gitmem.git import git_command
 from gitmem.git.repository import Repository
-from gitmem.git.setup import ATTRIBUTES, configuration
-from gitmem.permissions import is_group_directory, make_directory
+from gitmem.git.setup import ATTRIBUTES, CONFIGURATION
+from gitmem.permissions import make_directory
 from gitmem.scratch import scratch_directory
 
 # The data of a repository; `config`, `config.worktree`, `hooks`, `info` and everything unknown stay behind.
@@ -71,7 +71,7 @@ def stand_in(repository: Repository, *, index: str = "") -> Iterator[StandIn]:
         write_new(os.path.join(path, "HEAD"), read_file(os.path.join(git_dir, "HEAD")) or b"")
         write_new(
             os.path.join(path, "config"),
-            configuration(shared=is_group_directory(git_dir)).encode() + _expiry(git_dir),
+            CONFIGURATION.encode() + _expiry(git_dir),
         )
         make_directory(os.path.join(path, "info"))
         write_new(os.path.join(path, "info", "attributes"), ATTRIBUTES.encode())

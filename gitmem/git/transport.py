@@ -21,7 +21,7 @@ from gitmem.errors import RemoteError
 from gitmem.files import append_to, write_new
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
-from gitmem.permissions import adopt, make_directories
+from gitmem.permissions import close_to_others, make_directories
 from gitmem.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _durable_move(source: str, target: str) -> None:
     finally:
         os.close(descriptor)
     os.replace(source, target)
-    adopt(target)  # git made it
+    close_to_others(target)  # git made it
 
 
 def _write(path: str, text: str) -> None:

@@ -220,7 +220,7 @@ class WorkTree:
         for part in path.split("/")[:-1]:
             current = os.path.join(current, part)
             try:
-                make_directory(current, like=self._git_dir)
+                make_directory(current)
             except FileExistsError:
                 if not os.path.isdir(current) or os.path.islink(current):
                     raise BundleUnusable(

@@ -1,35 +1,23 @@
-"""Who may read and write a bundle: its owner alone, or a group that it was made for."""
+"""Who may read and write a bundle: its owner alone."""
 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from gitmem.permissions import create, make_directories, share, wrong
+from gitmem.permissions import create, make_directories
 
 from tests.cli.conftest import Cli
-from tests.git.support import PROJECT, plain_environment
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has access lists, and no modes")
-_ADA, _BEN, _GROUP = 64_001, 64_002, 64_100
-as_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root becomes other users"
-)
-
 
 _COMMANDS = (
     ("memory", "add", "Every Monday NAME waters the garden."),
     ("record", "observation", "The tap of NAME drips."),
-    ("snapshot", "create", "NAME"),
+    ("snapshot", "NAME"),
     ("search", "garden"),
     ("sync",),
     ("gc",),
@@ -111,7 +99,7 @@ def test_doctor_closes_what_others_may_see(gitmem: Cli) -> None:
 
 
 def test_a_groups_directory_is_no_word_to_share_a_memory(gitmem: Cli, tmp_path: Path) -> None:
-    """In a directory of a group a bundle is private all the same, and `init` says how to share it."""
+    """In a directory of a group a bundle is private all the same."""
     place = tmp_path / "team"
     place.mkdir()
     place.chmod(0o2775)
@@ -121,116 +109,16 @@ def test_a_groups_directory_is_no_word_to_share_a_memory(gitmem: Cli, tmp_path: 
     place.mkdir()
     (place / "kept.txt").write_text("ours\n")
     place.chmod(0o2775)
-    told = gitmem.run("init", "other")
-    assert "is a group's directory, and the bundle is yours alone" in told.err
+    gitmem("init", "other")
     assert {"."} == {name for name, mode in _modes(place) if mode & 0o077}
 
 
-class _Members:
-    """What members of a group do in places of theirs, one after another."""
-
-    def __init__(self, disk: Path) -> None:
-        disk.chmod(0o755)
-        self._disk = disk
-        self._jobs: list[dict[str, object]] = []
-        (disk / "gitconfig").write_text("[safe]\n\tdirectory = *\n")
-
-    def place(self, name: str) -> Path:
-        made = self._disk / name
-        made.mkdir()
-        os.chown(made, _ADA, _GROUP)
-        made.chmod(0o2770)
-        return made
-
-    def do(self, user: int, cwd: Path, *words: str, umask: int = 0o022) -> None:
-        env = {**plain_environment(), "HOME": str(self._disk), "GITMEM_SAFE_DIRECTORY": "*"}
-        env["GIT_CONFIG_GLOBAL"] = str(self._disk / "gitconfig")
-        job = {"user": user, "groups": [_GROUP], "umask": umask, "cwd": str(cwd), "words": words, "env": env}
-        self._jobs.append(job)
-
-    def results(self) -> Iterator[dict[str, Any]]:
-        """What came of each, as an iterator in their order."""
-        done = subprocess.run(
-            [sys.executable, "-P", str(PROJECT / "tests/other_users.py")],
-            input=json.dumps(self._jobs),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        return iter(json.loads(done.stdout))
-
-
-@as_root
-def test_a_group_shares_a_bundle(disk: Path) -> None:
-    """`init --shared`, `git init --shared` before it, or the setting and doctor: each member writes, nobody else reads.
-
-    Without any of them another member gets a sentence, even one who is allowed to work in the directory.
-    """
-    team = _Members(disk)
-    ways = ("init", "git", "doctor")
-    for by in ways:
-        place = team.place(by)
-        bundle = place / "mem"
-        if by == "git":
-            team.do(_ADA, place, "git", "init", "--quiet", "--shared", "-b", "main", "mem")
-        team.do(_ADA, place, "gitmem", "init", *(["--shared"] if by == "init" else []), "mem")
-        if by == "doctor":
-            team.do(_ADA, bundle, "chgrp", "-R", str(_GROUP), ".")
-            team.do(_ADA, bundle, "git", "config", "core.sharedRepository", "group")
-            team.do(_ADA, bundle, "gitmem", "doctor", "--fix")
-        team.do(_ADA, place, "git", "init", "--quiet", "--bare", "--shared", "-b", "main", "far")
-        team.do(_ADA, bundle, "gitmem", "remote", "add", "origin", str(place / "far"), "--yes")
-        for name, user, umask in (("ada", _ADA, 0o022), ("ben", _BEN, 0o077), ("ada-again", _ADA, 0o077)):
-            for words in _COMMANDS if by == "init" else _COMMANDS[:2]:
-                team.do(user, bundle, "gitmem", *(word.replace("NAME", name) for word in words), umask=umask)
-        team.do(_ADA, bundle, "gitmem", "doctor")
-    private = team.place("private")
-    team.do(_ADA, private, "gitmem", "init", "mem")
-    team.do(_BEN, private, "gitmem", "-C", "mem", "memory", "add", "Mine.")
-    team.do(_BEN, private, "cat", "mem/memories/MEMORY.md")
-
-    done = team.results()
-    for by in ways:
-        for _ in range({"init": 3 + 3 * len(_COMMANDS), "git": 4 + 6, "doctor": 6 + 6}[by]):
-            one = next(done)
-            if "core.sharedRepository" in one["out"]:
-                assert "lets a group use this bundle, and its directories say otherwise" in one["out"]
-            else:
-                assert not one["code"], one
-        health = next(done)["out"]
-        assert "core.sharedRepository" not in health
-        assert "The group cannot use" not in health
-        bundle = disk / by / "mem"
-        assert [0o2770, 0o2770] == [path.stat().st_mode & 0o7777 for path in (bundle, bundle / ".git")]
-        assert [] == wrong(str(bundle), shared=True)
-        text = (bundle / "memories/MEMORY.md").read_text()
-        assert all(f"{name} waters" in text for name in ("ada", "ben", "ada-again"))
-    made, refused, read = done
-    assert not made["code"]
-    assert refused["code"]
-    assert refused["err"].startswith("gitmem: ")
-    assert "bug" not in refused["err"]
-    assert read["out"] == ""
-
-
-def test_a_file_is_as_open_as_its_directory(tmp_path: Path) -> None:
-    """In a group's directory the umask takes nothing from the group; elsewhere it gives nothing to it."""
-    shared = tmp_path / "shared"
-    with _umask(0o077):
-        make_directories(str(shared))
-        share(str(shared))
-        make_directories(str(shared / "a/b"))
-        _make_files(shared / "a/b")
+def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    """Whatever the umask says, and also in a directory of a group."""
+    tmp_path.chmod(0o2770)
     with _umask(0):
         make_directories(str(tmp_path / "own/b"))
-        _make_files(tmp_path / "own/b")
-    names = ("a", "a/b", "a/b/file", "a/b/script")
-    assert [0o2770, 0o2770, 0o660, 0o770] == [(shared / name).stat().st_mode & 0o7777 for name in names]
+        os.close(create(str(tmp_path / "own/b/file"), os.O_WRONLY | os.O_CREAT))
+        os.close(create(str(tmp_path / "own/b/script"), os.O_WRONLY | os.O_CREAT, 0o755))
     names = ("own", "own/b", "own/b/file", "own/b/script")
-    assert [0o700, 0o700, 0o600, 0o700] == [(tmp_path / name).stat().st_mode & 0o7777 for name in names]
-
-
-def _make_files(place: Path) -> None:
-    os.close(create(str(place / "file"), os.O_WRONLY | os.O_CREAT))
-    os.close(create(str(place / "script"), os.O_WRONLY | os.O_CREAT, 0o755))
+    assert [0o700, 0o700, 0o600, 0o700] == [(tmp_path / name).stat().st_mode & 0o777 for name in names]

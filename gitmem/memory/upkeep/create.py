@@ -19,7 +19,7 @@ from gitmem.memory.memory import Memory
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.permissions import correct, keep_private, share
+from gitmem.permissions import close_to_others, open_to_others
 from gitmem.version import __version__
 from gitmem.world import World
 
@@ -39,16 +39,15 @@ def create(
     config: Config,
     separate_git_dir: str | None = None,
     python: str = "",
-    shared: bool = False,
 ) -> tuple[Memory, bool]:
     """A bundle at `root`, and whether it was made now; one that is there already is left as it is.
 
-    `python` is the interpreter by which the git hooks call gitmem. `shared` makes it that of its directory's group.
+    `python` is the interpreter by which the git hooks call gitmem.
     """
     try:
         repository = open_repository(root, world)
     except BundleNotFound:
-        repository = make_repository(root, separate_git_dir=separate_git_dir, shared=shared)
+        repository = make_repository(root, separate_git_dir=separate_git_dir)
         made = True
     else:
         made = False
@@ -73,21 +72,24 @@ def create(
 
 def _prepare(repository: Repository) -> None:
     """Make a repository that a person began with `git init` fit for a bundle."""
-    from gitmem.git.git_config import is_for_group, make_safe, unsafe_settings
+    from gitmem.git.git_config import make_safe, unsafe_settings
 
     refuse_history_elsewhere(repository)
     _unstage(repository)
     begin_on_main(repository)
     make_safe(repository, unsafe_settings(repository))
-    set_sharing(repository, shared=is_for_group(repository))
+    close(repository)
 
 
-def set_sharing(repository: Repository, *, shared: bool) -> list[str]:
-    """Let the directories' group read and write, or their owner alone; gives what another user owns."""
-    tops = (repository.root, repository.git_dir)
-    for path in tops[0 if shared else 1 :]:
-        (share if shared else keep_private)(path)
-    return correct(*tops, shared=shared)
+def close(repository: Repository) -> list[str]:
+    """Close a bundle to other users; gives what another user owns, and stays as it is."""
+    left = []
+    for path in (repository.git_dir, *open_to_others(repository.root, repository.git_dir)):
+        try:
+            close_to_others(path)
+        except PermissionError:
+            left.append(path)
+    return left
 
 
 def refuse_history_elsewhere(repository: Repository) -> None:

@@ -21,7 +21,7 @@ from gitmem.git.setup import has_attributes, write_attributes
 from gitmem.git.transport import shown_url
 from gitmem.memory.bundle import format_of
 from gitmem.okf import layout, pages
-from gitmem.permissions import is_group_directory, wrong
+from gitmem.permissions import open_to_others
 from gitmem.state import CLONING
 
 if TYPE_CHECKING:
@@ -86,33 +86,24 @@ class Diagnosis:
 
     def _permissions(self) -> Iterator[Problem]:
         root, git_dir = self._repository.root, self._repository.git_dir
-        shared = git_config.is_for_group(self._repository)
-        # Nobody else gets at what is in a directory that is closed to them, however open the files are.
-        open_to_others = [top for top in (root, git_dir) if shared or os.stat(top).st_mode & 0o077]
-        if shared and not all(
-            is_group_directory(top) and not os.stat(top).st_mode & 0o007 for top in (root, git_dir)
-        ):
-            what = "core.sharedRepository lets a group use this bundle, and its directories say otherwise"
-        elif found := wrong(*open_to_others, shared=shared):
-            who = "The group cannot use" if shared else "Other users of this machine may see"
-            what = f"{who} {_few([os.path.relpath(path, root) for path in sorted(set(found))])}"
-        else:
-            return
-        yield Problem(
-            "permissions",
-            f"{what}.",
-            "`gitmem doctor --fix` gives each file and directory of yours the mode that it should have.",
-            serious=shared,
-            fix=lambda: self._set_sharing(shared=shared),
+        # No other user gets at what is in a directory that is closed to them, however open the files are.
+        tops = [top for top in (root, git_dir) if os.stat(top).st_mode & 0o077]
+        if found := sorted(set(open_to_others(*tops))):
+            yield Problem(
+                "permissions",
+                f"Other users of this machine may see {_few([os.path.relpath(path, root) for path in found])}.",
+                "`gitmem doctor --fix` gives each file and directory of yours the mode that it should have.",
+                serious=False,
+                fix=self._close,
+            )
+
+    def _close(self) -> str:
+        from gitmem.memory.upkeep.create import close
+
+        left = close(self._repository)
+        return "Nobody but you can read and write the bundle" + (
+            f"; another user owns {_few(left)}." if left else "."
         )
-
-    def _set_sharing(self, *, shared: bool) -> str:
-        from gitmem.memory.upkeep.create import set_sharing
-
-        left = set_sharing(self._repository, shared=shared)
-        whose = "The group" if shared else "Nobody but you"
-        others = f"; another user owns {_few(left)}" if left else ""
-        return f"{whose} can read and write the bundle{others}."
 
     def _interrupted(self) -> Iterator[Problem]:
         if url := self._repository.state.read_text(CLONING):
