@@ -53,6 +53,7 @@ SHAPES: dict[str, str] = {
     "Restored": "to: str = target, commit: str?, withheld: int, dry_run: bool, changes: [Change]",
     "Reverted": "reverted: [str] = commit_oids(), commit: str?, dry_run: bool, changes: [Change] = knowledge(changes), "
     "kept: [str], derived: [str] = derived_lines(), reached: {[Reached]} = by_group()",
+    "Undoable": "*entry: LogEntry, what: str, commits: [str] = commit_oids()",
     # The curated store, sessions, plans
     "Answer": "changed: bool, held: [str], target: str, message: str, usage: int, limit: int, percent: int, "
     "entry_count: int = count, note: str?, suggestion: str?, commit: str?",

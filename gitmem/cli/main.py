@@ -69,7 +69,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "snapshot": Row("snapshot", "Name the present state; list, show, delete names."),
         "restore": Row("undo", "Put the memory back to an earlier state."),
         "revert": Row("undo", "Take back what some commits did, keep what came since."),
-        "undo": Row("undo", "Take back the last restore, revert or merge."),
+        "undo": Row("undo", "Take back the last change, whatever it was."),
         "redo": Row("undo", "Take back the last undo."),
     },
     "Other machines": {

@@ -157,19 +157,6 @@ def block(app: App, as_of: str) -> None:
         app.out.line()
 
 
-@memory.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would change.")
-@with_json
-def undo(app: App, dry_run: bool) -> None:
-    """Take the last change of the store back."""
-    from gitmem.cli.undo import tell_reverted
-    from gitmem.memory.history.revert import Undo
-
-    bundle = app.writing_bundle
-    done = bundle.part(Undo).undo(origin=bundle.origin(), dry_run=dry_run, kinds=("memory",))
-    tell_reverted(app, done, dry_run=dry_run, by="redo")
-
-
 def tell_answer(app: App, answer: Answer) -> None:
     """What a change of the store did; exit code 3 where it is held."""
     app.out.json(answer)

@@ -14,7 +14,7 @@ from gitmem.errors import TakesMuch, UsageError
 
 if TYPE_CHECKING:
     from gitmem.memory.history.reach import Group
-    from gitmem.memory.history.revert import Reverted
+    from gitmem.memory.history.revert import Reverted, Undoable
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only say what would change.")
 
@@ -134,22 +134,56 @@ def revert(
 
 
 @click.command()
+@click.option("-n", "times", type=click.IntRange(1, 100), default=1, metavar="N", help="So many changes.")
+@click.option("--list", "listing", is_flag=True, help="Only list what the next undos would take back.")
 @_dry_run
-@click.option("--yes", is_flag=True, help="Also where that takes more than half of the memory.")
+@click.option(
+    "--yes", is_flag=True, help="Without a question, also where that takes more than half of the memory."
+)
 @with_changes
 @with_json
-def undo(app: App, dry_run: bool, yes: bool, events: bool, stat: bool) -> None:
-    """Take back the last restore, revert or merge; `gitmem redo` brings it again."""
-    try:
-        done = app.bundle.undo(dry_run=dry_run, much=yes)
-    except TakesMuch as much:
-        if app.out.is_json or not sys.stdin.isatty():
-            raise
-        app.out.line(str(much))
-        if not click.confirm("Take it back all the same?"):
-            raise click.Abort from None
-        done = app.bundle.undo(much=True)
-    tell_reverted(app, done, dry_run=dry_run, by="redo", events=events, stat=stat)
+def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool, events: bool, stat: bool) -> None:
+    """Take back the last change, whatever it was; `gitmem redo` brings it again.
+
+    A fact, a decision, a note, a skill, a plan step, an import, a sync, a restore or a revert, also one that an agent
+    made. What was said stays on record, and what was learned since stays too.
+
+    \b
+    gitmem undo --list
+    gitmem undo -n 3
+    """
+    from gitmem.cli.show_log import commit_line
+
+    if listing:
+        found = app.bundle.undoable(max(times, 10))
+        app.out.json({"undoable": found})
+        for one in found:
+            app.out.line(*commit_line(app, one.entry))
+        return
+    if dry_run and times > 1:
+        raise UsageError("A dry run shows one undo; `gitmem undo --list` has the ones after it.")
+    asks = not (yes or dry_run or app.out.is_json) and sys.stdin.isatty()
+    for _ in range(times):
+        next_one = app.bundle.undoable(1)
+        if next_one and not app.out.is_json:
+            app.out.line(*commit_line(app, next_one[0].entry))
+        if next_one and asks and not _is_own(app, next_one[0]):
+            click.confirm("This change is not yours. Take it back?", abort=True)
+        try:
+            done = app.bundle.undo(dry_run=dry_run, much=yes)
+        except TakesMuch as much:
+            if not asks:
+                raise
+            app.out.line(str(much))
+            click.confirm("Take it back all the same?", abort=True)
+            done = app.bundle.undo(much=True)
+        tell_reverted(app, done, dry_run=dry_run, by="redo", events=events, stat=stat)
+
+
+def _is_own(app: App, change: Undoable) -> bool:
+    """Whether the caller made a change: not another agent, another machine or a session of its own."""
+    origin, entry = app.bundle.origin(), change.entry
+    return not entry.pulled_from and entry.agent == origin.agent and entry.session in ("", origin.session)
 
 
 @click.command()

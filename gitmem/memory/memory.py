@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.memory.history.digest import Digest
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
     from gitmem.memory.history.restore import Restored
-    from gitmem.memory.history.revert import Reverted
+    from gitmem.memory.history.revert import Reverted, Undoable
     from gitmem.memory.history.trace import Traced
     from gitmem.memory.indexing import Indexing
     from gitmem.memory.origin import Origin
@@ -512,8 +512,16 @@ class Memory(OpenBundle):
             origin=self.origin(reason=reason),
         )
 
+    def undoable(self, limit: int = 10) -> list[Undoable]:
+        """List the changes that the next undos would take back, the next one first."""
+        from itertools import islice
+
+        from gitmem.memory.history.revert import Undo
+
+        return list(islice(self.part(Undo).undoable(), limit))
+
     def undo(self, *, dry_run: bool = False, much: bool = False) -> Reverted:
-        """Take back the last restore, revert or merge; `much`: also a sync that brought more than half of the memory."""
+        """Take back the last change, whatever it was; `much`: also a sync that brought more than half of the memory."""
         from gitmem.memory.history.revert import Undo
 
         self._ready_for_change(dry_run)

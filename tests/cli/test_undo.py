@@ -20,6 +20,7 @@ def restored(mem: Cli) -> Cli:
 def test_undo_and_redo_say_what_they_did(restored: Cli) -> None:
     """Each with the command that takes it back; the memory is as it was."""
     assert restored.masked("undo") == (
+        "<id> 2026-06-30 14:05 restore  to good (<id>)  (hermes on laptop)\n"
         "Facts  memories/MEMORY.md\n  + Deploys happen on Sundays\n<id>  `gitmem redo` takes this back.\n"
     )
     told = "Facts  memories/MEMORY.md\n  - Deploys happen on Sundays\n"
@@ -59,11 +60,23 @@ def test_nothing_to_redo(restored: Cli) -> None:
     assert restored.fails("redo") == "There is no undo to take back."
 
 
-def test_memory_undo_is_redone_too(mem: Cli) -> None:
-    """What `memory undo` took out of the store comes again."""
-    mem("memory", "add", "Deploys happen on Tuesdays")
-    assert mem.masked("memory", "undo").endswith("`gitmem redo` takes this back.\n")
-    assert "+ Deploys happen on Tuesdays" in mem("redo").out
+def test_undo_takes_back_the_last_change(restored: Cli) -> None:
+    """The fact that was just added, and not the restore before it; then the restore; several at once."""
+    restored("memory", "add", "oops")
+    listed = [line.partition(" 2026")[2][13:] for line in restored.masked("undo", "--list").splitlines()]
+    assert listed[0].split() == ["memory", "add", "oops", "(hermes", "on", "laptop)"]
+    assert listed[1].split()[0] == "restore"
+    assert "- oops" in restored("undo").out
+    assert "+ oops" in restored("redo").out
+    both = restored("undo", "-n", "2").out
+    assert ("- oops" in both, "+ Deploys happen on Sundays" in both) == (True, True)
+
+
+def test_nothing_to_undo(mem: Cli) -> None:
+    """The commit that made the memory is no change of it."""
+    assert mem.fails("undo") == "Nothing to undo."
+    assert mem("undo", "--list", "--json").json == {"undoable": []}
+    assert "shows one undo" in mem.fails("undo", "-n", "2", "--dry-run", code=2)
 
 
 def test_revert_lists_what_it_reached(gitmem: Cli) -> None:

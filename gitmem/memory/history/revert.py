@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from gitmem.git.transaction import Published
     from gitmem.memory.bundle import Bundle
 
-_UNDOABLE = ("restore", "revert", "merge", "import")
+_FINAL = ("init", "session", "snapshot", "erase")
+"""Kinds of commits that an undo passes over: they change nothing that is known, or cannot be taken back."""
+_RECORDING = ("flush", "compress", "recover")
+"""Kinds of commits whose conversations stay on record when what they learned is taken back."""
+_OLD_LINES = ("restore", "revert", "merge", "import")
+"""Kinds of commits that may have taken lines out of log.md."""
 _WORTH_ASKING = 5
 """Entries: with fewer, more than half is an everyday change."""
-_SYNC = "undo a sync that"
 _AFTER_A_SYNC = ("merge", "archive")
 IMPORT_RUN = "import-run:"
 """What the commits of one import have as a source, with the id of that run."""
@@ -73,6 +77,19 @@ class Reverted:
         return brief(self, commits=len(self.commits), changes=len(self.changes), commit=self.commit[:8])
 
 
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """One change that an undo can take back."""
+
+    entry: LogEntry
+    """Its last commit: who made it, when and in which session."""
+    commits: tuple[Commit, ...]
+    """All of its commits, newest first."""
+    what: str
+    moves: tuple[_Move, ...] = ()
+    """Where `main` moved, for a sync."""
+
+
 class Undo:
     """Taking back, on one bundle."""
 
@@ -90,13 +107,14 @@ class Undo:
         picks: Mapping[Oid, frozenset[Place]] = _ALL,
         within: Callable[[str], bool] | None = None,
         moves: Sequence[_Move] = (),
+        marks_all: bool = False,
     ) -> Reverted:
         """The inverse of these commits (newest first), laid over the present as one commit.
 
         `picks` names the entries of a commit that are meant, where not all are; `within` says which files are. Entries
         they added go, entries they removed come back, entries they changed go back unless someone changed them since.
         What goes is retracted, so that no merge brings it back. With `moves` of `main` that brought the commits, these
-        are taken back as they were made.
+        are taken back as they were made. With `marks_all` the new commit names also those of which only a part was meant.
         """
         commits = [commit for commit in commits if commit.parents]  # the first one is the bundle itself
         if not commits:
@@ -128,7 +146,7 @@ class Undo:
             changes = edits.changes()
             if not changes:  # pages that gitmem makes are not worth a commit of their own
                 return None
-            reverts = tuple(commit.oid for commit in whole)
+            reverts = tuple(commit.oid for commit in (commits if marks_all else whole))
             return Message("revert", what or _subject(commits), {"Reverts": reverts})
 
         published = None
@@ -138,28 +156,39 @@ class Undo:
             published = self._bundle.commit(work, purpose="revert", origin=origin)
         return Reverted(tuple(commits), tuple(changes), tuple(kept), published, dry_run=dry_run)
 
-    def undo(
-        self,
-        *,
-        origin: Origin,
-        dry_run: bool = False,
-        kinds: Sequence[str] = _UNDOABLE,
-        much: bool = False,
-    ) -> Reverted:
-        """Take back the last restore, revert or merge that was not taken back already.
+    def undo(self, *, origin: Origin, dry_run: bool = False, much: bool = False) -> Reverted:
+        """Take back the last change that was not taken back already, whatever it was.
 
         A sync whose undo would take more than half of the memory is taken back only if `much` is fine.
         """
+        change = next(self.undoable(), None)
+        if change is None:
+            raise UnknownRevision("Nothing to undo.")
         origin = replace(origin, source=_UNDO)
-        commits, what, moves = self._to_undo(kinds)
-        if moves and not (much or dry_run):
-            self._refuse_much(
-                self.revert(commits, origin=origin, dry_run=True, retracting=False, moves=moves)
-            )
-        return self.revert(commits, origin=origin, dry_run=dry_run, retracting=False, what=what, moves=moves)
+        if change.moves and not (much or dry_run):
+            self._refuse_much(self._take_back(change, origin, dry_run=True))
+        return self._take_back(change, origin, dry_run=dry_run)
 
-    def _to_undo(self, kinds: Sequence[str]) -> tuple[list[Commit], str, list[_Move]]:
-        """The commits that an undo takes back, what it is called, and the moves of `main` where that was a sync.
+    def undoable(self) -> Iterator[Undoable]:
+        """Yield what an undo takes back, the newest first; changes of which nothing is left are passed over."""
+        for change in self._made():
+            if self._take_back(change, self._bundle.origin(), dry_run=True).changes:
+                yield change
+
+    def _take_back(self, change: Undoable, origin: Origin, *, dry_run: bool) -> Reverted:
+        return self.revert(
+            change.commits,
+            origin=origin,
+            dry_run=dry_run,
+            retracting=False,
+            what=f"undo {change.what}",
+            within=_is_known if change.entry.kind in _RECORDING else None,
+            moves=change.moves,
+            marks_all=True,
+        )
+
+    def _made(self) -> Iterator[Undoable]:
+        """Yield the changes made on this machine that no later commit took back, the newest first.
 
         By git's reflog, which says what was done here; what a commit that came says of its kind is a claim.
         """
@@ -170,26 +199,34 @@ class Undo:
             if new in taken_back or new not in repository.store or old not in repository.store:
                 continue
             entry = LogEntry.of(repository.store.commit(new), provenance)
-            # A line is written before the ref moves, which may not have happened; and plain git can move it back.
-            if entry.kind in (*kinds, *_AFTER_A_SYNC) and not is_ancestor(repository, new, self._bundle.tip):
-                continue
             made_here = not entry.pulled_from
             if made_here:
                 taken_back.update(entry.trailers.get("Reverts", ()))
             if made_here and entry.kind in _AFTER_A_SYNC and len(entry.commit.parents) == 1:
                 after.append((old, new))
-            elif message.startswith(_JOINS) and (not made_here or len(entry.commit.parents) > 1):
-                if "merge" in kinds and is_ancestor(repository, new, self._bundle.tip):
-                    return self._sync(entry, [*after, (old, new)])
-                after = []
-            elif made_here and entry.kind == "import" and "import" in kinds:
-                return self._import(entry, after)
-            elif made_here and entry.kind in kinds and entry.kind != "merge" and not _is(entry, _UNDO):
-                return [entry.commit], f"undo {entry.commit.subject.removeprefix('revert: redo ')}", []
-        raise UnknownRevision(f"There is no {' or '.join(kinds)} to take back.")
+                continue
+            change = None
+            if message.startswith(_JOINS) and (not made_here or len(entry.commit.parents) > 1):
+                change = self._sync(entry, [*after, (old, new)])
+            elif made_here and entry.kind == "import":
+                change = self._import(entry, after)
+                taken_back.update(commit.oid for commit in change.commits)
+            elif made_here and entry.kind not in _FINAL and not _is(entry, _UNDO) and self._teaches(entry):
+                archived = (repository.store.commit(made) for _, made in after)
+                what = entry.commit.subject.removeprefix("revert: redo ")
+                change = Undoable(entry, (*archived, entry.commit), what)
+            after = []
+            # A line of the reflog is written before the ref moves, so its commit may never have been published.
+            if change is not None and is_ancestor(repository, new, self._bundle.tip):
+                yield change
 
-    def _import(self, last: LogEntry, after: list[_Move]) -> tuple[list[Commit], str, list[_Move]]:
-        """An import as what an undo takes back: every commit of its run, and what was archived after it."""
+    def _teaches(self, entry: LogEntry) -> bool:
+        """Whether a commit changed more than the record of conversations."""
+        before, after = self._bundle.part(History).sides(entry.commit)
+        return any(map(_is_known, before.keys() | after.keys()))
+
+    def _import(self, last: LogEntry, after: list[_Move]) -> Undoable:
+        """An import as one change: every commit of its run, and what was archived after it."""
         store = self._bundle.repository.store
         run = next(
             (source for source in last.trailers.get("Source", ()) if source.startswith(IMPORT_RUN)), ""
@@ -200,22 +237,17 @@ class Undo:
                 commits.append(entry.commit)
             elif entry.kind != "archive":
                 break
-        what = (
-            f"undo {last.commit.subject}"
-            if len(commits) == 1
-            else f"undo an import of {len(commits)} commits"
-        )
-        return commits, what, []
+        what = last.commit.subject if len(commits) == 1 else f"an import of {len(commits)} commits"
+        return Undoable(last, tuple(commits), what)
 
-    def _sync(self, entry: LogEntry, moves: list[_Move]) -> tuple[list[Commit], str, list[_Move]]:
-        """A sync as what an undo takes back: what it brought, and what was kept, held or archived after it."""
+    def _sync(self, entry: LogEntry, moves: list[_Move]) -> Undoable:
+        """A sync as one change: what it brought, and what was kept, held or archived after it."""
         store = self._bundle.repository.store
         *after, (old, new) = moves
         came = [new] if not entry.pulled_from else only_in(self._bundle.repository, new, old)
         commits = [store.commit(oid) for oid in (*(made for _, made in after), *came)]
-        if entry.pulled_from:
-            return commits, f"{_SYNC} brought {len(came)} commits", moves
-        return commits, f"undo {entry.commit.subject}", moves
+        what = f"a sync that brought {len(came)} commits" if entry.pulled_from else entry.commit.subject
+        return Undoable(entry, tuple(commits), what, tuple(moves))
 
     def _release_taken_back(self, edits: Edits, origin: Origin) -> None:
         """A retraction that an undo takes out is released instead, where others have it: theirs would bring it back."""
@@ -323,7 +355,7 @@ class Undo:
                 for key in new.keys() - old.keys()
                 if commit.oid not in partly or any(text in _on_one_line(new[key].text) for text in texts)
             }
-            if kind_of(commit.message) in _UNDOABLE:
+            if kind_of(commit.message) in _OLD_LINES:
                 edits.log(line for key, line in old.items() if key not in new)
                 edits.want_log()
         if (added or (partly and events)) and layout.LOG in edits:
@@ -434,6 +466,11 @@ def _why_left(change: Change) -> Notice | None:
     if key.space in ("meta", "body"):
         return Notice("kept-part", change.path, "its text" if key == BODY else f"`{key.id}`")
     return Notice("kept-rewritten", change.path) if change.new or key.space == "event" else None
+
+
+def _is_known(path: str) -> bool:
+    """Whether a file is more than the record: a fact, a decision, and also what was retracted."""
+    return path.startswith("retractions/") or not layout.is_record(path)
 
 
 def _only(files: Mapping[str, bytes], within: Callable[[str], bool]) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ def poisoned(bundle: Memory) -> None:
     """A session that read a bad page, and one honest entry from before."""
     bundle.remember(HONEST, session="before")
     with bundle.session("bad") as session:
-        session.remember(POISON, source="https://evil.example")
+        session.remember(POISON, source="report.txt")
 
 
 def groups(found: tuple[Reached, ...]) -> dict[str, list[str]]:
@@ -191,11 +191,11 @@ def test_what_the_user_says_in_a_turn_that_repeats_it_stays(bundle: Memory) -> N
 def test_a_revert_of_one_commit_reaches_its_own_session(bundle: Memory) -> None:
     """The session that wrote it had it before it, too: the same turn, and later."""
     with bundle.session("bad") as session:
-        session.remember(POISON, source="https://evil.example")
+        session.remember(POISON, source="report.txt")
         session.remember("Also of that turn.")
         session.record_turn("Read that page.", "Done.")
         session.remember("Of the next one.")
-    found = bundle.revert(source="https://evil.example", dry_run=True)
+    found = bundle.revert(source="report.txt", dry_run=True)
     assert {"turn": ["Also of that turn."], "later": ["Of the next one."]} == groups(found.reached)
 
 

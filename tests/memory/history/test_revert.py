@@ -72,7 +72,7 @@ def poisoned(bundle: Memory) -> Memory:
         bundle.curated.add(text, origin=bundle.origin(session="h0"))
     write_concept(bundle, "notes/plan.md", "honest plan\n", "h0", title="Plan")
     bundle.snapshots.create("clean", origin=bundle.origin())
-    bad = bundle.origin(session="bad", source="https://evil.example")
+    bad = bundle.origin(session="bad", source="report.txt")
     with bundle.session("bad") as session:
         session.record_observation("bad was here")
         bundle.curated.add("poison fact", origin=bad)
@@ -140,8 +140,7 @@ def test_undo_takes_a_revert_back(poisoned: Memory) -> None:
     poisoned.revert(session="bad")
     poisoned.undo()
     assert poisoned.tree().oid == before
-    with pytest.raises(UnknownRevision, match="to take back"):
-        poisoned.undo()
+    assert poisoned.undo().commits[0].subject.startswith("memory: ")
 
 
 def test_undo_passes_over_what_never_came_to_be(bundle: Memory) -> None:
@@ -151,7 +150,8 @@ def test_undo_passes_over_what_never_came_to_be(bundle: Memory) -> None:
     bundle.remember("The shop closes at five.")
     restore(bundle, before, origin=bundle.origin())
     bundle.repository.refs.set("refs/heads/main", before, expected=bundle.tip)
-    with pytest.raises(UnknownRevision, match="to take back"):
+    assert [commit.oid for commit in Undo(bundle).undo(origin=bundle.origin()).commits] == [before]
+    with pytest.raises(UnknownRevision, match="Nothing to undo"):
         Undo(bundle).undo(origin=bundle.origin())
 
 
@@ -192,8 +192,6 @@ def test_undo_and_redo_go_back_and_forth(bundle: Memory) -> None:
 
     assert undo_redo("undo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
     assert undo_redo("undo", "redo", "undo", "undo") == ["two", "one", "two", "three"]
-    with pytest.raises(UnknownRevision, match="no restore or revert or merge or import to take back"):
-        bundle.undo()
     assert undo_redo("redo", "undo", "redo", "redo") == ["two", "three", "two", "one"]
     with pytest.raises(UnknownRevision, match="no undo to take back"):
         bundle.redo()
@@ -217,7 +215,7 @@ def test_redo_keeps_what_came_since(bundle: Memory) -> None:
 
 
 def test_a_new_decision_ends_what_can_be_redone(bundle: Memory) -> None:
-    """After a restore or revert there is nothing to redo. `memory undo` is an undo as well."""
+    """After a restore or revert there is nothing to redo."""
     with pytest.raises(UnknownRevision, match="no undo"):
         bundle.redo()
     bundle.remember("one")
@@ -230,11 +228,11 @@ def test_a_new_decision_ends_what_can_be_redone(bundle: Memory) -> None:
     with pytest.raises(UnknownRevision, match="no undo"):
         bundle.redo()
     bundle.remember("four")
-    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
+    bundle.undo()
     assert "four" not in texts(bundle)
     bundle.redo()
     assert "four" in texts(bundle)
-    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
+    bundle.undo()
     assert texts(bundle) == ["one", "two"]
 
 
@@ -407,8 +405,8 @@ def test_a_restored_log_lacks_what_was_reverted_since(poisoned: Memory) -> None:
     assert "fact four" in poisoned.read_log()
     assert "poison" not in poisoned.read_log()
     assert "learned since" not in poisoned.read_log()
-    poisoned.part(Undo).undo(origin=poisoned.origin())  # the restore
-    poisoned.part(Undo).undo(origin=poisoned.origin())  # the revert
+    for _ in ("the restore", "what was learned since", "the revert"):
+        poisoned.undo()
     # Some other retraction, so that the log is gone through again.
     poisoned.curated.add("slip", origin=poisoned.origin(session="slip"))
     poisoned.part(Undo).revert(commits_of(poisoned, "slip"), origin=poisoned.origin())
@@ -545,7 +543,7 @@ def test_derived_entries_are_listed_and_taken_along(bundle: Memory) -> None:
 
 def test_selection_by_source_agent_and_text(poisoned: Memory) -> None:
     """Each way to name commits finds them; nothing fitting is an error."""
-    by_source = poisoned.revert(source="https://evil.example", dry_run=True)
+    by_source = poisoned.revert(source="report.txt", dry_run=True)
     assert len(by_source.commits) == 3
     by_text = poisoned.revert(text="poison fact", dry_run=True)
     assert {commit.subject for commit in by_text.commits} >= {"memory: add poison fact"}
@@ -575,11 +573,53 @@ def test_a_revert_equals_a_history_without_those_commits(make_bundle: Callable[.
         assert texts(bundle) == texts(other)
 
 
+def test_undo_takes_back_whatever_was_last(bundle: Memory) -> None:
+    """A note, a plan step, a decision of a session, a rewording, a removal: one by one, the record stays."""
+    bundle.remember("Deploys happen on Tuesdays")
+    bundle.replace("Tuesdays", "Deploys happen on Thursdays")
+    bundle.forget("Thursdays")
+    write_concept(bundle, "notes/plan.md", "honest plan\n", "", title="Plan")
+    with bundle.session("night") as session:
+        session.record_turn("Which database?", "Postgres.")
+        session.record_decision("Use Postgres", "We query JSON")
+    undone = [bundle.undo() for _ in range(4)]
+    assert [[commit.subject.partition(":")[0] for commit in one.commits] for one in undone] == [
+        ["flush"],
+        ["flush"],
+        ["memory"],
+        ["memory"],
+    ]
+    assert texts(bundle) == ["Deploys happen on Tuesdays"]
+    assert "notes/plan.md" not in dict(bundle.tree().files())
+    assert not any(path.startswith("decisions/") for path, _ in bundle.tree().files())
+    assert "Which database?" in everything(bundle)
+    assert [change.what for change in bundle.undoable()] == ["memory: add Deploys happen on Tuesdays"]
+    for _ in range(4):
+        bundle.redo()
+    assert texts(bundle) == []
+    assert "notes/plan.md" in dict(bundle.tree().files())
+
+
+def test_undo_is_not_stuck_at_a_change_without_effect(bundle: Memory) -> None:
+    """What was taken back by hand since is passed over."""
+    bundle.remember("keep")
+    bundle.remember("oops")
+    before = bundle.tip
+    bundle.forget("oops")
+    bundle.revert(bundle.tip)
+    bundle.forget("oops")
+    path = "memories/MEMORY.md"
+    put(bundle, {path: b"x\n"})
+    put(bundle, {path: bundle.repository.tree(before).read(path)})
+    taken = [bundle.undo().changes for _ in range(3)]
+    assert all(taken)
+
+
 def test_memory_undo_takes_the_last_change_back(bundle: Memory) -> None:
     """Without a retraction: the same text may be added again."""
     bundle.curated.add("keep")
     bundle.curated.add("oops")
-    bundle.part(Undo).undo(origin=bundle.origin(), kinds=("memory",))
+    bundle.undo()
     assert texts(bundle) == ["keep"]
     assert bundle.curated.add("oops").changed
 
