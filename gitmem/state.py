@@ -251,8 +251,8 @@ HOST_LAST_SESSION = Name(
 )
 HOST_CONFIG_EDIT = Name(
     "host/config-edit",
-    "text",
-    "what `hermes install` added to the host's config.yaml",
+    "json",
+    "what `hermes install` added to the host's config.yaml, and how to take it back",
     "hosts.hermes.install",
 )
 HOST_NOTICES = Name(

@@ -10,10 +10,13 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, dim, yellow
-from gitmem.errors import BundleNotFound, UsageError
+from gitmem.errors import BundleNotFound, ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gitmem.config import Config, Setting, Value
+    from gitmem.settings_edit import Keys
 
 _home = click.option(
     "--home", is_flag=True, help="In gitmem.yaml of the Hermes home: for every bundle, not for this one."
@@ -73,12 +76,11 @@ def get(app: App, key: str) -> None:
 def set_(app: App, key: str, value: str, home: bool) -> None:
     """Set a setting for this bundle, or with --home for the Hermes home."""
     from gitmem.config import from_text
-    from gitmem.settings_file import with_setting
 
     setting = _setting(key)
     wanted = from_text(setting, value, "the command line")
     file = _File(app, setting, home=home)
-    file.write(with_setting(file.text, setting, wanted, file.origin))
+    file.put(wanted)
     _tell(app, setting)
     holds = _settings(app).origin(setting.key)
     if holds != file.origin:
@@ -91,13 +93,8 @@ def set_(app: App, key: str, value: str, home: bool) -> None:
 @with_json
 def unset(app: App, key: str, home: bool) -> None:
     """Take a setting out of the file of this bundle, or with --home of the Hermes home."""
-    from gitmem.settings_file import without_setting
-
     setting = _setting(key)
-    file = _File(app, setting, home=home, reading=True)
-    left = without_setting(file.text, setting, file.origin)
-    if left != file.text:
-        file.write(left)
+    _File(app, setting, home=home, reading=True).remove()
     _tell(app, setting)
 
 
@@ -114,6 +111,7 @@ class _File:
                 f"`{setting.key}` is not for a bundle to say, which may come from somebody else.",
                 hint="Set it with --home.",
             )
+        self._setting = setting
         self._state = None if home else app.repository.state
         self._path = (
             os.path.join(app.world.hermes_home, "gitmem.yaml")
@@ -121,9 +119,29 @@ class _File:
             else self._state.path(CONFIG)
         )
         self.origin = HERMES_YAML if home else GIT_DIR_CONFIG
-        self.text = read_settings(self._path, self.origin)
+        self._text = read_settings(self._path, self.origin)
 
-    def write(self, text: str) -> None:
+    def put(self, value: Value) -> None:
+        from gitmem.settings_edit import put
+
+        self._change(lambda keys: put("yaml", self._text, keys, value))
+
+    def remove(self) -> None:
+        from gitmem.settings_edit import remove
+
+        self._change(lambda keys: remove("yaml", self._text, keys))
+
+    def _change(self, change: Callable[[Keys], str]) -> None:
+        from gitmem.settings_edit import keys_of_setting
+
+        try:
+            text = change(keys_of_setting(self._text, self._setting.key))
+        except ConfigError as error:
+            raise ConfigError(f"{self.origin}: {error}", hint=error.hint) from error
+        if text != self._text:
+            self._write(text)
+
+    def _write(self, text: str) -> None:
         from gitmem.hosts.hermes.install import replace_text
         from gitmem.state import CONFIG
 

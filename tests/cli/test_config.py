@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from gitmem.cli.config import spelled
 from gitmem.config import settings
-from gitmem.errors import ConfigError
-from gitmem.settings_file import with_setting, without_setting
+from gitmem.settings_edit import keys_of_setting, put, remove
 
 from tests.cli.conftest import Cli
 
@@ -88,9 +87,9 @@ hot_memory_max: 7
 @pytest.mark.parametrize(
     ("key", "value", "line"),
     [
-        ("transcripts", "off", 'transcripts: "off"'),
+        ("transcripts", "off", 'transcripts: "off"  # no tools'),
         ("trust.web", "follow", "  web: follow"),
-        ("trust.file", "hold", "trust.file: hold"),
+        ("trust.file", "hold", "  file: hold"),
         ("hot_memory_max", 9, "hot_memory_max: 9"),
         ("sync_wait", 0.5, "sync_wait: 0.5"),
         ("auto_sync", False, "auto_sync: false"),
@@ -98,26 +97,29 @@ hot_memory_max: 7
 )
 def test_other_lines_stay(key: str, value: object, line: str) -> None:
     """Only the line of the setting is another, or one is added; taking it out again is exact."""
-    after = with_setting(BEFORE, ROWS[key], value, "x")  # type: ignore[arg-type]
+    after = put("yaml", BEFORE, keys_of_setting(BEFORE, key), value)
     changed = set(after.splitlines()) - set(BEFORE.splitlines())
     assert {line} == changed
-    left = without_setting(after, ROWS[key], "x")
+    left = remove("yaml", after, keys_of_setting(after, key))
     assert line not in left.splitlines()
     assert set(left.splitlines()) <= set(BEFORE.splitlines())
 
 
 def test_a_group_that_is_empty_goes_too() -> None:
     """And a text that says nothing of a setting stays to the byte."""
-    assert "a" not in without_setting("trust:\n  web: hold\n", ROWS["trust.web"], "x")
-    assert BEFORE == without_setting(BEFORE, ROWS["machine"], "x")
+    assert "" == remove(
+        "yaml", "trust:\n  web: hold\n", keys_of_setting("trust:\n  web: hold\n", "trust.web")
+    )
+    assert BEFORE == remove("yaml", BEFORE, keys_of_setting(BEFORE, "machine"))
 
 
-@pytest.mark.parametrize("text", ["{transcripts: text}", "trust: {web: hold}\n", "transcripts: >\n  text\n"])
-def test_a_form_that_is_not_edited_safely_is_left(text: str) -> None:
-    """What was laid out otherwise is a person's to change."""
-    key = "trust.web" if "trust" in text else "transcripts"
-    with pytest.raises(ConfigError):
-        without_setting(text, ROWS[key], "x")
+def test_a_form_that_is_not_edited_safely_is_left(mem: Cli) -> None:
+    """What was laid out otherwise is a person's to change; the error names the file."""
+    mem.write(".git/gitmem/config", "{transcripts: text}\n")
+    assert "gitmem/config: The file has a form that is not edited safely" in mem.fails(
+        "config", "unset", "transcripts"
+    )
+    assert "{transcripts: text}\n" == (mem.root / ".git/gitmem/config").read_text()
 
 
 def test_the_docs_have_every_setting() -> None:

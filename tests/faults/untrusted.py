@@ -395,7 +395,7 @@ SAMPLES: dict[str, Any] = {
     "skill-links": {"links": {"AROUND/directory": {"flat": False, **_AGREED}}},
     "host/skills": _AGREED,
     "host/last-session": {"tip": _SOMEBODY, "session": "s"},
-    "host/config-edit": ["file"],
+    "host/config-edit": {"start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True},
     "host/notices/<id>.jsonl": {"gitmem-journal": 1, "kind": "memory", "target": "memory", "id": "0"},
     "host/notices/<id>.new": {"gitmem-journal": 1, "id": "0"},
     "host/notices/<id>.damaged": {"gitmem-journal": 1, "id": "0"},

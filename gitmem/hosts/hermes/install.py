@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem import resources
-from gitmem.errors import GitMemError
+from gitmem.errors import ConfigError, GitMemError
 from gitmem.files import read_file, read_settings, replacement
-from gitmem.hosts.hermes.config_edit import provider_of, set_provider, take_out
 from gitmem.hosts.hermes.home import PROVIDER, Home
 from gitmem.memory.opening import config_for
+from gitmem.settings_edit import Edit, get, put, take_back
 from gitmem.state import HOST_CONFIG_EDIT, HOST_LINK, HOST_STATE, LocalState
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
     from gitmem.memory.memory import Memory
 
+_KEYS = ("memory", "provider")
 SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
 
 
@@ -45,16 +49,17 @@ def install(home: Home, world: World) -> Report:
     report = Report()
     # The configuration is read first: a home that cannot be configured is left as it is.
     text = read_text_exact(home.config)
-    edited = set_provider(text, PROVIDER)
+    with _naming_the_file():
+        edited = put("yaml", text, _KEYS, PROVIDER)
     bundle = _make_bundle(home, world, report)
     _import(bundle, home, report)
     _write_shim(home, report)
-    if edited.text == text:
+    if edited == text:
         report.already(f"{home.config} has memory.provider: {PROVIDER}")
     else:
-        existed = os.path.exists(home.config)
-        replace_text(home.config, edited.text)
-        bundle.state.write_text(HOST_CONFIG_EDIT, edited.removal if existed else "file")
+        is_new = not os.path.exists(home.config)
+        bundle.state.write_json(HOST_CONFIG_EDIT, {**Edit.between(text, edited)._asdict(), "is_new": is_new})
+        replace_text(home.config, edited)
         was = provider_of(text)
         instead = f" (it was {was})" if was else ""
         report.did(f"set memory.provider: {PROVIDER} in {home.config}{instead}")
@@ -125,10 +130,11 @@ def uninstall(home: Home) -> Report:
     report = Report()
     text = read_text_exact(home.config)
     state = LocalState(home.git_dir)
-    removal = state.read_text(HOST_CONFIG_EDIT) or "key"
     if provider_of(text) == PROVIDER:
-        left = take_out(text, "section" if removal == "file" else removal, PROVIDER)
-        if removal == "file" and not left.strip():
+        note = state.read_json(HOST_CONFIG_EDIT)
+        with _naming_the_file():
+            left = take_back("yaml", text, edit_in(note), _KEYS)
+        if note.get("is_new") is True and not left.strip():
             os.unlink(home.config)
         else:
             replace_text(home.config, left)
@@ -151,6 +157,31 @@ def uninstall(home: Home) -> Report:
     if os.path.isdir(home.bundle):
         report.steps.append(("kept", f"kept the bundle {home.bundle} with its whole history"))
     return report
+
+
+def provider_of(text: str) -> str:
+    """Return the memory provider that a config.yaml names; empty where it names none."""
+    with _naming_the_file():
+        value = get("yaml", text, _KEYS)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def edit_in(note: Mapping[str, Any]) -> Edit | None:
+    """Return the edit that a note in the state directory describes; None where it does not."""
+    values = [note.get(name) for name in Edit._fields]
+    if isinstance(values[0], int) and all(isinstance(one, str) for one in values[1:]):
+        return Edit(*values)  # type: ignore[arg-type]
+    return None
+
+
+@contextlib.contextmanager
+def _naming_the_file() -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        message = str(error).replace("The file", "config.yaml")
+        hint = "Set it by hand in config.yaml:  memory: {provider: gitmem}"
+        raise ConfigError(message, hint=hint if "safely" in message else error.hint) from error
 
 
 # --- files -----------------------------------------------------------------------------------------------

@@ -34,15 +34,14 @@ def save_settings(home: Home, values: Mapping[str, Any]) -> None:
     """Write settings to gitmem.yaml of the home, line by line; other lines and comments stay."""
     from gitmem.config import HERMES_YAML, from_text, setting_named
     from gitmem.hosts.hermes.install import replace_text
-    from gitmem.settings_file import with_setting
+    from gitmem.settings_edit import keys_of_setting, put
 
     text = read_settings(home.settings, HERMES_YAML)
     for key, value in values.items():
         if key != "provider":
             setting = setting_named(key, HERMES_YAML)
-            text = with_setting(
-                text, setting, from_text(setting, str(value).strip(), HERMES_YAML), HERMES_YAML
-            )
+            wanted = from_text(setting, str(value).strip(), HERMES_YAML)
+            text = put("yaml", text, keys_of_setting(text, setting.key), wanted)
     replace_text(home.settings, text)
 
 

@@ -15,9 +15,8 @@ from typing import Any
 
 from gitmem.errors import BundleNotFound, GitMemError
 from gitmem.files import read_file
-from gitmem.hosts.hermes.config_edit import provider_of
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
-from gitmem.hosts.hermes.install import SHIM_FILES, read_text_exact, shim_file
+from gitmem.hosts.hermes.install import SHIM_FILES, provider_of, read_text_exact, shim_file
 from gitmem.world import World, real_world
 
 _PROBE = (

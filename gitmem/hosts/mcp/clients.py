@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import ConfigError, UsageError
 from gitmem.files import read_file, replacement
-from gitmem.hosts.mcp import settings_files
-from gitmem.hosts.mcp.settings_files import Form
+from gitmem.settings_edit import Form, put, remove
 
 if TYPE_CHECKING:
     from gitmem.world import World
@@ -127,21 +126,17 @@ def command(world: World, bundle: str, *, allow_undo: bool = False) -> list[str]
 
 def printed(one: Client, words: Sequence[str]) -> str:
     """The content of a settings file that holds this server and nothing else."""
-    return settings_files.rendered(one.form, one.section, NAME, one.entry(words))
+    return put(one.form, "", (one.section, NAME), one.entry(words))
 
 
 def installed(one: Client, world: World, words: Sequence[str]) -> Edit:
     """The client's file with this server."""
-    return _edit(
-        one,
-        world,
-        lambda text: settings_files.with_entry(one.form, text, one.section, NAME, one.entry(words)),
-    )
+    return _edit(one, world, lambda text: put(one.form, text, (one.section, NAME), one.entry(words)))
 
 
 def uninstalled(one: Client, world: World) -> Edit:
     """The client's file without this server."""
-    return _edit(one, world, lambda text: settings_files.without_entry(one.form, text, one.section, NAME))
+    return _edit(one, world, lambda text: remove(one.form, text, (one.section, NAME)))
 
 
 def _edit(one: Client, world: World, change: Callable[[str], str]) -> Edit:

@@ -12,86 +12,8 @@ from typing import Any
 import pytest
 import yaml
 from gitmem.errors import ConfigError
-from gitmem.hosts.mcp import settings_files
 from gitmem.hosts.mcp.clients import CLIENTS, command, installed, printed, uninstalled
-from gitmem.hosts.mcp.settings_files import Form, with_entry, without_entry
 from gitmem.world import World
-
-ENTRY = {"command": "/bin/gitmem", "args": ["-C", "/a b/ü", "mcp"]}
-OTHER = {"command": "/bin/gitmem", "args": ["mcp"]}
-
-FILES: dict[Form, list[str]] = {
-    "toml": [
-        "",
-        'model = "o3" # mine\n\n[mcp_servers.other]\ncommand = "x"\n\n# the end\n[tui]\nx = 1\n',
-        'model = "o3"',
-        '[mcp_servers]\n[mcp_servers.other]\ncommand = "x"\n',
-    ],
-    "json": [
-        "",
-        "{}\n",
-        '{"a": 1}',
-        '{\n  "mcp_servers": {}\n}\n',
-        '{\n  // mine\n  "mcp_servers": {\n    "other": {"command": "x"} // keep\n  },\n  "z": [1, {"mcp_servers": 2}]\n}\n',
-        '{\n  "a": "// no comment, {",\n  /* two\n lines */\n  "mcp_servers": {\n    "x": {},\n    "y": {},\n  },\n}\n',
-        '{"mcp_servers": {"other": {"args": ["}", "\\""]}}, "b": null}',
-    ],
-    "yaml": [
-        "",
-        "# mine\nmodel: x  # here\n",
-        "model: x\nmcp_servers:\n  # about it\n  other:\n    command: x\n# the end\nz: 1\n",
-        "mcp_servers:\n    other: {command: x}\nz: 1",
-        "mcp_servers: {}\nz: 1\n",
-        "mcp_servers:\nz: 1\n",
-        "mcp_servers: null # none yet\n",
-    ],
-}
-CASES = [(form, text) for form, texts in FILES.items() for text in texts]
-
-
-def comments(text: str) -> list[str]:
-    marks = ("#", "//", "/*")
-    return [text[text.index(mark) :].split("\n", maxsplit=1)[0] for mark in marks if mark in text]
-
-
-@pytest.mark.parametrize(("form", "text"), CASES)
-def test_an_entry_comes_and_goes(form: Form, text: str) -> None:
-    """Put in twice it is there once; changed, it is the new one; taken out, nothing of it is left."""
-    once = with_entry(form, text, "mcp_servers", "gitmem", ENTRY)
-    assert ENTRY == settings_files.read_entry(form, once, "mcp_servers", "gitmem")
-    assert once == with_entry(form, once, "mcp_servers", "gitmem", ENTRY)
-    changed = with_entry(form, once, "mcp_servers", "gitmem", OTHER)
-    assert OTHER == settings_files.read_entry(form, changed, "mcp_servers", "gitmem")
-    assert [] == [one for one in comments(text) if one not in changed]
-    gone = without_entry(form, changed, "mcp_servers", "gitmem")
-    assert None is settings_files.read_entry(form, gone, "mcp_servers", "gitmem")
-    assert [] == [one for one in comments(text) if one not in gone]
-    assert gone == without_entry(form, gone, "mcp_servers", "gitmem")
-    whole = [line.rstrip(",") for line in text.splitlines()[1:] if line.strip()]
-    lines = [line for line in whole if "mcp_servers" not in line]
-    assert [] == [line for line in lines if line.strip() not in once]
-
-
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
-        ("toml", "model = ["),
-        ("toml", 'mcp_servers = { other = { command = "x" } }\n'),
-        ("json", "[1]"),
-        ("json", '{"a": '),
-        ("json", '{"mcp_servers": 7}'),
-        ("yaml", "a: [1"),
-        ("yaml", "- 1\n"),
-        ("yaml", "{mcp_servers: {other: {command: x}}}\n"),
-        ("yaml", "mcp_servers: {other: {command: x}}\n"),
-        ("yaml", "mcp_servers: 7\n"),
-    ],
-)
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(form: Form, text: str) -> None:
-    """With an error that says what to do."""
-    with pytest.raises(ConfigError) as refused:
-        with_entry(form, text, "mcp_servers", "gitmem", ENTRY)
-    assert refused.value.hint
 
 
 @pytest.fixture
