@@ -148,7 +148,7 @@ class Compressor:
         Gives where they came from, as far as the session heard it.
         """
         sources: dict[str, None] = {}
-        if not facts:
+        if not facts or self._buffer.session.user:
             return sources
         known = known_texts(self._bundle, self._buffer.session.id)
         for fact in facts:
@@ -174,7 +174,12 @@ class Compressor:
         return [message for message in messages if mark(message) not in self._seen]
 
     def _is_long_enough(self, messages: Messages) -> bool:
-        """Whether the session, with what the host has forgotten by now, has enough turns of the user."""
+        """Whether the session, with what the host has forgotten by now, has enough turns of the user.
+
+        Never one with a user of a gateway: the stores are read by all of them, and what one says is his own.
+        """
+        if self._buffer.session.user:
+            return False
         least = self._bundle.config.flush_min_turns
         here = [mark(message) for message in messages if _is_user(message)]
         return least > 0 and len(here) + len(self._asked.difference(here)) >= least

@@ -338,3 +338,15 @@ def test_every_kept_fact_has_its_line_in_the_log(bundle: Memory) -> None:
     log = bundle.read_log()
     assert all(word in log for word in ("tabs", "pnpm", "Bob"))
     buffer.close()
+
+
+def test_a_session_with_a_user_of_a_gateway_is_not_distilled(asking: Memory, model: Model) -> None:
+    """The stores are read by every user: what one said in his own chat must not get there, announced facts included."""
+    said = SessionInfo("s1", agent="hermes", machine="laptop", user="alice", chat="42", chat_type="dm")
+    compressor = Compressor(asking, HotMemoryBuffer(asking, said))
+    messages = talk("Remember that my address is 4 Rose Lane.", "I prefer tea.")
+    assert [] == compressor.preview(messages)
+    compressor.compress(messages)
+    compressor.finish(talk("Remember that my door code is 7390."))
+    compressor.keep([Fact("user", "Lives at 4 Rose Lane.")])
+    assert ({"memory": [], "user": []}, []) == (entries(asking), model.seen)
