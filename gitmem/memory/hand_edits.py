@@ -27,6 +27,8 @@ from gitmem.okf.validate import collisions
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
+_MANY = 3
+"""Entries that one edit takes out of a § file, from which on it may be an accident of another program."""
 _DRIFT = timedelta(days=1)
 """So far a clock may be behind that of another machine."""
 
@@ -155,6 +157,10 @@ def _commit(
     origin = Origin(machine=bundle.config.machine, source="hand edit", reason=reason)
     moment = int(bundle.world.clock().timestamp())
 
+    for path, edit in edits.items():
+        if many := many_removed(path, bundle.read(path), edit.stored):
+            bundle.report(Notice("many-removed", path, f"{many} entries"))
+
     def plan(tip: Tree) -> Draft | None:
         bundle.refuse_newer(tip)
         wanted = Edits(tip)
@@ -170,6 +176,15 @@ def _commit(
         )
 
     return publish(bundle.repository, plan, purpose="edit")
+
+
+def many_removed(path: str, before: bytes | None, after: bytes | None) -> int:
+    """The number of entries that a version of a § file lost, where that is most of them; else 0."""
+    was = open_file(path, before)
+    if not isinstance(was, SectionsFile):
+        return 0
+    gone = len(was.entries.keys() - open_file(path, after).entries.keys())
+    return gone if gone >= _MANY and 2 * gone > len(was.entries) else 0
 
 
 def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdit], dict[str, str]]:
@@ -228,6 +243,8 @@ def _stored(bundle: Bundle, edit: HandEdit) -> bytes | None:
     data = _possible(edit)
     if data is None:
         return None
+    if reason := validate.too_large(edit.path, data):
+        raise InvalidContent(f"{edit.path}: {reason}")
     file = open_file(edit.path, data)
     if isinstance(file, SectionsFile):
         data = _curated(bundle, edit.path, file.file)

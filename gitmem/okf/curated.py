@@ -20,6 +20,8 @@ from gitmem.okf.concept import Concept, decode
 from gitmem.okf.entries import CURATED_TYPES, DELIMITER, Entry, EntryKey, entry_hash, is_hash
 from gitmem.text.similarity import pair_similar
 
+MAX_STORE_BYTES = 256 * 1024
+"""Of a § file whose entries go into prompts: a hundred times what fits there."""
 _MARK = "§"
 # A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from gitmem.errors import BrokenConcept, InvalidContent
 from gitmem.okf import frontmatter, layout, paths
-from gitmem.okf.concept import type_of
-from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import CURATED_TYPES
+from gitmem.okf.concept import MAX_CONCEPT_BYTES, type_of
+from gitmem.okf.curated import MAX_STORE_BYTES, CuratedFile
+from gitmem.okf.entries import CURATED_TYPES, DELIMITER
 from gitmem.okf.layout import INDEX, LOG
+from gitmem.okf.plain import shortened
 
 
 class Violation(NamedTuple):
@@ -152,6 +153,8 @@ def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
         return found
     if len(data) > limit:
         return [*found, f"It is too large ({len(data) >> 20} MB; at most {limit >> 20} MB)."]
+    if reason := too_large(path, data):
+        return [*found, reason]
     found += [f"{violation.reason} (OKF rule {violation.rule})" for violation in check_file(path, data)]
     if not found and layout.default_type(path) in CURATED_TYPES:
         try:
@@ -159,6 +162,20 @@ def reasons(path: str, mode: int, data: bytes, *, limit: int) -> list[str]:
         except InvalidContent as error:
             found.append(str(error))
     return found
+
+
+def too_large(path: str, data: bytes) -> str:
+    """Why a § file is larger than one can be read back, with its largest entry; empty for any other file."""
+    kind = layout.default_type(path)
+    limit = MAX_STORE_BYTES if kind == layout.CURATED_MEMORY else MAX_CONCEPT_BYTES
+    if kind not in CURATED_TYPES or len(data) <= limit:
+        return ""
+    largest = max(data.decode("utf-8", "replace").split(DELIMITER), key=len)
+    said = shortened(" ".join(largest[:1_000].split()), 60)
+    return (
+        f"It has {len(data) >> 10:,} KB, and at most {limit >> 10:,} can be read back. "
+        f"Its largest entry has {len(largest) >> 10:,} KB: {said!r}."
+    )
 
 
 def _outside(path: str, mode: int) -> Iterator[str]:

@@ -22,6 +22,7 @@ from gitmem.okf.entries import Entry, entry_hash
 from gitmem.okf.pages import LogLine
 from gitmem.okf.short_ids import is_meant, looks_like_id
 from gitmem.okf.timestamps import later, parse
+from gitmem.okf.validate import too_large
 
 if TYPE_CHECKING:
     from gitmem.git.transaction import Published
@@ -267,6 +268,13 @@ class CuratedStore:
                 entries=[entry.text for entry in start.entries],
             )
         done.changed = file.entries != start.entries
+        if file.usage > start.usage and (reason := too_large(path, file.render())):
+            raise StoreRefusal(
+                f"{path} would be too large: {reason} Remove or shorten entries first.",
+                usage=start.usage + others,
+                limit=limit,
+                entries=[entry.text for entry in start.entries],
+            )
         if done.changed:
             edits.write_concept(path, file.as_concept())
             if target == "user":

@@ -24,8 +24,6 @@ from gitmem.okf.validate import IGNORE, hides, who_obeys
 from gitmem.safety.verdict import Finding, Result, Verdict
 
 MAX_COMMITS = 200_000
-MAX_STORE_BYTES = 256 * 1024
-"""Of a § file whose entries go into prompts: a hundred times what fits there."""
 _RELIED_ON = frozenset(
     (layout.CURATED_MEMORY, layout.ARCHIVED_MEMORY, layout.USER_PROFILE, layout.SESSION, layout.SESSION_EVENTS,
      layout.RETRACTION, layout.AGENT_CONFIG, layout.SCANNER_RULES, layout.ERASURE_RECEIPTS)
@@ -104,12 +102,12 @@ def check_incoming(
 def _check_place(path: str, data: bytes, file: EntryFile) -> None:
     """What gitmem itself reads at a place is of the type that belongs there, and can be read."""
     wanted = layout.default_type(path)
+    if reason := validate.too_large(path, data):
+        raise RefusedFetch(
+            f"The remote's {path!r} cannot be taken. {reason} Shorten it where it was written."
+        )
     if wanted in _RELIED_ON and (file.concept is None or file.concept.type != wanted):
         raise RefusedFetch(f"The remote's {path!r} is not of the type {wanted}, or is too large to read.")
-    if wanted == layout.CURATED_MEMORY and len(data) > MAX_STORE_BYTES:
-        raise RefusedFetch(
-            f"The remote's {path!r} has {len(data) >> 10:,} KB: at most {MAX_STORE_BYTES >> 10} are taken."
-        )
     if path.startswith("retractions/") and not is_hash(layout.retraction_name(path)):
         raise RefusedFetch(f"The remote's {path!r} does not name an entry.")
     if wanted == layout.AGENT_CONFIG and format_of(data) > layout.FORMAT:

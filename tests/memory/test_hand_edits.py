@@ -1,0 +1,81 @@
+"""What a person, or another program, makes of the files of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gitmem.errors import InvalidContent, StoreRefusal
+from gitmem.memory.memory import Memory
+from gitmem.memory.upkeep.git_hooks import pre_push
+from gitmem.okf.curated import MAX_STORE_BYTES
+
+from tests.git.support import run_git
+
+FACTS = [f"The lamp of room {number} is number {number * 7}" for number in range(13)]
+LARGE = f"Ada likes tea\n§\nThe minutes of May: {'blah ' * 400_000}\n"
+
+
+@pytest.fixture
+def filled(bundle: Memory) -> Memory:
+    for fact in FACTS:
+        bundle.remember(fact)
+    return bundle
+
+
+def memory_file(bundle: Memory) -> Path:
+    return Path(bundle.root, "memories", "MEMORY.md")
+
+
+def truncate(file: Path) -> None:
+    file.write_text("")
+
+
+@pytest.mark.parametrize("lose", [truncate, Path.unlink])
+def test_the_loss_of_a_store_is_reported_and_one_undo_takes_it_back(
+    filled: Memory, lose: Callable[[Path], None]
+) -> None:
+    """Another program emptied the file: the next write says so, has it in a commit of its own, and loses nothing."""
+    lose(memory_file(filled))
+    filled.prepare("write")
+    [notice] = [one for one in filled.notices if one.kind == "many-removed"]
+    assert "memories/MEMORY.md lost 13 entries" in str(notice)
+    filled.undo()
+    assert {*FACTS} == {one.text for one in filled.curated.entries("memory")}
+
+
+def test_the_removal_of_a_few_entries_is_an_everyday_edit(filled: Memory) -> None:
+    """It is committed without a word."""
+    file = memory_file(filled)
+    file.write_text(file.read_text().replace(f"{FACTS[3]}\n§\n", ""))
+    filled.prepare("write")
+    assert [] == filled.notices
+
+
+def test_a_store_that_could_not_be_read_back_is_refused(bundle: Memory) -> None:
+    """At the commit, with the largest entry named, so that the memory stays usable; it is not committed by another way."""
+    file = memory_file(bundle)
+    before = file.read_text()
+    file.write_text(LARGE)
+    with pytest.raises(
+        InvalidContent, match=r"MEMORY.md: It has 1,953 KB.*largest entry.*The minutes of May"
+    ):
+        bundle.prepare("whole")
+    run_git(bundle.root, "add", "-A")
+    run_git(bundle.root, "commit", "-q", "--no-verify", "-m", "large")
+    large = run_git(bundle.root, "rev-parse", "HEAD")
+    told = [*pre_push(bundle, [f"refs/heads/main {large} refs/heads/main {'0' * 40}"])]
+    assert any("The minutes of May" in one for one in told), told
+    run_git(bundle.root, "reset", "-q", "--hard", "HEAD~1")
+    assert before == file.read_text()
+    bundle.remember("Ada likes tea")
+
+
+def test_a_store_does_not_grow_beyond_what_can_be_read_back(make_bundle: Callable[..., Memory]) -> None:
+    """Also where the settings allow more characters."""
+    bundle = make_bundle(memory_char_limit=10_000_000)
+    bundle.remember(f"The first half: {'blah ' * 30_000}")
+    with pytest.raises(StoreRefusal, match="largest entry"):
+        bundle.remember(f"The other half: {'bleh ' * 30_000}")
+    assert len(memory_file(bundle).read_bytes()) <= MAX_STORE_BYTES
