@@ -17,6 +17,21 @@ _MAY_WRITE_RETRACTIONS = (
 )
 
 
+_MAY_ASK_THE_WORLD = ("cli/", "hosts/", "world.py", "__main__.py")
+_THE_WORLD = {
+    ("os", "environ"),
+    ("os", "getenv"),
+    ("os", "getcwd"),
+    ("path", "expanduser"),
+    ("Path", "home"),
+    ("Path", "cwd"),
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("date", "today"),
+    ("time", "time"),
+}
+
+
 def modules() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(_ROOT.rglob("*.py")):
         yield path.relative_to(_ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
@@ -42,3 +57,22 @@ def test_only_the_gate_revert_and_sync_write_retractions() -> None:
     }
     assert writers
     assert [] == [name for name in sorted(writers) if not name.startswith(_MAY_WRITE_RETRACTIONS)]
+
+
+def test_the_environment_the_home_the_clock_and_print_come_from_outside() -> None:
+    """`cli/`, `hosts/` and `world.py` read them and hand them in; no other module asks by itself."""
+    found = set()
+    for name, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                holder = (
+                    node.value.attr
+                    if isinstance(node.value, ast.Attribute)
+                    else getattr(node.value, "id", "")
+                )
+                if (holder, node.attr) in _THE_WORLD:
+                    found.add((name, f"{holder}.{node.attr}"))
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+                found.add((name, "print"))
+    assert {"world.py"} <= {name for name, _ in found}
+    assert [] == sorted(one for one in found if not one[0].startswith(_MAY_ASK_THE_WORLD))

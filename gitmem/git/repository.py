@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, BundleUnusable
@@ -31,6 +32,9 @@ _UNDER_WAY = {
 }
 
 
+_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({"PATH": os.defpath})
+
+
 class Repository:
     """A git repository with a work tree that gitmem writes to.
 
@@ -38,9 +42,11 @@ class Repository:
     "index"): benchmarks measure by it and fault tests stop there.
     """
 
-    def __init__(self, root: str, git_dir: str) -> None:
+    def __init__(self, root: str, git_dir: str, env: Mapping[str, str] = _NO_ENVIRONMENT) -> None:
         self.root = root
         self.git_dir = git_dir
+        self.env = env
+        """The environment of the git program, where it is asked to do something here."""
         self.state = LocalState(git_dir)
         self.clocks = self.state
         """Where it is noted how wrong the clocks are; a throw-away repository asks that of its lender."""

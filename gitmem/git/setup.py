@@ -88,7 +88,7 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
         raise BundleUnusable(
             f"{root} has another object or ref format: gitmem works with SHA-1 objects and refs in files."
         )
-    repository = Repository(root, git_dir)
+    repository = _repository(root, git_dir, world)
     # Backups leave empty directories out, and git takes a directory without these for no repository.
     for name in ("objects", "refs"):
         path = os.path.join(git_dir, name)
@@ -96,6 +96,10 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             with contextlib.suppress(OSError):
                 make_directories(path)
     return repository
+
+
+def _repository(root: str, git_dir: str, world: World) -> Repository:
+    return Repository(root, git_dir, world.env) if world.env else Repository(root, git_dir)
 
 
 def _main_work_tree(git_dir: str) -> str:
@@ -158,7 +162,7 @@ def write_attributes(repository: Repository) -> None:
 _EXCLUDE = f"{TEMPORARY}*\n"
 
 
-def make_repository(root: str, *, separate_git_dir: str | None = None) -> Repository:
+def make_repository(root: str, *, separate_git_dir: str | None = None, world: World = _NOBODY) -> Repository:
     """Make an empty repository with its work tree at `root`, ready for the first commit; it is its owner's alone."""
     root = os.path.abspath(root)
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
@@ -181,7 +185,7 @@ def make_repository(root: str, *, separate_git_dir: str | None = None) -> Reposi
             _link(root, git_dir)
     except OSError as error:
         raise disk_error(error) from error
-    return Repository(root, git_dir)
+    return _repository(root, git_dir, world)
 
 
 def _make_top(path: str, *, is_ours: bool = False) -> None:

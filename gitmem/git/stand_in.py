@@ -46,7 +46,7 @@ class StandIn:
         return subprocess.run(
             git_command.command(*files, *arguments, git_dir=self.path),
             cwd=self.repository.root if with_files else self.path,
-            env=git_command.environment(os.environ),
+            env=git_command.environment(self.repository.env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,

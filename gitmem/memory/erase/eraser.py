@@ -105,7 +105,7 @@ class Eraser:
         refuse_unusual(self._repository)
         with self._bundle.writing("erase"):
             self._repository.refuse_if_busy()
-            chosen = choose(self._repository, self.commits(), asked)
+            chosen = choose(self._repository, self.commits(), asked, now=self._bundle.world.clock())
             plan = self.plan(chosen.rules)
             report = self._report(asked, plan, dry_run=dry_run)
             if plan.is_empty and not report.beside:

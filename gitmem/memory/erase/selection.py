@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.git.message import trailers_of
@@ -48,12 +49,12 @@ class Chosen:
     """What the receipts are of: one for each secret, else what was asked for."""
 
 
-def choose(repository: Repository, roots: list[Oid], asked: Asked) -> Chosen:
-    """The rules for what was asked; raises where it can be nothing that is erased."""
+def choose(repository: Repository, roots: list[Oid], asked: Asked, *, now: datetime | None = None) -> Chosen:
+    """Make the rules for what was asked; raises where it can be nothing that is erased. `now` is for names of commits."""
     if asked.what == "text":
         return _texts(asked, [_checked(asked.name)])
     if asked.what == "secret":
-        return _texts(asked, _secrets(repository, asked.name))
+        return _texts(asked, _secrets(repository, asked.name, now))
     if asked.what == "entry":
         return _entry(repository, roots, asked)
     if asked.what == "path":
@@ -72,16 +73,14 @@ def _texts(asked: Asked, texts: list[str]) -> Chosen:
     return Chosen(asked, ErasureRules(Blanking(texts), Gone()), tuple(texts), tuple(texts))
 
 
-def _secrets(repository: Repository, name: str) -> list[str]:
+def _secrets(repository: Repository, name: str, now: datetime | None) -> list[str]:
     """The secrets that a file holds in a commit, as a refused sync names both."""
     from gitmem.git.revisions import resolve
 
     commit, _, path = name.partition(":")
-    if not path:
+    if not path or now is None:
         raise UsageError("Say `--secret COMMIT:PATH`, as the refused sync does.")
-    from datetime import UTC, datetime
-
-    data = repository.tree(resolve(repository, commit, now=datetime.now(UTC))).read(path)
+    data = repository.tree(resolve(repository, commit, now=now)).read(path)
     if data is None:
         raise UnknownRevision(f"There is no {path} in {commit}.")
     text = data.decode("utf-8", "replace")

@@ -54,7 +54,7 @@ def clone(
     existed = os.path.isdir(root)
     state = LocalState(separate_git_dir or os.path.join(root, ".git"))
     again = state.has(CLONING)
-    repository = _begin(root, state, url, separate_git_dir)
+    repository = _begin(root, state, url, separate_git_dir, world)
     with repository.lock.hold("clone", wait=0):
         try:
             fetched, checked = _fetch(repository, url, world, prefer)
@@ -85,7 +85,7 @@ def is_unfinished(root: str, git_dir: str | None = None) -> bool:
     return state.has(CLONING) or not any(files for _, _, files in os.walk(root))
 
 
-def _begin(root: str, state: LocalState, url: str, separate_git_dir: str | None) -> Repository:
+def _begin(root: str, state: LocalState, url: str, separate_git_dir: str | None, world: World) -> Repository:
     """The repository to clone into. What says so comes before anything else that a kill could leave."""
     try:
         make_directories(state.directory)
@@ -93,7 +93,7 @@ def _begin(root: str, state: LocalState, url: str, separate_git_dir: str | None)
             write_new(state.path(CLONING), f"{url}\n".encode())
     except OSError as error:
         raise disk_error(error) from error
-    return make_repository(root, separate_git_dir=separate_git_dir)
+    return make_repository(root, separate_git_dir=separate_git_dir, world=world)
 
 
 def _set(repository: Repository, ref: str, oid: Oid) -> None:

@@ -47,7 +47,7 @@ def create(
     try:
         repository = open_repository(root, world)
     except BundleNotFound:
-        repository = make_repository(root, separate_git_dir=separate_git_dir)
+        repository = make_repository(root, separate_git_dir=separate_git_dir, world=world)
         made = True
     else:
         made = False
