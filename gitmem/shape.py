@@ -57,6 +57,10 @@ SHAPES: dict[str, str] = {
     # The curated store, sessions, plans
     "Answer": "changed: bool, held: [str], target: str, message: str, usage: int, limit: int, percent: int, "
     "entry_count: int = count, note: str?, suggestion: str?, commit: str?",
+    "Fact": "id: str = entry.key.id, at: str? = entry.at, replaces: str? = entry.replaces, text: str = entry.text, "
+    "unconfirmed: str?, blame: Blamed?",
+    "Store": "usage: int, limit: int, entries: [Fact] = facts",
+    "Facts": "memory: Store?, user: Store?",
     "FrozenBlock": "commit: str, hash: str, text: str",
     "Contest": "path: str, replaces: str = replaced, entries: [Entry]",
     "SessionState": "session: str = id, title: str? = @title, status: str? = @status, started: str? = @started, "

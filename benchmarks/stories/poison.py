@@ -210,7 +210,7 @@ def of_one_machine(of: Domain) -> Story:
     acts = (
         _before(of),
         Sync(),
-        Run(("memory", "add", of.lie, "--machine"), at=DESKTOP),
+        Run(("remember", of.lie, "--machine"), at=DESKTOP),
         talk("Y", turn("What holds here?", answer=of.lie), at=DESKTOP),
         Sync(),
         From(),

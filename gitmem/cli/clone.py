@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_json
 from gitmem.cli.output import green
 from gitmem.errors import GitMemError, UsageError
@@ -66,7 +65,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
     app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
     for step in steps:
         app.out.line(green("✓ "), step)
-    refuse_held(done, held)
+    app.refuse_held(held, done)
 
 
 def _directory_of(url: str) -> str:

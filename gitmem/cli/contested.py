@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import bold, dim, yellow
 
@@ -44,5 +43,5 @@ def resolve(app: App, which: str, text: str, reason: str) -> None:
     bundle = app.writing_bundle
     done = settle(bundle, which, text, origin=bundle.origin(reason=reason))
     app.out.json({"commit": done.commit or bundle.tip, "held": list(done.held)})
-    refuse_held(bundle, done.held)
+    app.refuse_held(done.held)
     app.out.line(yellow((done.commit or bundle.tip)[:8]), " settled")

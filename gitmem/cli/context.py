@@ -6,19 +6,23 @@ import os
 import sys
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.output import Output, complain
-from gitmem.errors import BundleUnusable, GitMemError, UnsafePath
+from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnsafePath
 from gitmem.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
     from gitmem.config import Config
     from gitmem.git.repository import Repository
     from gitmem.memory.lifetime import Purpose
     from gitmem.memory.memory import Memory
+    from gitmem.okf.entries import Change
 
 _ABOUT_HEAD = "head-elsewhere"
+_FEW = 3
 
 
 class App:
@@ -82,6 +86,42 @@ class App:
         from gitmem.memory.opening import config_for
 
         return config_for(self.world, repository.state if repository else None)
+
+    # The person, and results
+
+    @property
+    def at_terminal(self) -> bool:
+        """Whether a person types this."""
+        return sys.stdin.isatty()
+
+    def show(self, result: object, *, more: Collection[str] = (), **view: Any) -> None:
+        """Print a result, as JSON or for people; one that holds something back ends the command with exit code 3."""
+        self.out.json(result, more=more)
+        if not self.out.is_json:
+            from gitmem.cli.render import render
+
+            render(self, result, **view)
+        self.refuse_held(getattr(result, "held", ()))
+
+    def tell_changes(self, changes: Iterable[Change], *, events: bool = False, stat: bool = False) -> None:
+        """Print what was learned, changed and forgotten."""
+        from gitmem.cli.render.changes import tell
+
+        tell(self.out, changes, events=events, stat=stat)
+
+    def refuse_held(self, held: Sequence[str], bundle: Memory | None = None) -> None:
+        """End a command that held something back with a sentence about it, and exit code 3."""
+        if not held:
+            return
+        if len(held) > _FEW:
+            raise FoundSomething(
+                f"{len(held):,} entries held back for a person.", hint="Run `gitmem review`."
+            )
+        told = "; ".join(f"{name} ({_why_held(bundle or self.bundle, name)})" for name in held)
+        raise FoundSomething(
+            f"Held back for a person, and not in the memory: {told}.",
+            hint=f"Look at it with `gitmem show {held[0]}`, decide with `gitmem review`.",
+        )
 
     # Paths
 
@@ -155,3 +195,11 @@ class App:
 
     def long_date(self, seconds: float) -> str:
         return f"{self.world.local(seconds):%Y-%m-%d %H:%M:%S %z}"
+
+
+def _why_held(bundle: Memory, name: str) -> str:
+    try:
+        found = bundle.quarantine.get(name).findings
+    except GitMemError:  # somebody decided on it meanwhile
+        return "decided already"
+    return "; ".join(finding.get("reason") or finding.get("rule", "") for finding in found) or "doubtful"

@@ -1,4 +1,4 @@
-"""`gitmem log`, `show`, `diff`, `blame` and `trace`: the history, read."""
+"""`gitmem log`, `show`, `diff`, `digest`, `blame` and `why`: the history, read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import once, several, with_changes, with_dates, with_json
+from gitmem.cli.options import once, several, several_words, with_changes, with_dates, with_json
 from gitmem.cli.output import bold, cyan, dim, red, yellow
 from gitmem.cli.progress import shown_while_building
 from gitmem.errors import UnknownRevision, UsageError
@@ -86,7 +86,7 @@ def log(
 
 
 def _log_sessions(app: App, found: Iterable[LogEntry], number: int | None, patch: bool, stat: bool) -> None:
-    from gitmem.cli import show_log
+    from gitmem.cli.render import history as show_log
     from gitmem.memory.history.story import chapters
 
     listed = islice(chapters(app.bundle, found), number)
@@ -105,8 +105,8 @@ def _log_commits(
     patch: bool,
     stat: bool,
 ) -> None:
-    from gitmem.cli import show_changes as told
-    from gitmem.cli.show_log import commit_line
+    from gitmem.cli.render import changes as told
+    from gitmem.cli.render.history import commit_line
 
     if app.out.is_json:
         rows = [{**shape(entry), **({"counts": _counts(app, entry)} if stat else {})} for entry in found]
@@ -189,7 +189,7 @@ def _file_named(app: App, what: str, unknown: UnknownRevision) -> tuple[str, str
 
 
 def _show_snapshot(app: App, name: str, *, events: bool, stat: bool) -> None:
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     one = app.bundle.snapshots.get(name)
     since = app.bundle.diff(one.commit)
@@ -204,7 +204,7 @@ def _show_snapshot(app: App, name: str, *, events: bool, stat: bool) -> None:
 
 
 def _show_commit(app: App, shown: ShownCommit, *, unified: bool, events: bool, stat: bool) -> None:
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     entry, commit = shown.entry, shown.entry.commit
     if unified:
@@ -332,7 +332,9 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
     where = "in the bundle" if revision == "HEAD" else f"at {revision}"
     message = f"There is no file {path} {where}."
     if os.path.lexists(app.bundle.repository.worktree.path(path)):
-        return UnknownRevision(message, hint="It lies in the work tree uncommitted: run `gitmem commit`.")
+        return UnknownRevision(
+            message, hint="It lies in the work tree uncommitted: run `gitmem edit --commit`."
+        )
     return UnknownRevision(
         message, hint=f"`gitmem log --path {shlex.quote(path)}` tells whether there ever was one."
     )
@@ -393,7 +395,7 @@ def diff(
 
 
 def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bool, stat: bool) -> None:
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     if app.out.is_json and stat:
         rows = [{"path": row.pop("path"), "counts": row} for row in told.stat(diff)]
@@ -408,14 +410,37 @@ def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bo
 
 
 def _tell_unified(app: App, lines: Iterable[str]) -> None:
-    from gitmem.cli.show_changes import coloured
+    from gitmem.cli.render.changes import coloured
 
     for line in lines:
         for part in line.removesuffix("\n").split("\n"):
             app.out.line(coloured(part))
 
 
-# --- blame, trace ----------------------------------------------------------------------------------------
+# --- digest ----------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option(
+    "--since", default="1 week ago", metavar="DATE", show_default=True, help="From that day or moment on."
+)
+@click.option("--until", default="now", metavar="DATE", help="Up to that day or moment.")
+@with_json
+def digest(app: App, since: str, until: str) -> None:
+    """Say what was learned, changed, decided, done and taken back, and what waits for you.
+
+    \b
+    gitmem digest
+    gitmem digest --since "last week" --until "last week"
+    gitmem digest --since 2026-10
+    """
+    start, end = app.bundle.moment(since, start=True), app.bundle.moment(until)
+    if end < start:
+        raise UsageError(f"{until!r} is before {since!r}.")
+    app.show(app.bundle.digest(since, until))
+
+
+# --- blame, why ------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -433,7 +458,7 @@ def blame(app: App, path: str, removed: bool, as_of: str) -> None:
     gitmem blame memories/MEMORY.md
     gitmem blame memories/MEMORY.md --removed
     """
-    from gitmem.cli.show_origins import tell_blamed
+    from gitmem.cli.render.history import tell_blamed
 
     found = app.bundle.blame(app.path(path), removed=removed, as_of=as_of)
     app.out.json({"path": path, "entries": found})
@@ -443,23 +468,18 @@ def blame(app: App, path: str, removed: bool, as_of: str) -> None:
 
 
 @click.command()
-@click.argument("text")
+@several_words("TEXT", metavar="TEXT|ID")
 @click.option("--sessions", is_flag=True, help="List the sessions that it reached, and what they wrote.")
 @click.option("--events", is_flag=True, help="Also each time that it was said in a session.")
 @with_dates
 @with_json
-def trace(app: App, text: str, sessions: bool, events: bool) -> None:
-    """Say where a text came from, what became of it, and what it may have touched.
+def why(app: App, text: str, sessions: bool, events: bool) -> None:
+    """Say where a text or an entry came from, what became of it, and what it may have touched.
 
     Ends with the narrowest command that takes it back.
 
     \b
-    gitmem trace "the suspicious words"
-    gitmem trace "the suspicious words" --sessions
+    gitmem why Debian 12
+    gitmem why "the suspicious words" --sessions
     """
-    from gitmem.cli.show_origins import tell_traced
-
-    found = app.bundle.trace(text)
-    app.out.json(found)
-    app.out.paged()
-    tell_traced(app, found, sessions=sessions, events=events)
+    app.show(app.bundle.trace(text), sessions=sessions, events=events)

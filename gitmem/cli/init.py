@@ -53,6 +53,6 @@ def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> 
     )
     if made:
         app.out.line("Made a bundle in ", bold(bundle.root), ".")
-        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`."))
+        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`."))
     else:
         app.out.line("There is a bundle in ", bold(bundle.root), " already; nothing was changed.")

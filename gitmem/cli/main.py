@@ -41,12 +41,12 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "demo": Row("demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
-        "remember": Row("short", "Add a fact that is in every prompt."),
-        "forget": Row("short", "Remove a fact."),
-        "note": Row("short", "Write a note, a page of its own."),
-        "edit": Row("short", "Edit a file with your editor, and commit it."),
-        "commit": Row("status", "Commit what was edited by hand."),
-        "memory": Row("memory", "The curated store: add, replace, remove, list, block."),
+        "remember": Row("facts", "Add a fact that every prompt carries."),
+        "replace": Row("facts", "Reword a fact."),
+        "forget": Row("facts", "Remove a fact."),
+        "facts": Row("facts", "List the facts; print the prompt block."),
+        "note": Row("facts", "Write a note, a page of its own."),
+        "edit": Row("facts", "Edit a file with your editor, and commit it."),
         "record": Row("record", "Record an observation, decision, tool call or turn."),
         "session": Row("record", "Begin, end, list and show sessions."),
         "plan": Row("record", "Plans with their steps."),
@@ -54,12 +54,11 @@ SECTIONS: dict[str, dict[str, Row]] = {
     },
     "History": {
         "log": Row("history", "List sessions and what each of them learned."),
-        "digest": Row("digest", "Say what was learned lately, and what waits for you."),
+        "digest": Row("history", "Say what was learned lately, and what waits for you."),
         "show": Row("history", "Show a commit, or a file as it was."),
         "diff": Row("history", "Show what was learned, changed and forgotten."),
         "blame": Row("history", "Say who brought each entry of a file, when and why."),
-        "why": Row("short", "Say where a fact came from and what it touched."),
-        "trace": Row("history", "Follow a text through the history and say what it touched."),
+        "why": Row("history", "Say where a fact came from and what it touched."),
     },
     "Find": {
         "search": Row("search", "Find entries, now or as of any commit."),
@@ -102,24 +101,41 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
     },
 }
-MEANT = {
-    "list": "`gitmem memory list` lists facts; there are also `session list`, `plan list`, `snapshot --list` and `log`",
-    "ls": "`gitmem memory list` lists facts, `gitmem show memories/` the files of a directory",
-    "add": "`gitmem remember TEXT` adds a fact, `gitmem note TITLE` a page",
-    "rm": "`gitmem forget TEXT` removes a fact",
-    "remove": "`gitmem forget TEXT` removes a fact",
-    "delete": "`gitmem forget TEXT` removes a fact",
-    "push": "`gitmem sync` sends and takes in what is new",
-    "pull": "`gitmem sync` takes in and sends what is new",
-    "fetch": "`gitmem sync --dry-run` looks at what a remote has",
-    "merge": "`gitmem sync` merges what a remote has",
-    "checkout": "`gitmem restore` puts the memory back to an earlier state",
-    "reset": "`gitmem restore` puts the memory back to an earlier state",
-    "tag": "`gitmem snapshot NAME` names the present state",
-    "find": "`gitmem search WORDS` finds entries",
-    "history": "`gitmem log` is the history",
+RENAMED = {
+    "add": "remember TEXT",
+    "backlinks": "show PATH",
+    "checkout": "restore REV",
+    "commit": "edit --commit",
+    "completion": "help --all",
+    "delete": "forget TEXT",
+    "fetch": "sync --dry-run",
+    "find": "search WORDS",
+    "history": "log",
+    "links": "show PATH",
+    "list": "facts",
+    "ls": "facts",
+    "memory": "facts",
+    "memory add": "remember TEXT",
+    "memory block": "facts --block",
+    "memory list": "facts",
+    "memory remove": "forget TEXT",
+    "memory replace": "replace OLD NEW",
+    "memory undo": "undo",
+    "merge": "sync",
+    "pull": "sync",
+    "push": "sync",
+    "record user-profile": "remember --target user TEXT",
+    "remove": "forget TEXT",
+    "reset": "restore REV",
+    "rm": "forget TEXT",
+    "snapshot delete": "snapshot --delete NAME",
+    "snapshot list": "snapshot --list",
+    "snapshot show": "show NAME",
+    "sync status": "status",
+    "tag": "snapshot NAME",
+    "trace": "why TEXT",
 }
-"""Words of other programs, and what they are called here."""
+"""Former words, and words of other programs, with what to type instead."""
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 
 
@@ -163,8 +179,11 @@ class LazyGroup(click.Group):
             args = [*args[1:], "--help"]
         if args == ["version"]:
             _version(ctx, cli.params[0], True)
-        if args and args[0] in MEANT:
-            raise click.UsageError(f"There is no command `{args[0]}`: {MEANT[args[0]]}.", ctx)
+        for typed in (" ".join(args[:2]), args[0] if args else ""):
+            if typed in RENAMED and typed not in COMMANDS:
+                raise click.UsageError(
+                    f"There is no command `{typed}`: it is `gitmem {RENAMED[typed]}`.", ctx
+                )
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             import difflib
 

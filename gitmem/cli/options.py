@@ -62,6 +62,43 @@ def with_dates(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(command)
 
 
+def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """A set of options, in the order in which the help lists them."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def several_words(name: str, **settings: Any) -> Callable[[_Command], _Command]:
+    """A text that needs no quotes: all words that are left."""
+
+    def joined(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str:
+        return " ".join(given)
+
+    return click.argument(name.lower(), nargs=-1, required=True, callback=joined, **settings)
+
+
+TARGET = click.option("--target", type=click.Choice(["memory", "user"]), help="Only one store.")
+AS_OF = click.option(
+    "--as-of", metavar="REV", default="HEAD", help="As it was at a commit, snapshot, date or session."
+)
+ORIGIN = (
+    click.option("-m", "--reason", default="", help="Why; kept in the commit."),
+    click.option("--source", default="", help="Where it comes from: a URL, a tool, a person."),
+    click.option("--session", default="", help="The session it belongs to."),
+    click.option(
+        "--derived-from",
+        multiple=True,
+        metavar="NAME",
+        help="What this follows from: an entry's hash, a file, a commit or a session.",
+    ),
+)
+
+
 def several(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
     """A condition that may be given several times, for any of the values; an empty one would be none."""
 

@@ -236,7 +236,7 @@ def list_(app: App) -> None:
 @with_json
 def show(app: App, session_id: str, events: bool, stat: bool) -> None:
     """Show a session: what is known of it, and what it learned; with --events all that was said and done."""
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     bundle = app.bundle
     state = bundle.sessions.get(bundle.sessions.meant(session_id))

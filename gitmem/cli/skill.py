@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, cyan, dim, yellow
-from gitmem.cli.show_changes import coloured
+from gitmem.cli.render.changes import coloured
 from gitmem.errors import FoundSomething, UsageError
 from gitmem.shape import shape
 
@@ -433,7 +432,7 @@ def _tell(app: App, done: SkillWrite) -> None:
         app.out.line(done.message)
         if done.action in ("patch", "edit"):
             _tell_diff(app, [done.diff])
-    refuse_held(app.bundle, done.held)
+    app.refuse_held(done.held)
 
 
 def _tell_diff(app: App, diffs: Sequence[str] | Any) -> None:

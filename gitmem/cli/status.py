@@ -1,4 +1,4 @@
-"""`gitmem status` and `commit`: how the bundle stands, and taking in what was edited by hand."""
+"""`gitmem status`: how the bundle stands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from gitmem.cli.context import App
 from gitmem.cli.options import with_dates, with_json
 from gitmem.cli.output import Output, bold, count, dim, green, red, size, table, yellow
 from gitmem.errors import GitMemError
-from gitmem.notices import Notice
 from gitmem.okf.plain import shortened
 from gitmem.shape import Json, shape
 
@@ -225,7 +224,7 @@ def _tell(app: App, found: Json, *, verbose: bool) -> None:
         out.line(yellow(told))
     good = [row for row in found["hand_edits"] if not row["problem"]]
     bad = [row for row in found["hand_edits"] if row["problem"]]
-    how = "the next write" if bad else "the next write or `gitmem commit`"
+    how = "the next write" if bad else "the next write or `gitmem edit --commit`"
     _tell_edits(out, f"Edited by hand; {how} commits them:", good)
     _tell_edits(out, "Edited by hand, and not committed until they are repaired or removed:", bad)
     for problem in found["problems"]:
@@ -290,37 +289,3 @@ def _stored_rows(app: App, found: Json) -> list[tuple[str, str]]:
         ("last gc", app.moment(found["last_gc"]) if found["last_gc"] else "never"),
         ("format", str(found["format"])),
     ]
-
-
-# --- commit ----------------------------------------------------------------------------------------------
-
-
-@click.command()
-@click.option("-m", "--reason", default="", help="Why you changed it; kept in the commit as its Reason.")
-@with_json
-def commit(app: App, reason: str) -> None:
-    """Commit what was edited by hand, as kind `edit`.
-
-    All of it or nothing: a file that cannot be part of a bundle stops it, and nothing is changed. The
-    next write of gitmem would take hand edits in anyway; this does it now, and with a reason.
-
-    \b
-    gitmem commit
-    gitmem commit -m "the server moved"
-    """
-    from gitmem.cli import show_changes as told
-
-    bundle = app.bundle
-    published = bundle.take_in_edits(strict=True, reason=reason)
-    for one in published:
-        if one.warning:
-            bundle.report(Notice("work-tree-behind", detail=one.warning))
-    made = [bundle.show(one.commit.oid) for one in published]
-    if app.out.is_json:
-        app.out.json({"commits": [one.entry for one in made]})
-        return
-    if not made:
-        app.out.line("Nothing to commit: no file differs from the newest commit.")
-    for shown in made:
-        app.out.line(yellow(shown.entry.id[:8]), " ", shown.entry.commit.subject)
-        told.tell(app.out, shown.diff)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.held import refuse_held
 from gitmem.cli.options import with_changes, with_json
 from gitmem.cli.output import count, green, safe, yellow
 from gitmem.cli.progress import shown_stages
@@ -91,7 +90,7 @@ def sync(
             accept_erasure=accept_erasure,
         )
     app.out.json(done) if app.out.is_json else _tell(app, done, events=events, stat=stat)
-    refuse_held(app.bundle, done.held)
+    app.refuse_held(done.held)
 
 
 def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, stat: bool) -> None:
@@ -114,7 +113,7 @@ def _sync_all_due(app: App, *, transport: str, timeout: float, events: bool, sta
         app.out.line("No remote is due.")
     if failure is not None:
         raise failure
-    refuse_held(app.bundle, held)
+    app.refuse_held(held)
 
 
 def _agree(remote: str, losses: Sequence[Loss]) -> bool:
@@ -126,7 +125,7 @@ def _agree(remote: str, losses: Sequence[Loss]) -> bool:
 
 
 def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     told.tell(app.out, done.came, events=events, stat=stat)
     commits = count(done.received, "commit")

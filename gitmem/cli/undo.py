@@ -47,7 +47,7 @@ def restore(
     gitmem restore yesterday --path memories
     gitmem restore session:work-7 --keep-sessions
     """
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     wanted = [app.path(path) for path in paths]
     done = app.bundle.restore(
@@ -152,7 +152,7 @@ def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool, events: 
     gitmem undo --list
     gitmem undo -n 3
     """
-    from gitmem.cli.show_log import commit_line
+    from gitmem.cli.render.history import commit_line
 
     if listing:
         found = app.bundle.undoable(max(times, 10))
@@ -203,7 +203,7 @@ def tell_reverted(
     app: App, done: Reverted, *, dry_run: bool, by: str = "undo", events: bool = False, stat: bool = False
 ) -> None:
     """What a revert did, for people or as JSON; `by` is the command that takes it back."""
-    from gitmem.cli import show_changes as told
+    from gitmem.cli.render import changes as told
 
     if app.out.is_json:
         app.out.json(done)
@@ -225,7 +225,7 @@ _REACHED: dict[Group, tuple[str, str]] = {
 
 def _tell_reached(app: App, done: Reverted) -> None:
     """What sessions wrote that had it before them, by group; what only came later is long, and cut."""
-    from gitmem.cli.show_origins import reached_line
+    from gitmem.cli.render.history import reached_line
 
     for group, (title, option) in _REACHED.items():
         found = [one for one in done.reached if one.group == group]

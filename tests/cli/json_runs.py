@@ -38,16 +38,16 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     # Remember
     yield run("session start", "work-1", "--title", "Move the server")
     yield run("remember", "The server runs Debian 12", "--reason", "seen")
-    yield run("memory add", "Deploys happen on Tuesdays")
-    yield run("memory add", HELD, code=3)
-    yield run("memory replace", "Tuesdays", "Deploys happen on Thursdays")
-    yield run("memory add", "A fact that goes", "--target", "user")
-    yield run("memory remove", "A fact that goes", "--target", "user")
-    yield run("memory add", "Another that goes")
+    yield run("remember", "Deploys happen on Tuesdays")
+    yield run("remember", HELD, code=3)
+    yield run("replace", "Tuesdays", "Deploys happen on Thursdays")
+    yield run("remember", "A fact that goes", "--target", "user")
+    yield run("forget", "A fact that goes", "--target", "user")
+    yield run("remember", "Another that goes")
     yield run("forget", "Another that goes")
-    yield run("memory list")
-    yield run("memory list", "--verbose")
-    yield run("memory block")
+    yield run("facts")
+    yield run("facts", "--verbose")
+    yield run("facts", "--block")
     yield run("note", "How we deploy", "Tag, then wait. See [the server](/notes/server.md).")
     yield run("record observation", "the build needs node 20")
     yield run("record decision", "Use Postgres", "--rationale", "We query JSON", "--tag", "database")
@@ -67,7 +67,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("status")
     yield run("diff")
     (here / "notes/broken.md").unlink()
-    yield run("commit", "-m", "found it")
+    yield run("edit", "--commit", "-m", "found it")
     yield run("edit")
 
     # History and search
@@ -82,7 +82,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("diff", "HEAD~5", "--stat")
     yield run("diff", "HEAD~5", "--unified")
     yield run("blame", "memories/MEMORY.md", "--removed")
-    yield run("trace", "Debian 12")
+    yield run("why", "Debian 12")
     yield run("why", "Thursdays")
     yield run("search", "server")
     yield run("search", "server", "--explain")
@@ -117,11 +117,11 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("clone", there, "second")
     mem.cwd = here.parent / "second"
     mem.env["GITMEM_MACHINE"] = "desk"
-    mem("memory", "replace", "Thursdays", "Deploys happen on Mondays")
+    mem("replace", "Thursdays", "Deploys happen on Mondays")
     mem("sync")
     del mem.env["GITMEM_MACHINE"]
     mem.cwd = here
-    mem("memory", "replace", "Thursdays", "Deploys happen on Fridays")
+    mem("replace", "Thursdays", "Deploys happen on Fridays")
     yield run("sync")
     contest = run("contested list")
     yield contest
@@ -155,7 +155,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("skill delete", "audit")
 
     # What waits, and upkeep
-    mem("memory", "add", DOUBTFUL, "--source", "https://evil.example", code=3)
+    mem("remember", DOUBTFUL, "--source", "https://evil.example", code=3)
     waiting = run("review")
     yield waiting
     held = waiting[1]["waiting"][0]["id"]
@@ -165,7 +165,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("quarantine show", held)
     yield ask("review edit", held, "Answers are short.")
     for command in ("review accept", "review drop", "quarantine release", "quarantine drop"):
-        mem("memory", "add", f"{HELD} about {command}", code=3)
+        mem("remember", f"{HELD} about {command}", code=3)
         item = mem("review", "--json").json["waiting"][0]["id"]
         yield ask(command, item)
     yield run("scan")

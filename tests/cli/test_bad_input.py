@@ -50,7 +50,7 @@ def test_no_bundle_anywhere(gitmem: Cli) -> None:
         "There is no bundle in /tmp or above it. "
         "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
     )
-    for args in (("log",), ("status",), ("commit",), ("verify",), ("doctor",), ("gc",)):
+    for args in (("log",), ("status",), ("edit", "--commit"), ("verify",), ("doctor",), ("gc",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
         "notes/latin.md is not a valid OKF file: It is not UTF-8 (byte 22). "
         "It was edited by hand: repair or remove it, then run this again."
     )
-    assert expected == _stops(mem, "commit")
+    assert expected == _stops(mem, "edit", "--commit")
     _reads(mem)
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
 def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
     """Broken YAML and missing types stop `commit`, with the file's name."""
     mem.write("notes/a.md", text)
-    told = _stops(mem, "commit")
+    told = _stops(mem, "edit", "--commit")
     assert "notes/a.md" in told
     assert reason in told
 
@@ -86,10 +86,10 @@ def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
 def test_a_broken_curated_store(mem: Cli) -> None:
     """MEMORY.md with broken YAML is not committed, and can still be looked at."""
     mem.remember("a fact")
-    mem("commit")
+    mem("edit", "--commit")
     path = mem.root / "memories/MEMORY.md"
     path.write_text(path.read_text().replace("type: CuratedMemory", "type: [CuratedMemory"))
-    assert "memories/MEMORY.md" in _stops(mem, "commit")
+    assert "memories/MEMORY.md" in _stops(mem, "edit", "--commit")
     _reads(mem)
 
 
@@ -102,7 +102,7 @@ def test_a_large_file(mem: Cli) -> None:
         "big.bin is too large (50 MB; at most 8 MB). "
         "It was edited by hand: repair or remove it, then run this again."
     )
-    told = mem.fails("commit")
+    told = mem.fails("edit", "--commit")
     assert expected == told
     assert mem.git("ls-files", "big.bin") == ""
     _reads(mem)
@@ -113,7 +113,7 @@ def test_a_detached_head(mem: Cli) -> None:
     mem.git("checkout", "-q", "--detach")
     mem.remember("a fact")
     expected = "HEAD is detached, and gitmem commits to main only. Run `git checkout main` first."
-    assert expected == _stops(mem, "commit")
+    assert expected == _stops(mem, "edit", "--commit")
     _reads(mem)
     assert [expected] == mem("status", "--json").json["problems"]
 
@@ -122,7 +122,9 @@ def test_another_branch(mem: Cli) -> None:
     """The same on a branch of a person's own."""
     mem.git("checkout", "-q", "-b", "mine")
     mem.remember("a fact")
-    assert _stops(mem, "commit").startswith("HEAD is on branch mine, and gitmem commits to main only")
+    assert _stops(mem, "edit", "--commit").startswith(
+        "HEAD is on branch mine, and gitmem commits to main only"
+    )
     _reads(mem)
 
 
@@ -136,10 +138,10 @@ _READERS = (
         ("search", "tea"),
     ),
     *(
-        ("memory", "list"),
-        ("memory", "block"),
+        ("facts",),
+        ("facts", "--block"),
         ("blame", "memories/MEMORY.md"),
-        ("trace", "tea"),
+        ("why", "tea"),
         ("recall", "tea"),
     ),
     *(
@@ -154,7 +156,7 @@ _READERS = (
 @pytest.mark.parametrize("where", ["at", "on branch side"])
 def test_every_reader_says_that_head_is_elsewhere(mem: Cli, args: tuple[str, ...], where: str) -> None:
     """One warning on standard error and in the JSON document; none where main is checked out."""
-    mem("memory", "add", "Ann likes tea")
+    mem("remember", "Ann likes tea")
     assert "warning" not in mem(*args, "--json").json
     mem.git("checkout", "-q", *(("HEAD~1",) if where == "at" else ("-b", "side", "HEAD~1")))
     told = mem.run(*args)
@@ -166,9 +168,9 @@ def test_every_reader_says_that_head_is_elsewhere(mem: Cli, args: tuple[str, ...
 
 def test_a_writer_says_once_that_head_is_elsewhere(mem: Cli) -> None:
     """The error is enough."""
-    mem("memory", "add", "Ann likes tea")
+    mem("remember", "Ann likes tea")
     mem.git("checkout", "-q", "HEAD~1")
-    assert "gitmem commits to main only" in _stops(mem, "memory", "add", "Ann likes rum")
+    assert "gitmem commits to main only" in _stops(mem, "remember", "Ann likes rum")
 
 
 def _conflict(mem: Cli) -> None:
@@ -178,7 +180,7 @@ def _conflict(mem: Cli) -> None:
     mem.git("commit", "-q", "-m", "mine")
     mem.git("checkout", "-q", "main")
     mem.write("notes/a.md", NOTE + "theirs\n")
-    mem("commit")
+    mem("edit", "--commit")
 
 
 def test_a_merge_under_way(mem: Cli) -> None:
@@ -186,7 +188,7 @@ def test_a_merge_under_way(mem: Cli) -> None:
     _conflict(mem)
     mem.git("-c", "merge.gitmem.driver=false", "merge", "mine", check=False)  # ours would settle it
     expected = "A merge is under way in this bundle: finish or abort it with git first."
-    assert expected == _stops(mem, "commit")
+    assert expected == _stops(mem, "edit", "--commit")
     _reads(mem)
 
 
@@ -195,7 +197,7 @@ def test_a_rebase_under_way(mem: Cli) -> None:
     _conflict(mem)
     mem.git("checkout", "-q", "mine")
     mem.git("rebase", "main", check=False)
-    assert _stops(mem, "commit")
+    assert _stops(mem, "edit", "--commit")
     _reads(mem)
 
 
@@ -208,11 +210,11 @@ def test_a_foreign_index_lock(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None
         "Another program holds /tmp/mem/.git/index.lock: wait for it to end, or remove that file if no git "
         "command is running."
     )
-    assert expected == _stops(mem, "commit")
+    assert expected == _stops(mem, "edit", "--commit")
     assert lock.exists()
     _reads(mem)
     lock.unlink()
-    mem("commit")
+    mem("edit", "--commit")
 
 
 def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
@@ -223,7 +225,7 @@ def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
         "Restore its git directory from a backup, or begin a new history with `gitmem init`."
     )
     assert expected == mem.fails("log")
-    assert expected == mem.fails("-C", ".", "commit")
+    assert expected == mem.fails("-C", ".", "edit", "--commit")
 
 
 def test_a_link_to_a_git_directory_that_is_gone(gitmem: Cli, tmp_path: Path) -> None:
@@ -240,7 +242,7 @@ def test_a_newer_format(mem: Cli) -> None:
     agent.write_text(agent.read_text().replace("gitmem_format: 1", "gitmem_format: 2"))
     mem.git("commit", "-qam", "from the future")
     mem.remember("a fact")
-    told = _stops(mem, "commit")
+    told = _stops(mem, "edit", "--commit")
     assert told == "This bundle has format 2, newer than this gitmem writes (1): upgrade gitmem."
     _reads(mem)
     assert mem("status", "--json").json["format"] == 2
@@ -251,7 +253,7 @@ def test_a_disk_that_refuses_writes(mem: Cli) -> None:
     shutil.rmtree(mem.root / ".git/gitmem")
     mem.write(".git/gitmem", "in the way")
     mem.remember("a fact")
-    told = _stops(mem, "commit")
+    told = _stops(mem, "edit", "--commit")
     assert told.startswith("The bundle cannot be written (")
     assert told.endswith("; nothing was changed, so repair that and try again.")
     _reads(mem)
@@ -266,7 +268,7 @@ def test_a_bare_repository(gitmem: Cli, tmp_path: Path) -> None:
     )
     assert expected == gitmem.fails("-C", "store.git", "log")
     gitmem.cwd = tmp_path / "store.git"
-    assert expected == gitmem.fails("commit")
+    assert expected == gitmem.fails("edit", "--commit")
 
 
 def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
@@ -274,7 +276,7 @@ def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("init", "-q", "empty")
     gitmem.cwd = tmp_path / "empty"
     expected = "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init`."
-    for args in (("log",), ("status",), ("commit",), ("verify",), ("doctor",)):
+    for args in (("log",), ("status",), ("edit", "--commit"), ("verify",), ("doctor",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -286,7 +288,7 @@ def test_a_foreign_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("commit", "-q", "--allow-empty", "-m", "x")
     gitmem.write("secret.txt", "x")
     before = gitmem.git("log")
-    for args in (("commit",), ("log",), ("verify",), ("doctor",)):
+    for args in (("edit", "--commit"), ("log",), ("verify",), ("doctor",)):
         assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a bundle.")
     assert before == gitmem.git("log")
     assert not (tmp_path / "project/.git/gitmem").exists()
@@ -320,7 +322,7 @@ def test_no_command_takes_half_a_character_or_a_nul(mem: Cli, word: str) -> None
             ("show", "WORD"),
             ("diff", "WORD"),
             ("blame", "WORD"),
-            ("trace", "WORD"),
+            ("why", "WORD"),
             ("search", "WORD"),
             ("recall", "WORD"),
         ),
@@ -345,4 +347,4 @@ def test_words_that_are_no_text_or_very_long(mem: Cli, args: tuple[str, ...], wo
     """Bytes that are not UTF-8, and a name of 5,000 digits: never a bug, and the next command works."""
     done = mem.run(*(arg.replace("WORD", word) for arg in args))
     assert "bug" not in done.err
-    mem("memory", "add", "More.")
+    mem("remember", "More.")

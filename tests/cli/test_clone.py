@@ -15,7 +15,7 @@ def hub(gitmem: Cli, tmp_path: Path) -> str:
     path = str(tmp_path / "hub.git")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", path], check=True)
     gitmem("init", "mem")
-    gitmem("-C", "mem", "memory", "add", "a fact from the other machine")
+    gitmem("-C", "mem", "remember", "a fact from the other machine")
     gitmem("-C", "mem", "remote", "add", "origin", path, "--yes")
     gitmem("-C", "mem", "sync")
     return path
@@ -49,7 +49,7 @@ def test_a_clone_into_a_hermes_home(gitmem: Cli, tmp_path: Path) -> None:
     assert "1 commit" not in gitmem("-C", bundle, "status").err
     assert "went" in gitmem("-C", bundle, "sync").out
     gitmem("-C", "mem", "sync")
-    assert "a fact of this machine" in gitmem("-C", "mem", "memory", "list").out
+    assert "a fact of this machine" in gitmem("-C", "mem", "facts").out
 
 
 @pytest.mark.parametrize(

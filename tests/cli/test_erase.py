@@ -13,8 +13,8 @@ from tests.memory.erase.support import SECRET, files_with, objects_with
 def test_erase_says_what_it_would_do_and_does_it(mem: Cli) -> None:
     """A dry run lists; without a terminal it wants --yes; the end says what it cannot reach."""
     root = mem.root
-    mem("memory", "add", f"The code is {SECRET}.")
-    mem("memory", "add", "The user likes tabs.")
+    mem("remember", f"The code is {SECRET}.")
+    mem("remember", "The user likes tabs.")
     looked = mem("erase", "--text", SECRET, "--dry-run").out
     assert "memories/MEMORY.md" in looked
     assert "2 commits would be rewritten" in looked
@@ -32,7 +32,7 @@ def test_erase_says_what_it_would_do_and_does_it(mem: Cli) -> None:
 def test_erase_takes_the_text_from_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it is in no shell history."""
     root = mem.root
-    mem("memory", "add", f"The code is {SECRET}.")
+    mem("remember", f"The code is {SECRET}.")
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\n"))
     done = mem("erase", "--text", "-", "--yes", "--json").json
 
@@ -42,7 +42,7 @@ def test_erase_takes_the_text_from_standard_input(mem: Cli, monkeypatch: pytest.
 
 def test_erase_refuses_what_makes_no_sense(mem: Cli) -> None:
     """Nothing, two things, a text that is nowhere, a reason with the text in it."""
-    mem("memory", "add", f"The code is {SECRET}.")
+    mem("remember", f"The code is {SECRET}.")
     assert "one of" in mem.fails("erase", code=2)
     assert "one of" in mem.fails("erase", "--text", "a b c d", "--path", "x", code=2)
     assert "nothing was changed" in mem.fails("erase", "--text", "never said", "--yes")

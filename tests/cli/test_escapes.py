@@ -71,7 +71,14 @@ def test_checks_show_escapes(hostile: Cli) -> None:
 def test_hand_edits_show_escapes(mem: Cli) -> None:
     """A file name in the work tree, a name on the command line, an error about both."""
     mem.write(f"{EVIL}.md", NOTE)
-    for args in (("status",), ("diff",), ("commit",), ("show", f"{EVIL}x.md"), ("-C", EVIL, "log"), (EVIL,)):
+    for args in (
+        ("status",),
+        ("diff",),
+        ("edit", "--commit"),
+        ("show", f"{EVIL}x.md"),
+        ("-C", EVIL, "log"),
+        (EVIL,),
+    ):
         result = mem.run(*args)
         assert _clean(result.out + result.err)
         assert result.out + result.err

@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 
 def test_export_and_import(mem: Cli) -> None:
     """Out of one bundle and into another, which says what came, and undo takes it back."""
-    mem("memory", "add", "The user likes tabs.")
+    mem("remember", "The user likes tabs.")
     assert "exported" in mem("export", "--format", "jsonl", "../out.jsonl").out
     mem.cwd = mem.cwd.parent
     mem("init", "other")
@@ -17,11 +17,11 @@ def test_export_and_import(mem: Cli) -> None:
     assert "would import 1 entry" in mem("import", "jsonl", "../out.jsonl", "--dry-run").out
     done = mem("import", "jsonl", "../out.jsonl").out
     assert "imported 1 entry" in done
-    assert "The user likes tabs." in mem("memory", "list").out
+    assert "The user likes tabs." in mem("facts").out
     again = mem("import", "jsonl", "../out.jsonl", "--json").json
     assert (again["commit_count"], again["entry_count"]) == (0, 0)
     mem("undo")
-    assert "The user likes tabs." not in mem("memory", "list").out
+    assert "The user likes tabs." not in mem("facts").out
 
 
 def test_import_reports_what_it_left_out(mem: Cli) -> None:

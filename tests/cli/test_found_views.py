@@ -32,7 +32,7 @@ COMMANDS = {
 def life(gitmem: Cli) -> Cli:
     """A few days: a question and what was decided, a fact that changed, and a check that says the same every night."""
     gitmem.init()
-    gitmem("memory", "add", "Deploys happen on Tuesdays")
+    gitmem("remember", "Deploys happen on Tuesdays")
     gitmem("session", "start", "monday", "--title", "What to keep orders in", "--model", "fable")
     gitmem("record", "turn", "--user", "Good morning", "--assistant", "Good morning. What shall we do today?")
     gitmem(
@@ -53,12 +53,11 @@ def life(gitmem: Cli) -> Cli:
             "record", "observation", f"The staging database has {free} GB free", "--session", f"night-{night}"
         )
     gitmem(
-        "memory",
         "replace",
         "Tuesdays",
         "Deploys happen on Thursdays, after the stand-up and never before a holiday",
     )
-    gitmem("memory", "add", "Prefers short answers, with the command first", "--target", "user")
+    gitmem("remember", "Prefers short answers, with the command first", "--target", "user")
     return gitmem
 
 

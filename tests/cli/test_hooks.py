@@ -126,7 +126,7 @@ def test_a_merge_by_plain_git(mem: Cli) -> None:
     mem.git("commit", "-q", "-m", "side")
     mem.git("checkout", "-q", "main")
     mem.write("notes/main.md", NOTE)
-    mem("commit")
+    mem("edit", "--commit")
     mem.git("merge", "-q", "--no-ff", "-m", "Merge side", "side")
     assert "Kind: merge" in _message(mem)
     assert mem.git("status", "--porcelain") == ""
@@ -148,7 +148,7 @@ def test_pre_push_checks_what_would_leave(mem: Cli, tmp_path: Path) -> None:
     assert "gitmem: The push was stopped" in found
     mem.git("reset", "-q", "--hard", "HEAD~2")
     mem.write("notes/good.md", NOTE)
-    mem("commit")
+    mem("edit", "--commit")
     mem.git("push", "-q", "origin", "main")
 
 
@@ -267,19 +267,19 @@ def test_doctor_replaces_hooks_of_an_older_gitmem(mem: Cli) -> None:
 def test_a_fact_that_plain_git_committed_has_its_commits_age(mem: Cli) -> None:
     """It is not the oldest of all for ever: it is dated at once, the next write notes it, and the prompt keeps it."""
     for number in range(3):
-        mem("memory", "add", f"An older fact, number {number}")
+        mem("remember", f"An older fact, number {number}")
     mem.now += timedelta(minutes=10)
     path = mem.cwd / "memories/MEMORY.md"
     path.write_text(path.read_text() + "\n§\nWritten with plain git\n")
     mem.now += timedelta(minutes=1)
     mem.git("commit", "-qam", "by hand")
-    listed = mem("memory", "list", "--json").json["memory"]["entries"]
+    listed = mem("facts", "--json").json["memory"]["entries"]
     assert "Written with plain git" == listed[-1]["text"]
     committed = mem.git("log", "-1", "--format=%cI").strip()
     assert datetime.fromisoformat(committed) == datetime.fromisoformat(listed[-1]["at"])
     mem.env["GITMEM_MEMORY_CHAR_LIMIT"] = "60"
-    assert "Written with plain git" in mem("memory", "block").out
+    assert "Written with plain git" in mem("facts", "--block").out
     del mem.env["GITMEM_MEMORY_CHAR_LIMIT"]
-    mem("memory", "remove", "number 1")
+    mem("forget", "number 1")
     assert 'at: ""' not in path.read_text()
     assert listed[-1]["at"] in path.read_text()

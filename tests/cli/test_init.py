@@ -16,7 +16,7 @@ def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -
     """A new bundle is a clean repository with one commit."""
     expected = (
         "Made a bundle in /tmp/mem.\n"
-        "Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`.\n"
+        "Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`.\n"
     )
     assert expected == gitmem.masked("init", "mem")
     gitmem.cwd = tmp_path / "mem"
@@ -46,7 +46,7 @@ def test_a_separate_git_directory(gitmem: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "mem/.git").read_text() == "gitdir: ../mem.git\n"
     gitmem.cwd = tmp_path / "mem"
     gitmem.remember("a fact")
-    gitmem("commit")
+    gitmem("edit", "--commit")
     assert gitmem.git("status", "--porcelain") == ""
     assert len(gitmem("log", "--json").json["commits"]) == 2
 
@@ -66,14 +66,14 @@ def test_a_memory_that_is_there_becomes_the_bundles(gitmem: Cli) -> None:
     assert 0 == result.code
     assert "memories/USER.md is not a valid OKF file" in result.err
     gitmem.cwd = gitmem.cwd / "mem"
-    assert "Deploys happen on Tuesdays" in gitmem.run("memory", "list").out
+    assert "Deploys happen on Tuesdays" in gitmem.run("facts").out
     assert ["edit", "init"] == [commit["kind"] for commit in gitmem.run("log", "--json").json["commits"]]
 
 
 @pytest.mark.parametrize("copied", [True, False])
 def test_a_bundle_without_its_git_directory_begins_a_new_history(mem: Cli, copied: bool) -> None:
     """Copied without .git, or robbed of it: `init` takes every file in again, and nothing is wrong with it."""
-    mem("memory", "add", "Deploys happen on Tuesdays")
+    mem("remember", "Deploys happen on Tuesdays")
     mem("record", "decision", "Use Postgres", "--rationale", "We query JSON")
     if copied:
         shutil.copytree(mem.root, mem.root.parent / "copy", ignore=shutil.ignore_patterns(".git"))
@@ -81,7 +81,7 @@ def test_a_bundle_without_its_git_directory_begins_a_new_history(mem: Cli, copie
     else:
         shutil.rmtree(mem.root / ".git")
     mem("init")
-    assert "Deploys happen on Tuesdays" in mem("memory", "list").out
+    assert "Deploys happen on Tuesdays" in mem("facts").out
     assert "Use Postgres" in mem("search", "postgres").out
     assert "" == git(mem.cwd, "status", "--porcelain")
     assert 0 == mem.run("verify").code
@@ -98,7 +98,7 @@ def test_a_repository_with_staged_files_becomes_a_bundle(gitmem: Cli) -> None:
     assert "staged in another version" in gitmem.fails("init", "mem")
     git(root, "add", ".")
     gitmem("init", "mem")
-    assert "Fridays" in gitmem("-C", "mem", "memory", "list").out
+    assert "Fridays" in gitmem("-C", "mem", "facts").out
     assert "" == git(root, "status", "--porcelain")
 
 
@@ -187,6 +187,6 @@ def test_init_for_an_agent(gitmem: Cli) -> None:
     gitmem("init", "mem", "--agent", "codex: one")
     gitmem.cwd = gitmem.cwd / "mem"
     assert "agent_id: 'codex: one'" in (gitmem.cwd / "config/agent.md").read_text().replace('"', "'")
-    gitmem("memory", "add", "A fact")
+    gitmem("remember", "A fact")
     commit = gitmem("log", "-n", "1", "--json").json["commits"][0]
     assert "codex: one" == commit["author"]["name"]

@@ -100,7 +100,7 @@ def test_wrong_option_is_wrong_usage(gitmem: Cli) -> None:
 
 def test_a_group_without_a_command_shows_its_help(gitmem: Cli) -> None:
     """`gitmem memory` alone is a question, not a failure."""
-    assert gitmem("memory").out.startswith("Usage: gitmem memory")
+    assert gitmem("session").out.startswith("Usage: gitmem session")
 
 
 def test_an_unexpected_error_is_one_line(gitmem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_reader_that_leaves_is_no_error(mem: Cli) -> None:
     """`gitmem log | head -1` ends quietly."""
     for number in range(40):
         mem.write("notes/n.md", f"---\ntype: Note\n---\n{number}\n")
-        mem("commit")
+        mem("edit", "--commit")
     command = f"{sys.executable} -P -m gitmem -C {mem.root} log --json | head -1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")
@@ -210,7 +210,7 @@ def test_entry_point_is_main() -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", ["status", "memory add fact", "nope"])
+@pytest.mark.parametrize("command", ["status", "remember fact", "nope"])
 def test_a_closed_stream_stops_nothing(mem: Cli, closed: str, command: str) -> None:
     """A command does its work where nobody can read of it, and ends with its own exit code."""
     line = f"exec {shlex.quote(sys.executable)} -P -m gitmem {command} {closed}"

@@ -15,13 +15,13 @@ from gitmem.permissions import create, make_directories
 from tests.cli.conftest import Cli
 
 _COMMANDS = (
-    ("memory", "add", "Every Monday NAME waters the garden."),
+    ("remember", "Every Monday NAME waters the garden."),
     ("record", "observation", "The tap of NAME drips."),
     ("snapshot", "NAME"),
     ("search", "garden"),
     ("sync",),
     ("gc",),
-    ("memory", "add", "The shed of NAME has a red door."),
+    ("remember", "The shed of NAME has a red door."),
 )
 """Everything that makes files of another kind."""
 

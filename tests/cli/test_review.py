@@ -119,7 +119,7 @@ def test_dropping_an_unconfirmed_entry_takes_it_out(waiting: Cli) -> None:
     code, shown = at_a_terminal(waiting, "review", "drop", marked["id"])
     assert 0 == code, shown
     assert FACT not in (waiting.root / "memories/MEMORY.md").read_text()
-    assert "Held back for a person" in waiting("memory", "add", FACT, code=3).err
+    assert "Held back for a person" in waiting("remember", FACT, code=3).err
 
 
 def test_status_says_what_waits(waiting: Cli) -> None:
@@ -153,7 +153,7 @@ def one_item(mem: Cli) -> dict[str, str]:
 def broken(mem: Cli) -> Cli:
     """A bundle with a note that a person made unreadable."""
     mem.write("notes/a.md", "---\ntype: Note\n---\nas it was\n")
-    mem("commit")
+    mem("edit", "--commit")
     mem.write("notes/a.md", "type: Note\nas it is\n")
     return mem
 
@@ -198,7 +198,7 @@ def test_a_new_file_that_cannot_be_committed_is_dropped(mem: Cli) -> None:
 def full(mem: Cli) -> Cli:
     """A store that a person made too full by hand."""
     mem.remember(*(f"Fact number {number} is about the weather in town {number}" for number in range(60)))
-    mem("commit")
+    mem("edit", "--commit")
     return mem
 
 
@@ -221,7 +221,7 @@ def test_a_full_store_is_edited(full: Cli) -> None:
     words = "\n§\n".join([*kept, "Weather: see the report"])
     code, shown = at_a_terminal(full, "review", "edit", item["id"], words)
     assert 0 == code, shown
-    listed = full("memory", "list", "--json").json["memory"]["entries"]
+    listed = full("facts", "--json").json["memory"]["entries"]
     assert [*kept, "Weather: see the report"] == [entry["text"] for entry in listed]
     assert "Nothing waits." in full("review").out
 
@@ -229,7 +229,7 @@ def test_a_full_store_is_edited(full: Cli) -> None:
 @pytest.mark.parametrize(("action", "stays"), [("accept", "Debian 13"), ("drop", "Debian 12.5")])
 def test_one_wording_of_a_contest_stays(mem: Cli, action: str, stays: str) -> None:
     """Accepting keeps the newer, dropping the older."""
-    mem("memory", "add", "The server runs Debian 12")
+    mem("remember", "The server runs Debian 12")
     mem.git("clone", "--quiet", "--bare", ".", str(mem.root.parent / "there.git"))
     here = mem.root
     mem("remote", "add", "origin", str(here.parent / "there.git"), "--yes")
@@ -237,16 +237,16 @@ def test_one_wording_of_a_contest_stays(mem: Cli, action: str, stays: str) -> No
     mem("clone", str(here.parent / "there.git"), "second")
     mem.cwd = here.parent / "second"
     mem.env["GITMEM_MACHINE"] = "desk"
-    mem("memory", "replace", "Debian 12", "The server runs Debian 12.5")
+    mem("replace", "Debian 12", "The server runs Debian 12.5")
     mem("sync")
     mem.cwd = here
     del mem.env["GITMEM_MACHINE"]
-    mem("memory", "replace", "Debian 12", "The server runs Debian 13")
+    mem("replace", "Debian 12", "The server runs Debian 13")
     mem("sync")
     item = one_item(mem)
     assert "contested" == item["kind"]
     code, shown = at_a_terminal(mem, "review", action, item["id"])
     assert 0 == code, shown
     assert [f"The server runs {stays}"] == [
-        entry["text"] for entry in mem("memory", "list", "--json").json["memory"]["entries"]
+        entry["text"] for entry in mem("facts", "--json").json["memory"]["entries"]
     ]

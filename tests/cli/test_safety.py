@@ -47,7 +47,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def let_rules_in(mem: Cli) -> None:
     """Rules of the bundle's own, accepted by a person here; one of them cannot be used."""
     mem.write("config/scanner.md", RULES)
-    mem("commit")
+    mem("edit", "--commit")
     assert "broken" in mem.run("scan", "--accept-rules").err
 
 
@@ -97,8 +97,8 @@ def test_json_lines_stream(mem: Cli) -> None:
 
 def test_history_is_scanned_too(mem: Cli) -> None:
     """What was in an earlier commit is found with its commit, though the tree is clean."""
-    mem("memory", "add", DOUBTFUL)
-    mem("memory", "remove", "bluebird")
+    mem("remember", DOUBTFUL)
+    mem("forget", "bluebird")
     let_rules_in(mem)
     assert mem.run("scan").code == 0
     found = mem.run("scan", "--history", "--json")
@@ -110,8 +110,8 @@ def test_history_is_scanned_too(mem: Cli) -> None:
 def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
     """Held texts are listed and shown; one is let in with who looked, one is dropped for good."""
     let_rules_in(mem)
-    first = mem.run("memory", "add", DOUBTFUL, "--json").json
-    second = mem.run("memory", "add", f"{DOUBTFUL}, twice", "--json").json
+    first = mem.run("remember", DOUBTFUL, "--json").json
+    second = mem.run("remember", f"{DOUBTFUL}, twice", "--json").json
     assert (1, 1) == (len(first["held"]), len(second["held"]))
     held = mem.run("quarantine", "list", "--json").json["held_texts"]
     assert [DOUBTFUL, f"{DOUBTFUL}, twice"] == [one["text"] for one in held]
@@ -124,13 +124,13 @@ def test_quarantine_from_list_to_release_and_drop(mem: Cli) -> None:
     memory = (mem.cwd / "memories/MEMORY.md").read_text()
     assert 'verified: "human:ada"' in memory
     assert memory.endswith(f"{DOUBTFUL}\n")
-    assert DOUBTFUL in mem.run("memory", "block").out
+    assert DOUBTFUL in mem.run("facts", "--block").out
 
 
 def test_quarantine_is_escaped_for_the_terminal(mem: Cli) -> None:
     """Control characters of a held text do not reach the terminal."""
     let_rules_in(mem)
-    held = mem.run("memory", "add", f"{DOUBTFUL} \x1b[31mred", "--json").json["held"]
+    held = mem.run("remember", f"{DOUBTFUL} \x1b[31mred", "--json").json["held"]
     shown = mem.run("quarantine", "show", *held).out
     assert "\x1b" not in shown
     assert "[31mred" in shown
@@ -138,11 +138,11 @@ def test_quarantine_is_escaped_for_the_terminal(mem: Cli) -> None:
 
 def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     """It stays, leaves the prompt, is listed as hidden, told by the doctor, and comes back when released."""
-    mem("memory", "add", DOUBTFUL)
+    mem("remember", DOUBTFUL)
     assert mem.run("doctor").code == 0
-    assert DOUBTFUL in mem("memory", "block").out
+    assert DOUBTFUL in mem("facts", "--block").out
     let_rules_in(mem)
-    assert DOUBTFUL not in mem.run("memory", "block").out
+    assert DOUBTFUL not in mem.run("facts", "--block").out
     assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(f"{DOUBTFUL}\n")
     [hidden] = mem.run("quarantine", "list", "--json").json["hidden"]
     assert ("memories/MEMORY.md", DOUBTFUL, "hold") == (hidden["path"], hidden["text"], hidden["verdict"])
@@ -151,7 +151,7 @@ def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     assert "gitmem quarantine release" in problem["remedy"]
     assert "bundle.bluebird" in mem.run("quarantine", "show", hidden["id"]).out
     mem.run("quarantine", "release", hidden["id"])
-    assert DOUBTFUL in mem.run("memory", "block").out
+    assert DOUBTFUL in mem.run("facts", "--block").out
     assert 'verified: "human:ada"' in (mem.cwd / "memories/MEMORY.md").read_text()
     assert "flagged" not in {one["name"] for one in mem.run("doctor", "--json").json["problems"]}
 
@@ -173,11 +173,11 @@ def test_the_scanner_needs_no_bundle(tmp_path_factory: pytest.TempPathFactory) -
 def test_a_release_keeps_the_stores_limit(mem: Cli) -> None:
     """A store that is full refuses what a person releases, and says so; nothing leaves the prompt for it."""
     let_rules_in(mem)
-    held = mem.run("memory", "add", DOUBTFUL, "--json").json["held"][0]
+    held = mem.run("remember", DOUBTFUL, "--json").json["held"][0]
     mem.env["GITMEM_MEMORY_CHAR_LIMIT"] = "40"
-    mem.run("memory", "add", "The server runs Debian 12, not 11")
+    mem.run("remember", "The server runs Debian 12, not 11")
     said = mem.run("quarantine", "release", held)
     assert 1 == said.code
     assert "remove or shorten entries first" in said.err
     assert [held] == [one["id"] for one in mem.run("quarantine", "list", "--json").json["held_texts"]]
-    assert "Debian 12" in mem.run("memory", "block").out
+    assert "Debian 12" in mem.run("facts", "--block").out

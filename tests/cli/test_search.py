@@ -18,7 +18,7 @@ from tests.git.support import plain_environment
 def memory(gitmem: Cli) -> Cli:
     """A bundle with a fact, a session with an observation and a decision, and two notes that link."""
     gitmem.init()
-    gitmem("memory", "add", "The user prefers dark mode in every editor")
+    gitmem("remember", "The user prefers dark mode in every editor")
     gitmem("session", "start", "s1")
     gitmem("record", "observation", "The database migration failed on a lock timeout")
     gitmem(
@@ -29,7 +29,7 @@ def memory(gitmem: Cli) -> Cli:
         "notes/setup.md", NOTE + "See [the decision](/decisions/use-postgresql-for-invoices_2026-06-30.md).\n"
     )
     gitmem.write("notes/more.md", NOTE + "See [setup](setup.md) and [nothing](nothing.md).\n")
-    gitmem("commit")
+    gitmem("edit", "--commit")
     return gitmem
 
 
@@ -59,7 +59,7 @@ def test_without_words_the_filters_list_the_newest_first(memory: Cli) -> None:
     assert "The database migration failed on a lock timeout" in texts("--since", "2026-06-30", "--events")
     assert [] == texts("--until", "2020-01-01")
     assert "Nothing found with --until 2020-01-01." in memory("search", "--until", "2020-01-01").out
-    memory("memory", "remove", "dark mode")
+    memory("forget", "dark mode")
     assert ["The user prefers dark mode in every editor"] == texts("--removed", "--type", "CuratedMemory")
     assert "give a word, or a filter" in memory.fails("search", code=2)
 
@@ -69,13 +69,13 @@ def test_the_ids_that_are_shown_are_accepted(memory: Cli) -> None:
     event = re.search(r"[0-9a-f]{8}-\d+", memory("recall", "migration").out)
     assert entry
     assert event
-    assert "dark mode" in memory("trace", entry[0]).out
+    assert "dark mode" in memory("why", entry[0]).out
     assert (
         f"> 14:04  noticed    The database migration failed on a lock timeout  {event[0]}\n"
         in memory("recall", "--around", event[0]).out
     )
-    memory("memory", "remove", entry[0])
-    assert "dark mode" not in memory("memory", "list").out
+    memory("forget", entry[0])
+    assert "dark mode" not in memory("facts").out
 
 
 def test_the_json_has_what_programs_rely_on(memory: Cli) -> None:
@@ -123,7 +123,7 @@ def test_a_filter_that_names_nothing_is_a_mistake(memory: Cli) -> None:
 def test_as_of_and_removed(memory: Cli) -> None:
     """What stood there then, and what is gone, with the commit that took it."""
     memory("snapshot", "before")
-    memory("memory", "replace", "dark mode", "The user prefers light mode")
+    memory("replace", "dark mode", "The user prefers light mode")
     assert "light" in memory("search", "prefers").out
     assert "dark" in memory("search", "prefers", "--as-of", "before").out
     gone = memory("search", "prefers", "--removed").out
@@ -151,7 +151,7 @@ def test_escapes_in_a_hit_are_shown(gitmem: Cli) -> None:
     """Text from the memory never steers the terminal."""
     gitmem.init()
     gitmem.write("notes/x.md", NOTE + "garden \x1b[31mred\x1b[0m rose\n")
-    gitmem("commit")
+    gitmem("edit", "--commit")
     out = gitmem("search", "garden").out
     assert "\x1b" not in out
 
@@ -256,7 +256,7 @@ def test_a_search_after_plain_git_sees_the_new_tree(memory: Cli) -> None:
 
 def test_a_search_after_a_checkout_sees_what_is_checked_out(memory: Cli) -> None:
     """A person who looks at an older tree, or at another branch, searches that one, and is told so."""
-    memory("memory", "replace", "dark mode", "The user prefers light mode")
+    memory("replace", "dark mode", "The user prefers light mode")
     memory.git("checkout", "-q", "HEAD~1")
     result = memory.run("search", "prefers")
     assert "dark" in result.out

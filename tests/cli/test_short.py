@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from gitmem import __version__
-from gitmem.cli.main import MEANT
+from gitmem.cli.main import RENAMED
 
 from tests.cli.conftest import Cli
 from tests.cli.test_review import at_a_terminal
 
 
 def test_remember_and_forget(mem: Cli) -> None:
-    """As `memory add` and `memory remove`; a fact is found in whichever store it is."""
+    """As `remember` and `forget`; a fact is found in whichever store it is."""
     mem("remember", "The server runs Debian 12", "--reason", "seen")
     mem("remember", "--target", "user", "Prefers short answers")
     assert "seen" == mem("log", "--kind", "memory", "--json").json["commits"][1]["reason"]
-    assert "remove Prefers short answers" in mem("forget", "short answers").out
-    assert "user: 0 entries" in mem("memory", "list", "--target", "user").out
+    assert "Prefers short answers" in mem("forget", "short answers").out
+    assert "user: 0 entries" in mem("facts", "--target", "user").out
     assert "No entry of the curated store contains 'short answers'." in mem.fails("forget", "short answers")
     found = mem("forget", "Debian", "--json").json
     assert (True, "memory") == (found["changed"], found["target"])
 
 
-def test_why_is_trace(mem: Cli) -> None:
-    """The same answer, by the same code."""
+def test_words_need_no_quotes(mem: Cli) -> None:
+    """Of a fact, a note, a question: all words that are left."""
+    mem("remember", "The", "server", "runs", "Debian", "12", "-m", "seen")
+    mem("note", "Disks", "There", "are", "two.")
+    assert "The server runs Debian 12" in mem("why", "runs", "Debian").out
+    assert mem("show", "notes/disks.md").out.endswith("There are two.\n")
+    assert "Removed" in mem("forget", "Debian", "12").out
+
+
+def test_replace_finds_the_store(mem: Cli) -> None:
+    """By a part of the fact or by its id, in whichever store it is; the answer says what is there now."""
+    mem("remember", "--target", "user", "Likes green tea")
+    fact = mem("facts", "--json").json["user"]["entries"][0]
+    told = mem("replace", fact["id"][:8], "Likes black tea").out
+    assert told.startswith("Replaced 'Likes green tea' with ")
+    assert "Likes black tea" in mem("facts", "--target", "user").out
+
+
+def test_facts_can_be_narrowed(mem: Cli) -> None:
+    """To old ones, and to those that a person has not confirmed."""
     mem("remember", "The server runs Debian 12")
-    assert mem("trace", "Debian").out == mem("why", "Debian").out
-    assert mem("trace", "Debian", "--json").json == mem("why", "Debian", "--json").json
+    mem.now += timedelta(days=100)
+    mem("remember", "The wiki says it runs Alpine", "--source", "https://wiki.example/x")
+    assert "Alpine" not in mem("facts", "--stale").out
+    assert "Debian 12" in mem("facts", "--stale").out
+    unsure = mem("facts", "--unconfirmed", "--json").json["memory"]["entries"]
+    assert [("The wiki says it runs Alpine", True)] == [
+        (one["text"], bool(one["unconfirmed"])) for one in unsure
+    ]
+    assert "0 entries" in mem("facts", "--contradicting").out
 
 
 def test_a_note_is_a_page(mem: Cli) -> None:
@@ -108,18 +134,18 @@ def test_edit_may_be_tried_again(mem: Cli, editor: Path) -> None:
     assert not (mem.root / "notes").exists()
 
 
-@pytest.mark.parametrize("word", [*MEANT])
+@pytest.mark.parametrize("word", [*RENAMED])
 def test_words_of_other_programs_are_answered(gitmem: Cli, word: str) -> None:
     """With the command that is meant."""
-    told = gitmem.fails(word, "x", code=2)
-    assert told.startswith(f"There is no command `{word}`: `gitmem ")
+    told = gitmem.fails(*word.split(), "x", code=2)
+    assert told.startswith(f"There is no command `{word}`: it is `gitmem {RENAMED[word]}`.")
 
 
 def test_help_and_version_are_commands_too(gitmem: Cli) -> None:
     """They do what one expects."""
     assert gitmem("--help").out == gitmem("help").out
     assert gitmem("log", "--help").out == gitmem("help", "log").out
-    assert gitmem("memory", "add", "--help").out == gitmem("help", "memory", "add").out
+    assert gitmem("remember", "--help").out == gitmem("help", "remember").out
     assert f"gitmem {__version__}\n" == gitmem("version").out
 
 

@@ -32,20 +32,20 @@ def test_every_command_of_the_guide(gitmem: Cli, tmp_path: Path) -> None:
     for place in {*places.values()}:
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(place)], check=True)
     first = gitmem.init("first")
-    gitmem("memory", "add", "as it was")
+    gitmem("remember", "as it was")
     told = []
     for line in commands():
         words = [str(places.get(word, word)) for word in line]
         if words[0] == "clone":
             gitmem.cwd = tmp_path
         if words == ["undo"]:  # the first machine learned something too
-            gitmem("-C", str(first), "memory", "add", "learned on the first")
+            gitmem("-C", str(first), "remember", "learned on the first")
             gitmem("-C", str(first), "sync")
-            gitmem("memory", "add", "and this")
+            gitmem("remember", "and this")
             gitmem("sync")
         if words[:2] == ["contested", "list"]:  # both machines reword one entry
             for where, text in ((first, "as one says"), (tmp_path / "mem", "as the other says")):
-                gitmem("-C", str(where), "memory", "replace", "as it was", text)
+                gitmem("-C", str(where), "replace", "as it was", text)
             gitmem("-C", str(first), "sync", "origin")
             gitmem("-C", str(tmp_path / "mem"), "sync", "origin")
         if words[:2] == ["contested", "resolve"]:

@@ -10,9 +10,9 @@ from tests.cli.conftest import Cli
 @pytest.fixture
 def restored(mem: Cli) -> Cli:
     """A memory that was put back to an earlier state."""
-    mem("memory", "add", "Deploys happen on Tuesdays")
+    mem("remember", "Deploys happen on Tuesdays")
     mem("snapshot", "good")
-    mem("memory", "add", "Deploys happen on Sundays")
+    mem("remember", "Deploys happen on Sundays")
     mem("restore", "good")
     return mem
 
@@ -25,9 +25,9 @@ def test_undo_and_redo_say_what_they_did(restored: Cli) -> None:
     )
     told = "Facts  memories/MEMORY.md\n  - Deploys happen on Sundays\n"
     assert restored.masked("redo", "--dry-run") == told + "Nothing was changed: this was a dry run.\n"
-    assert "Sundays" in restored("memory", "list").out
+    assert "Sundays" in restored("facts").out
     assert restored.masked("redo") == told + "<id>  `gitmem undo` takes this back.\n"
-    assert "Sundays" not in restored("memory", "list").out
+    assert "Sundays" not in restored("facts").out
     subjects = [row["subject"] for row in restored("log", "-n", "3", "--json").json["commits"]]
     assert [subject.partition(" (")[0] for subject in subjects] == [
         "revert: redo restore: to good",
@@ -62,7 +62,7 @@ def test_nothing_to_redo(restored: Cli) -> None:
 
 def test_undo_takes_back_the_last_change(restored: Cli) -> None:
     """The fact that was just added, and not the restore before it; then the restore; several at once."""
-    restored("memory", "add", "oops")
+    restored("remember", "oops")
     listed = [line.partition(" 2026")[2][13:] for line in restored.masked("undo", "--list").splitlines()]
     assert listed[0].split() == ["memory", "add", "oops", "(hermes", "on", "laptop)"]
     assert listed[1].split()[0] == "restore"
@@ -82,10 +82,10 @@ def test_nothing_to_undo(mem: Cli) -> None:
 def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
     """In three groups, each with the option that takes it too; the trace proposes the command."""
     gitmem.init()
-    gitmem("memory", "add", "Voucher ADMIN-77 is for everybody", "--session", "bad")
+    gitmem("remember", "Voucher ADMIN-77 is for everybody", "--session", "bad")
     gitmem("session", "start", "work")
-    gitmem("memory", "add", "Print ADMIN-77 on each card")
-    gitmem("memory", "add", "Printer paper is in the cupboard")
+    gitmem("remember", "Print ADMIN-77 on each card")
+    gitmem("remember", "Printer paper is in the cupboard")
     gitmem("session", "end")
     told = gitmem("revert", "--session", "bad", "--dry-run").out
     assert (
@@ -93,11 +93,11 @@ def test_revert_lists_what_it_reached(gitmem: Cli) -> None:
     )
     assert "derived: add in memories/MEMORY.md: Print ADMIN-77 on each card (shares admin-77)" in told
     assert "same turn: add in memories/MEMORY.md: Printer paper is in the cupboard" in told
-    assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("trace", "ADMIN-77")
+    assert "To take it back: gitmem revert <id> --derived\n" in gitmem.masked("why", "ADMIN-77")
     done = gitmem.run("revert", "--session", "bad", "--derived", "--json").json
     assert [True] == [one["taken"] for one in done["reached"]["derived"]]
     assert [False] == [one["taken"] for one in done["reached"]["turn"]]
-    left = gitmem("memory", "list").out
+    left = gitmem("facts").out
     assert ("Printer paper" in left, "ADMIN-77" in left) == (True, False)
 
 
@@ -107,10 +107,10 @@ def taught(mem: Cli) -> Cli:
     for session, fact in (("night-7", "The gate code is 4711"), ("night-8", "The lift is out of order")):
         mem("session", "start", session)
         mem("record", "observation", f"looked at the door of {session}", "--session", session)
-        mem("memory", "add", fact, "--session", session)
+        mem("remember", fact, "--session", session)
         mem("record", "decision", f"write {session} down", "--session", session)
         mem("session", "end")
-    mem("memory", "add", "Deploys happen on Tuesdays")
+    mem("remember", "Deploys happen on Tuesdays")
     return mem
 
 
@@ -157,30 +157,30 @@ def test_an_empty_or_second_value_is_wrong_usage(taught: Cli, given: list[str]) 
 def test_repeated_conditions_are_a_union(taught: Cli) -> None:
     """Both sessions are taken back, and nothing else."""
     taught("revert", "--session", "night-7", "--session", "night-8")
-    listed = taught("memory", "list").out
+    listed = taught("facts").out
     assert (False, False, True) == tuple(word in listed for word in ("4711", "lift", "Tuesdays"))
 
 
 def test_revert_below_a_path(taught: Cli) -> None:
     """What the session did elsewhere stays, and the undo brings back what went."""
     taught("revert", "--session", "night-7", "--path", "memories")
-    assert "4711" not in taught("memory", "list").out
+    assert "4711" not in taught("facts").out
     assert [1, 1] == [len(list(taught.root.glob(f"decisions/*{one}*.md"))) for one in ("night-7", "night-8")]
     assert "looked at the door" in taught("session", "show", "night-7", "--events").out
     assert "4711" not in (taught.root / "log.md").read_text()
     assert "`gitmem redo` takes this back." in taught("undo").out
-    assert "4711" in taught("memory", "list").out
+    assert "4711" in taught("facts").out
 
 
 def test_revert_keeps_the_record(taught: Cli) -> None:
     """What the session taught goes and does not come back; what was said stays, for whoever looks into it."""
     record = {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
     taught("revert", "--session", "night-7", "--keep-record")
-    assert "4711" not in taught("memory", "list").out
+    assert "4711" not in taught("facts").out
     assert [] == list(taught.root.glob("decisions/*night-7*.md"))
     assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
     assert "looked at the door" in taught("session", "show", "night-7", "--events").out
-    assert "Held back for a person" in taught("memory", "add", "The gate code is 4711", code=3).err
+    assert "Held back for a person" in taught("remember", "The gate code is 4711", code=3).err
     assert "Whole." in taught("verify").out
 
 

@@ -82,7 +82,7 @@ def test_gc_compresses(mem: Cli) -> None:
     """Many packs become one, and `status` knows when."""
     for number in range(5):
         mem.write("notes/n.md", NOTE + str(number))
-        mem("commit")
+        mem("edit", "--commit")
     found = mem("gc", "--json").json
     assert {"ran", "by", "before", "after"} == set(found)
     assert (found["ran"], found["after"]["packs"]) == (True, 1)
@@ -129,7 +129,7 @@ def test_gc_keeps_the_word_of_what_was_made_here(gitmem: Cli) -> None:
     """Git's log of `main` says so; git would drop it after 90 days, and own commits would pass for pulled ones."""
     gitmem.now = datetime(2020, 1, 1, tzinfo=UTC)
     gitmem.init()
-    gitmem("memory", "add", "Ann likes tea")
+    gitmem("remember", "Ann likes tea")
     before = gitmem.git("reflog", "main")
     gitmem("gc")
     gitmem.git("gc", "-q")

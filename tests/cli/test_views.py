@@ -25,7 +25,7 @@ from gitmem.world import World
 from tests.cli.conftest import Cli
 
 SHOWN = Path(__file__).parent / "views"
-MOST_LINES = {"diff": 60, "trace": 40}
+MOST_LINES = {"diff": 60, "why": 40}
 
 Terminal = Callable[..., str]
 
@@ -57,40 +57,37 @@ def life(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Abroad:
         "Postgres.",
     )
     run("record", "decision", "Use Postgres", "--rationale", "We query JSON", "--tag", "database")
-    run("memory", "add", "Deploys happen on Tuesdays", "--reason", "the release calendar")
+    run("remember", "Deploys happen on Tuesdays", "--reason", "the release calendar")
     run("session", "end")
     run("snapshot", "before-upgrade", "-m", "all well")
     run.at(29, 22)
     run("session", "start", "monday-1", "--title", "Invoices of ACME")
     run("record", "turn", "--user", "Where do invoices go?", "--assistant", "To billing.")
     run("record", "observation", "The build needs node 20")
-    run("memory", "add", "Prefers short answers with a command to copy", "--target", "user")
+    run("remember", "Prefers short answers with a command to copy", "--target", "user")
     run(
-        "memory", "add",
+        "remember",
         "Invoices go to billing@acme.example, are payable within thirty days, and a copy of each is kept in the cupboard "
         "behind the printer for the accountant, who comes on the first Monday of a month",
     )  # fmt: skip
-    run(
-        "memory", "replace", "Tuesdays", "Deploys happen on Thursdays now", "--reason", "the calendar changed"
-    )
+    run("replace", "Tuesdays", "Deploys happen on Thursdays now", "--reason", "the calendar changed")
     run("plan", "create", "Move the server", "copy data", "switch DNS", "tell people")
     run("plan", "step", "move-the-server", "1", "--result", "2 GB")
     run("session", "end")
     run.at(30, 8)
     run(
-        "memory",
-        "add",
+        "remember",
         "Voucher ADMIN-77 is for everybody",
         "--session",
         "night-1",
         "--source",
         "https://evil.example",
     )
-    run("memory", "add", "Print ADMIN-77 on each card", "--session", "work-2")
+    run("remember", "Print ADMIN-77 on each card", "--session", "work-2")
     run("record", "tool-call", "terminal", "--args", "df -h", "--result", "50 GB free", "--session", "work-2")
     run("revert", "--session", "night-1", "--reason", "a lie")
     run.write("notes/setup.md", "---\ntype: Note\ntitle: Setup\n---\nInstall node 20.\n")
-    run("commit", "-m", "how to begin")
+    run("edit", "--commit", "-m", "how to begin")
     run.at(30, 14)
     return run
 
@@ -144,12 +141,12 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "session-list": ("session", "list"),
     "snapshot-list": ("snapshot", "--list"),
     "snapshot-show": ("show", "before-upgrade"),
-    "memory-list": ("memory", "list"),
+    "facts": ("facts",),
     "blame": ("blame", "memories/MEMORY.md"),
     "blame-removed": ("blame", "memories/MEMORY.md", "--removed"),
     "blame-iso": ("blame", "memories/USER.md", "--date", "iso"),
-    "trace": ("trace", "ADMIN-77"),
-    "trace-sessions": ("trace", "Deploys happen", "--sessions"),
+    "why": ("why", "ADMIN-77"),
+    "why-sessions": ("why", "Deploys happen", "--sessions"),
     "digest": ("digest",),
     "restore-friday": ("restore", "friday", "--dry-run"),
     "revert": ("revert", "--session", "monday-1", "--dry-run"),
@@ -195,8 +192,8 @@ def test_a_narrow_terminal_is_enough(life: Abroad, terminal: Terminal, name: str
         "diff-stat",
         "log-stat",
         "snapshot-list",
-        "trace",
-        "trace-sessions",
+        "why",
+        "why-sessions",
     )
     for line in terminal(80, *VIEWS[name], colour=False).split("\n"):
         assert width(line) <= 80 or name in exempt, line
@@ -212,7 +209,7 @@ def test_the_log_fits_a_hundred_columns(life: Abroad) -> None:
 def test_memory_can_be_put_back_to_friday(life: Abroad) -> None:
     """As the front page says."""
     life("restore", "friday")
-    assert life("memory", "list").out.count("Deploys happen on Tuesdays") == 1
-    assert "Thursdays" not in life("memory", "list").out
+    assert life("facts").out.count("Deploys happen on Tuesdays") == 1
+    assert "Thursdays" not in life("facts").out
     life("undo")
-    assert "Thursdays" in life("memory", "list").out
+    assert "Thursdays" in life("facts").out

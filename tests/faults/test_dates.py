@@ -58,18 +58,18 @@ COMMANDS = (
     ("recall", "--json", "poison"),
     ("blame", "memories/MEMORY.md"),
     ("blame", "memories/MEMORY.md", "--json"),
-    ("trace", "Fact"),
-    ("trace", "Fact", "--json"),
+    ("why", "Fact"),
+    ("why", "Fact", "--json"),
     ("show",),
     ("show", "--json"),
     ("diff", "HEAD~1"),
     ("doctor",),
     ("verify",),
-    ("memory", "list"),
+    ("facts",),
     ("session", "list"),
     ("snapshot", "--list", "--json"),
     ("plan", "list"),
-    ("memory", "add", "Another fact of today."),
+    ("remember", "Another fact of today."),
     ("snapshot", "after"),
 )
 
@@ -195,7 +195,7 @@ def test_a_clock_that_was_set_back_is_said_once(tmp_path: Path) -> None:
     def write(text: str) -> str:
         said = io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-            assert main(["-C", str(tmp_path / "mem"), "memory", "add", text], world) == 0
+            assert main(["-C", str(tmp_path / "mem"), "remember", text], world) == 0
         return said.getvalue()
 
     now -= timedelta(hours=20)

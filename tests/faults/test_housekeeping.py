@@ -18,7 +18,7 @@ from tests.git.support import PROJECT, plain_environment, run_git
 
 COMMANDS = (
     ("status",),
-    ("memory", "add", "a fact of another process"),
+    ("remember", "a fact of another process"),
     ("search", "fact"),
     ("log",),
     ("doctor",),
@@ -82,7 +82,7 @@ def test_after_a_kill_the_next_command_works(paused: tuple[Path, subprocess.Pope
     os.killpg(gc.pid, signal.SIGKILL)
     gc.wait()
     run(root, "status")
-    run(root, "memory", "add", "a fact")
+    run(root, "remember", "a fact")
     scratch = root / ".git" / "gitmem" / "tmp"
     assert [path for path in scratch.rglob("*") if path.is_symlink() or path.name.startswith("git-")] == []
     run(root, "gc")

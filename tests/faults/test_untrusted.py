@@ -23,7 +23,7 @@ COMMANDS = (
     ("log",),
     ("search", "honest"),
     ("recall", "honest"),
-    ("memory", "add", "another fact"),
+    ("remember", "another fact"),
     ("hook", "pre-commit"),
     ("sync",),
     ("snapshot", "create", "now"),
@@ -31,7 +31,7 @@ COMMANDS = (
     ("doctor", "--fix"),
     ("sync",),
 )
-STATE_COMMANDS = (("status",), ("memory", "add", "another fact"), ("sync",), ("gc",), ("doctor", "--fix"))
+STATE_COMMANDS = (("status",), ("remember", "another fact"), ("sync",), ("gc",), ("doctor", "--fix"))
 
 
 class Listener:
@@ -70,7 +70,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for args in (
         ["init", "b"],
         ["init", "around/other"],
-        ["-C", "b", "memory", "add", "an honest fact"],
+        ["-C", "b", "remember", "an honest fact"],
         ["-C", "b", "remote", "add", "origin", "hub.git", "--yes"],
         ["-C", "b", "session", "start", "an honest session"],
         ["-C", "b", "record", "turn", "--user", "is this honest?", "--assistant", "yes, an honest answer"],

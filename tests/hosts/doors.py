@@ -88,7 +88,7 @@ COMPACTED: Otherwise = {
 
 @door("entries", "ENTRY", STORE, entries=True)
 def memory_add_by_command(place: Place, sample: Sample) -> None:
-    place.command("memory", "add", sample.text)
+    place.command("remember", sample.text)
 
 
 @door("entries", "ENTRY", STORE, entries=True)
@@ -103,7 +103,7 @@ def memory_add_by_a_person(place: Place, sample: Sample) -> None:
 
 @door("entries", "ENTRY", STORE, entries=True)
 def memory_replace_by_command(place: Place, sample: Sample) -> None:
-    place.command("memory", "replace", _to_be_replaced(place, sample), sample.text)
+    place.command("replace", _to_be_replaced(place, sample), sample.text)
 
 
 @door("entries", "ENTRY", STORE, entries=True)
@@ -393,7 +393,7 @@ def the_reason_of_a_change(place: Place, sample: Sample) -> None:
 
 @door("notes", "TRAILER", COMMIT)
 def the_source_of_a_change(place: Place, sample: Sample) -> None:
-    place.command("memory", "add", f"The {sample.topic} has a source", "--source", sample.text)
+    place.command("remember", f"The {sample.topic} has a source", "--source", sample.text)
 
 
 @door("notes", "TRAILER", COMMIT)

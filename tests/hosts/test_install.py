@@ -108,7 +108,7 @@ def test_uninstall_takes_it_all_back_and_keeps_the_bundle(bare_home: HermesHome,
     assert before == {name: data for name, data in left.items() if not name.startswith("gitmem/")}
     assert ["Deploys run with make"] == bare_home.curated()
     assert not shell.json("hermes", "uninstall")["changed"]
-    shell("memory", "add", "after the uninstall")
+    shell("remember", "after the uninstall")
     assert ["Deploys run with make"] == bare_home.entries()
 
 
@@ -280,7 +280,7 @@ def test_commands_bring_the_host_along(home: HermesHome, shell: Shell, begin: Be
     provider = begin("s1")
     home.write("Deploys run with make")
     provider.compare()
-    shell("memory", "add", "The server is Debian", "--reason", "seen")
+    shell("remember", "The server is Debian", "--reason", "seen")
     assert "Brought along for Hermes: MEMORY.md" in shell.err
     assert "new sessions see the change" in shell.err
     assert ["Deploys run with make", "The server is Debian"] == home.entries()

@@ -151,13 +151,13 @@ class Plain:
         cli = self.cli
         (Path(self.state) / "config").write_text("undo_tools: false\n")
         cli.write("config/scanner.md", RULES)
-        cli("commit")
+        cli("edit", "--commit")
         cli.run("scan", "--accept-rules")
-        [held] = cli.run("memory", "add", RELEASED, "--json").json["held"]
+        [held] = cli.run("remember", RELEASED, "--json").json["held"]
         cli.run("quarantine", "release", held)
         cli("session", "start", "work-1")
         self.record("decision", "use Postgres", "--rationale", "the database must query JSON")
-        cli("memory", "add", "The staging host is stage1")
+        cli("remember", "The staging host is stage1")
         cli("snapshot", "good")
         assert "Postgres" in cli("search", "postgres").out
         cli("skill", "create", "deploy", "--file", self._skill())
@@ -183,7 +183,7 @@ class Plain:
         self.cli("remote", "add", "origin", str(self._hub), "--shared", "--yes")
         self.cli("sync")
         self.cli("clone", str(self._hub), str(self._other))
-        self.cli.run("-C", str(self._other), "memory", "add", "from the other machine")
+        self.cli.run("-C", str(self._other), "remember", "from the other machine")
         self.cli("-C", str(self._other), "sync")
         assert "1 commit came" in self.cli("sync").out
         self.cli("sync")
@@ -237,17 +237,17 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     """Facts, releases, accepted rules and events that wait are there; the rest is rebuilt."""
     cli = plain.cli
     plain.story()
-    facts = cli("memory", "list", "--json").json
+    facts = cli("facts", "--json").json
     tip = plain.opened_as_it_is().tip
     gone = delete_all_that_may_be(plain.state)
     assert {"index.db", "sync/<remote>.json", "session", "tmp/", "journal/<id>.lock"} <= gone
-    assert facts == cli("memory", "list", "--json").json
+    assert facts == cli("facts", "--json").json
     assert tip == plain.opened_as_it_is().tip
     assert "Recovered 1 event" in plain.record("observation", "the morning after")
     assert "said in the night" in cli("search", "night").out
     assert "Postgres" in cli("search", "postgres").out
-    assert RELEASED in cli("memory", "block").out
-    held = cli.run("memory", "add", "bluebird soon launches", "--json").json
+    assert RELEASED in cli("facts", "--block").out
+    held = cli.run("remember", "bluebird soon launches", "--json").json
     assert held["held"]
     cli("quarantine", "drop", held["held"][0])
     assert [] == cli("quarantine", "list", "--json").json["hidden"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from gitmem.cli.main import main
-from gitmem.cli.show_origins import blame_line
+from gitmem.cli.render.history import blame_line
 from gitmem.config import Config
 from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
@@ -218,11 +218,11 @@ def test_what_a_pulled_commit_says_is_shown_as_a_claim(
         for command in (
             ["log", "--commits", "--path", path],
             ["blame", path],
-            ["trace", f"{word} is settled"],
+            ["why", f"{word} is settled"],
         ):
             assert 0 == main(["-C", b.root, *command])
             shown[word, command[0]] = capsys.readouterr().out
-    for name in ("log", "blame", "trace"):
+    for name in ("log", "blame", "why"):
         assert "says " in shown["alpha", name]
         assert "pulled from origin" in shown["alpha", name]
         assert "pulled" not in shown["beta", name]

@@ -201,7 +201,7 @@ class BundleWorker:
             self.bundle.sessions.start(session.id)
 
     def _note_prompt(self, session: SessionInfo) -> None:
-        """Record once which state of the memory the session's prompt was made from, for `gitmem trace`."""
+        """Record once which state of the memory the session's prompt was made from, for `gitmem why`."""
         if session.id in self._prompted:
             return
         self._prompted.add(session.id)

@@ -85,7 +85,7 @@ def _diff(value: Mapping[str, Any], _: datetime) -> Iterable[str]:
 
 def _kept(value: Mapping[str, Any], _: datetime) -> Iterable[str]:
     told = ["Kept."] if value["success"] else ["Not kept."]
-    if not value["success"] or str(value["message"]).startswith("already"):
+    if not value["success"] or str(value["message"]).startswith("Already"):
         told.append(_flat(value["message"]))
     if "usage" in value:
         told.append(f"The store is at {value['usage']}.")

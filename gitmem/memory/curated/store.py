@@ -83,6 +83,9 @@ class _Done:
 
     target: Target
     what: list[str] = field(default_factory=list)
+    """What the commit says."""
+    told: list[str] = field(default_factory=list)
+    """What the answer says."""
     held: list[str] = field(default_factory=list)
     usage: int = 0
     count: int = 0
@@ -310,9 +313,10 @@ class CuratedStore:
                 return file
             text = came.text
             if file.get(entry_hash(text)) is not None:
-                done.what.append(f"already there: {text}")
+                done.told.append(f"Already there: {text}")
                 return file
             done.what.append(f"add {text}")
+            done.told.append(f"Added {entry_hash(text)[:8]}: {text}")
             return file.add(text, file.next_at(at), **came.marks)
         if operation.action not in ("replace", "remove"):
             raise UsageError(
@@ -322,15 +326,17 @@ class CuratedStore:
         found = _the_one(file.entries, operation.old_text, where, usage=file.usage, limit=limit)
         if operation.action == "remove":
             done.what.append(f"remove {found.text}")
+            done.told.append(f"Removed {found.key.id[:8]}: {found.text}")
             return file.remove(found.key.id)
         came = _admitted(admission.entry(operation.content, path, replaces=found), done)
         if came is None:
             return file
         done.what.append(f"replace {found.text} by {came.text}")
+        done.told.append(f"Replaced {found.text!r} with {entry_hash(came.text)[:8]}: {came.text}")
         return file.replace(found.key.id, came.text, file.next_at(at), **came.marks)
 
     def _answer(self, done: _Done, published: Published | None) -> Answer:
-        message = "; ".join(done.what) or "Nothing changed."
+        message = "; ".join(done.told) or "Nothing changed."
         if done.held:
             message = f"Held for a person to look at: {', '.join(done.held)}."
         return Answer(

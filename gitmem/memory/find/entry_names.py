@@ -98,5 +98,5 @@ def _hint(bundle: Bundle, index: Index, given: str) -> str:
         *(one.name for one in index.sessions()),
     ]
     return did_you_mean(
-        given, known, "`gitmem memory list --json` and `gitmem search --json` show the hashes of entries."
+        given, known, "`gitmem facts --json` and `gitmem search --json` show the hashes of entries."
     )

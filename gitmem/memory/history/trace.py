@@ -63,7 +63,7 @@ class Traced:
     def command(self) -> str:
         """The narrowest command that takes back the text and what follows from it."""
         if self.only:
-            return shlex.join(["gitmem", "memory", "remove", self.only])
+            return shlex.join(["gitmem", "forget", self.only])
         return self._command("--derived", ("derived",))
 
     @property

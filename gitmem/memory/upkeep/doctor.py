@@ -269,7 +269,9 @@ class Diagnosis:
                 good.add(edit.path)
         for problem in bad.values():
             yield Problem(
-                "hand edit", problem, "Repair or remove the file: `gitmem commit` stops at it until then."
+                "hand edit",
+                problem,
+                "Repair or remove the file: `gitmem edit --commit` stops at it until then.",
             )
         paths = sorted(good - bad.keys())
         if paths:
@@ -277,7 +279,7 @@ class Diagnosis:
             yield Problem(
                 "hand edit",
                 f"Edited by hand and not committed: {some}.",
-                "See `gitmem diff`; `gitmem commit` commits it, and so does the next write.",
+                "See `gitmem diff`; `gitmem edit --commit` commits it, and so does the next write.",
                 serious=False,
             )
 
@@ -448,7 +450,7 @@ class Diagnosis:
                     f"The rules of this version {what} "
                     f"{_so_many(len(some), 'entry that stands', 'entries that stand')} in the tree: {_few(shown)}.",
                     "No prompt and no recall shows it. Read it with `gitmem quarantine show ID`; let it in with "
-                    "`gitmem quarantine release ID`, or see with `gitmem trace` where it came from and take it "
+                    "`gitmem quarantine release ID`, or see with `gitmem why` where it came from and take it "
                     "back with `gitmem revert`.",
                     serious=verdict is Verdict.BLOCK,
                 )

@@ -127,7 +127,9 @@ class Verification:
             if edit.path not in told:
                 told.add(edit.path)
                 problem = f"It {edit.problem}." if edit.problem else "It differs from the newest commit."
-                yield Finding("work tree", edit.path, f"{problem} See `gitmem diff` and `gitmem commit`.")
+                yield Finding(
+                    "work tree", edit.path, f"{problem} See `gitmem diff` and `gitmem edit --commit`."
+                )
 
 
 def _trailers(commit: Commit) -> Iterator[Finding]:

@@ -265,7 +265,7 @@ def test_a_listener_hears_of_a_sync(
     assert 0 == main(["-C", str(place.root), "remote", "add", "origin", hub, "--yes"], place.world)
     assert 0 == main(["-C", str(place.root), "sync"], place.world)
     assert 0 == main(["clone", hub, str(tmp_path / "other")], place.world)
-    assert 0 == main(["-C", str(tmp_path / "other"), "memory", "add", "from afar"], place.world)
+    assert 0 == main(["-C", str(tmp_path / "other"), "remember", "from afar"], place.world)
     assert 0 == main(["-C", str(tmp_path / "other"), "sync"], place.world)
     assert {} == client.ask("resources/subscribe", uri="gitmem://memory")
     client.use("remember", text="our own")  # behind it on the worker: it listens by now, and this is no news

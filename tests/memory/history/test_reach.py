@@ -349,4 +349,4 @@ def test_trace_names_the_entry_where_its_commit_brought_more(bundle: Memory) -> 
     path.write_text(path.read_text() + "The staging host is stage7\n§\nCI runs on Fridays")
     bundle.take_in_edits(strict=True)
     found = bundle.trace("stage7")
-    assert found.command == f"gitmem memory remove {found.lives[0].key.id[:8]}"
+    assert found.command == f"gitmem forget {found.lives[0].key.id[:8]}"
