@@ -30,12 +30,12 @@ def holds_files(path: str) -> bool:
 
 
 def is_bundle(path: str) -> bool:
-    """Whether a directory is the work tree of a bundle."""
-    linked = os.path.lexists(os.path.join(path, ".git"))
-    if not linked and not os.path.isdir(f"{path}.git"):
+    """Whether a directory is the work tree of a bundle that `init` or `clone` made, or took in, on this machine.
+
+    The files alone do not say so: every clone of a stranger's repository may have them.
+    """
+    if not os.path.lexists(os.path.join(path, ".git")):
         return False
-    if linked and holds_files(path):
-        return True
     from gitmem.errors import GitMemError
     from gitmem.git.setup import git_dir_of
     from gitmem.state import LocalState

@@ -28,8 +28,6 @@ _FOREIGN_FORMAT = re.compile(
 def git_dir_of(root: str) -> str | None:
     """The git directory of a work tree: `.git`, or where a `.git` file points."""
     dot_git = os.path.join(root, ".git")
-    if not os.path.lexists(dot_git):
-        rejoin(root)
     if os.path.isdir(dot_git):
         return os.path.abspath(dot_git)
     content = read_file(dot_git) if os.path.isfile(dot_git) else None
@@ -50,7 +48,8 @@ def rejoin(root: str) -> bool:
     """Put back the link to a git directory that lies beside its work tree; whether it was missing.
 
     `hermes backup` leaves out everything that is named `.git`, files too: what it brings back is a work tree
-    without the link, and its history beside it.
+    without the link, and its history beside it. The caller knows that the place is the user's own: a repository that
+    was cloned may hold two such directories, and plain git obeys the configuration of the second one.
     """
     git_dir = f"{root}.git"
     if os.path.lexists(os.path.join(root, ".git")) or not LocalState(git_dir).is_there:

@@ -6,6 +6,7 @@ The command line, the hosts, plain Python programs and the git hooks all open a 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -15,7 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
 from gitmem.files import read_settings
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository
+from gitmem.git.setup import open_repository, rejoin
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
 from gitmem.memory.lifetime import Purpose
 from gitmem.memory.memory import Memory
@@ -30,7 +31,9 @@ def open_bundle(
     world: World, path: str = "", purpose: Purpose = "write", *, config: Config | None = None, **given: Any
 ) -> Memory:
     """The bundle at `path`, or the one that `find_root` finds; `given` are settings that go before all others."""
-    repository = open_repository(world.path(path) if path else find_root(world), world)
+    root = world.path(path) if path else find_root(world)
+    _rejoin_own(world, root)
+    repository = open_repository(root, world)
     config = config or config_for(world, repository.state)
     memory = Memory(repository, with_settings(config, given), world)
     for key in config.ignored:
@@ -39,6 +42,8 @@ def open_bundle(
         _refuse_without_main(repository)
     if not is_bundle(repository.root):
         _refuse_without_main(repository)
+        if holds_files(repository.root):
+            raise _of_others(repository.root)
         raise BundleUnusable(f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE)
     memory.prepare(purpose)
     return memory
@@ -62,15 +67,17 @@ def find_root(world: World, chosen: str = "") -> str:
     """The bundle that is meant: chosen, $GITMEM_BUNDLE, the nearest above, the Hermes home's, the settings'."""
     chosen = chosen or world.env.get("GITMEM_BUNDLE", "")
     if chosen:
+        _rejoin_own(world, world.path(chosen))
         return _chosen(world.path(chosen))
     here = world.path(".")
     if nearest := nearest_bundle(here):
         return nearest
-    for path in (os.path.join(world.hermes_home, "gitmem", "bundle"), configured_root(world)):
-        if path and is_bundle(path):
+    for path in _own_places(world):
+        _rejoin_own(world, path)
+        if is_bundle(path):
             return path
     if holds_files(here):
-        raise _without_history(here)
+        raise _of_others(here) if is_repository(here) else _without_history(here)
     some_repository = next((above for above in upwards(here) if is_repository(above)), "")
     if some_repository:  # opening it says what is wrong with it
         return some_repository
@@ -81,8 +88,21 @@ def _chosen(path: str) -> str:
     if not os.path.isdir(path):
         raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
     if holds_files(path) and not is_bundle(path):
-        raise _without_history(path)
+        raise _of_others(path) if is_repository(path) else _without_history(path)
     return path
+
+
+def _own_places(world: World) -> list[str]:
+    """Where this user's memory is when no other is named: in the Hermes home, and where the settings say."""
+    configured = configured_root(world)
+    return [os.path.join(world.hermes_home, "gitmem", "bundle"), *([configured] if configured else [])]
+
+
+def _rejoin_own(world: World, root: str) -> None:
+    if not os.path.lexists(os.path.join(root, ".git")) and os.path.isdir(f"{root}.git"):
+        places = map(os.path.realpath, _own_places(world))
+        if os.path.realpath(root) in places:
+            rejoin(root)
 
 
 def configured_root(world: World) -> str:
@@ -96,6 +116,13 @@ def refuse_inside_a_bundle(path: str) -> None:
     above = nearest_bundle(os.path.dirname(path))
     if above and os.path.dirname(path) != path:
         raise BundleUnusable(f"{path} is inside the bundle {above}: make the new one elsewhere.")
+
+
+def _of_others(path: str) -> BundleUnusable:
+    return BundleUnusable(
+        f"{path} holds a memory that nothing on this machine made or took in: it may be anybody's.",
+        hint=f"If it is yours, run `gitmem init {shlex.quote(path)}`; else `gitmem clone` makes one that is checked.",
+    )
 
 
 def _without_history(path: str) -> BundleNotFound:

@@ -155,6 +155,7 @@ def test_init_beside_a_fetched_memory_is_refused(mem: Cli, tmp_path: Path) -> No
     for command in (("init",), ("status",)):
         assert "`git checkout -b main origin/main`" in mem.fails(*command)
     mem.git("checkout", "-q", "-b", "main", "origin/main")
+    mem("init")
     assert "MEMORY.md" in mem("status").out
 
 

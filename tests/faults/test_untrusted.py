@@ -26,7 +26,7 @@ COMMANDS = (
     ("remember", "another fact"),
     ("hook", "pre-commit"),
     ("sync",),
-    ("snapshot", "create", "now"),
+    ("snapshot", "now"),
     ("gc",),
     ("doctor", "--fix"),
     ("sync",),

@@ -14,7 +14,7 @@ from gitmem.cli.render.history import blame_line
 from gitmem.config import Config
 from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
-from gitmem.memory.opening import open_bundle
+from gitmem.memory.upkeep.create import create
 from gitmem.safety.verdict import Finding, Result, Verdict
 from gitmem.state import PULLED
 from gitmem.world import World
@@ -199,7 +199,7 @@ def test_a_plain_clone_believes_nobody(machines: Machines, tmp_path: Path) -> No
     forged(machines)
     run_git(tmp_path, "clone", "-q", machines.hub, str(tmp_path / "plain"))
     world = World(os.environ, clock=machines.clock)
-    plain = open_bundle(world, str(tmp_path / "plain"), "as is", config=Config(machine="b"))
+    plain, _ = create(world, str(tmp_path / "plain"), config=Config(machine="b"))
     assert MACHINE == trust(plain, "alpha")
     verify(plain, "two", "beta is settled")
     assert HUMAN == trust(plain, "beta")

@@ -12,14 +12,21 @@ from gitmem.git import hook_scripts
 from gitmem.git.message import Message
 from gitmem.git.objects import TreeEntry
 from gitmem.git.repository import Repository
-from gitmem.git.setup import begin_on_main, make_repository, open_repository, remove_repository
+from gitmem.git.setup import (
+    begin_on_main,
+    make_repository,
+    open_repository,
+    rejoin,
+    remove_repository,
+    write_attributes,
+)
 from gitmem.memory.bundle import Work
 from gitmem.memory.edits import Edits
 from gitmem.memory.memory import Memory
 from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
-from gitmem.permissions import close_to_others, open_to_others
+from gitmem.permissions import close_to_others, make_directories, open_to_others
 from gitmem.version import __version__
 from gitmem.world import World
 
@@ -44,6 +51,8 @@ def create(
 
     `python` is the interpreter by which the git hooks call gitmem.
     """
+    if separate_git_dir == f"{root}.git":
+        rejoin(root)
     try:
         repository = open_repository(root, world)
     except BundleNotFound:
@@ -51,12 +60,15 @@ def create(
         made = True
     else:
         made = False
+    taken_in = made or repository.state.is_there
     bundle = Memory(repository, config, world)
     if not made and repository.tip() is None:
         _prepare(repository)
     if repository.tip() is not None:
         if layout.CONFIG_AGENT not in repository.tree(repository.tip()):
             raise _something_else(repository)
+        if not taken_in:
+            _take_over(bundle, python)
         return bundle, False
     try:
         bundle.commit(_skeleton(config, bundle.now()), purpose="init", origin=bundle.origin())
@@ -68,6 +80,18 @@ def create(
             remove_repository(repository)
         raise
     return bundle, True
+
+
+def _take_over(bundle: Memory, python: str) -> None:
+    """Make a memory that plain git cloned one of this machine's; what is in it stays somebody's claim."""
+    from gitmem.git.git_config import make_safe, unsafe_settings
+
+    repository = bundle.repository
+    make_directories(repository.state.directory)
+    make_safe(repository, unsafe_settings(repository))
+    write_attributes(repository)
+    for name in install_hooks(repository, python=python):
+        bundle.report(Notice("hook-foreign", name))
 
 
 def _prepare(repository: Repository) -> None:

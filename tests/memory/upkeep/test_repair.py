@@ -37,6 +37,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     a.curated.add("a fact")
     note(a, "as a says")
     run_git(a.root, *WITHOUT_HOOKS, "push", "-q", "../hub.git", "main")
+    (root / "b/.git/gitmem").mkdir()  # one of this machine's, without hooks and merge driver
     b = open_bundle(World(os.environ, clock=clock), str(root / "b"), "as is", config=Config(machine="b"))
     b.curated.add("b fact")
     note(b, "as b says")
