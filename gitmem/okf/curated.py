@@ -2,7 +2,8 @@
 
 The body is the texts joined by a line with `§`, as Hermes writes it, and a final newline; the front matter lists when each
 text came and what it replaced. The body decides what is there, the list only adds to it: an edit of the body
-alone is enough.
+alone is enough. A markdown list that a person writes is an entry for each item; the list says which bullet it has, and
+the body keeps it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _MARK = "§"
 # A host that reads in text mode takes a lone \r for a line end, so it counts as one when a text is checked.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NEXT_FACT = re.compile(r"\n(?=\S)")
+_BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)]) +(?=\S)")
 _OWN_KEYS = ("h", "at", "replaces")
 # A place is a timestamp with letters behind it, so that there is always room between two; or comes before all.
 _LONGEST_PLACE = 64
@@ -117,9 +119,23 @@ class CuratedFile:
     def as_concept(self) -> Concept:
         """The file as a concept, with list and body in step."""
         listing = [_listing(entry) for entry in self.entries]
-        # The final newline is for whoever adds a line with a shell; hosts strip it.
-        concept = replace(self.concept, closing="---\n").with_body(self.text + "\n" if self.entries else "")
+        # The final newline is for a line that a shell adds; hosts strip it.
+        concept = replace(self.concept, closing="---\n").with_body(
+            self._body() + "\n" if self.entries else ""
+        )
         return concept.with_meta(entries=listing)
+
+    def _body(self) -> str:
+        """The texts as they are written here: items of a list below each other, anything else between `§`."""
+        parts: list[str] = []
+        was = ""
+        for entry in self.entries:
+            bullet = _bullet_of(entry)
+            if parts:
+                parts.append("\n" if bullet and was else DELIMITER)
+            parts.append(bullet + entry.text)
+            was = bullet
+        return "".join(parts)
 
     def get(self, hash: str) -> Entry | None:  # noqa: A002 - the design's word
         """The entry with that hash, if it is here."""
@@ -209,10 +225,15 @@ class CuratedFile:
 
         Entries that `old` has keep its ages. The rest got here by hand at `at`, in the order of the body; the
         ones that resemble an entry that went are taken for its new text. Lines behind the last entry of `old`, as
-        `echo fact >> MEMORY.md` adds them, are entries of their own.
+        `echo fact >> MEMORY.md` adds them, are entries of their own, and so are the items of a new list.
         """
         before = {entry.key.id: entry for entry in old.entries} if old else {}
-        found = _parted(self.entries, old.entries[-1] if old and old.entries else None)
+        parted = _parted(self.entries, old.entries[-1] if old and old.entries else None)
+        found = [
+            part
+            for entry in parted
+            for part in ((entry,) if entry.at or entry.key.id in before else _itemised(entry))
+        ]
         known = [_older(entry, before.get(entry.key.id)) for entry in found]
         here = {entry.key.id for entry in known}
         gone = [entry for key, entry in before.items() if key not in here]
@@ -296,12 +317,61 @@ def _made(text: str, at: str, replaces: str, extra: Mapping[str, object]) -> Ent
 def _entries(body: str, listed: Mapping[str, Mapping[str, object]]) -> Iterator[Entry]:
     """The entries of a body with what the list says of them; of equal ones the first."""
     seen: set[str] = set()
-    for text in split_texts(body):
+    for bullet, text in (part for block in split_texts(body) for part in _parts(block, listed)):
         name = entry_hash(text)
         if name in seen:
             continue
         seen.add(name)
-        yield entry_of(name, text, listed.get(name, {}))
+        yield _with_bullet(entry_of(name, text, listed.get(name, {})), bullet)
+
+
+def _parts(block: str, listed: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+    """A block as bullets and texts: the items of a list that the front matter knows as such, else one text."""
+    if entry_hash(block) not in listed:
+        items = _items(block, only=False)
+        if any("bullet" in listed.get(entry_hash(text), ()) for _, text in items):
+            return items
+    return [("", block)]
+
+
+def _items(text: str, *, only: bool = True) -> list[tuple[str, str]]:
+    """The bullets and texts of a markdown list, each with its indented lines; empty where it is not a list.
+
+    A line behind the items without a bullet is a text of its own, unless there may be items `only`.
+    """
+    items: list[tuple[str, str]] = []
+    for line in text.split("\n"):
+        if found := _BULLET.match(line):
+            items.append((found.group(), line[found.end() :]))
+        elif items and (not line.strip() or line[0].isspace()):
+            bullet, above = items[-1]
+            items[-1] = bullet, f"{above}\n{line}"
+        elif items and not only:
+            items.append(("", line))
+        else:
+            return []
+    return [(bullet, item.strip()) for bullet, item in items]
+
+
+def _itemised(entry: Entry) -> list[Entry]:
+    """The items of an entry that is a list; else the entry."""
+    return [
+        _with_bullet(Entry(EntryKey(_MARK, entry_hash(text)), text), bullet)
+        for bullet, text in _items(entry.text)
+    ] or [entry]
+
+
+def _with_bullet(entry: Entry, bullet: str) -> Entry:
+    extra = {key: value for key, value in entry.extra.items() if key != "bullet"}
+    return replace(entry, extra={**extra, "bullet": bullet} if bullet else extra)
+
+
+def _bullet_of(entry: Entry) -> str:
+    """The bullet that an entry has in the body; none where the file could not be read back with it."""
+    bullet = entry.extra.get("bullet")
+    if not isinstance(bullet, str) or _items(bullet + entry.text) != [(bullet, entry.text)]:
+        return ""
+    return bullet
 
 
 def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
@@ -372,7 +442,7 @@ def _older(entry: Entry, old: Entry | None) -> Entry:
         entry,
         at=entry.at or old.at,
         replaces=entry.replaces or old.replaces,
-        extra={**old.extra, **entry.extra},
+        extra={**_with_bullet(old, "").extra, **entry.extra},
     )
 
 

@@ -35,6 +35,15 @@ def test_the_seeds_example(mem: Cli) -> None:
     assert 4 == len(texts(mem))
 
 
+def test_forget_removes_one_item_of_a_list(mem: Cli) -> None:
+    """A person writes bullets into MEMORY.md; `forget Bob` leaves Alice, and the file its bullets."""
+    path = mem.cwd / "memories" / "MEMORY.md"
+    path.write_text(path.read_text() + "- Alice drinks tea\n- Bob drinks coffee\n- Carol drinks milk\n")
+    mem("forget", "Bob")
+    assert ["Alice drinks tea", "Carol drinks milk"] == texts(mem)
+    assert path.read_text().endswith("---\n- Alice drinks tea\n- Carol drinks milk\n")
+
+
 def test_undo_takes_the_last_change_of_the_store_back(mem: Cli) -> None:
     """`undo` passes over what is only on record, and leaves it there."""
     mem("remember", "The server runs Debian 12")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -321,6 +322,7 @@ def test_taken_in_keeps_every_text(before: list[str], after: list[str]) -> None:
     assume(plain_newlines(body) == body)
     # Lines that are added to the last text become texts of their own, which other tests are about.
     assume(not any(text.strip().startswith(f"{one.strip()}\n") for text in after for one in before))
+    assume(not any(re.match(r"\s*([-*+]|\d+[.)]) ", text) for text in after))  # so do items of lists
     old = filled(*before)
     file = old.with_text(body).taken_in(old, NOW)
     assert {entry.key.id for entry in file.entries} == {entry_hash(text) for text in after if text.strip()}
@@ -390,3 +392,63 @@ def test_a_line_in_the_middle_is_part_of_its_entry() -> None:
     found = old.with_text(body).taken_in(old, NOW)
     assert [entry.text for entry in found.entries][-1] == "the first fact of all\nand more"
     assert found.entries[-1].replaces == entry_hash("the first fact of all")
+
+
+PATH = "memories/MEMORY.md"
+
+
+def test_items_of_a_list_are_entries() -> None:
+    """Two bullets are two entries; their indented lines belong to them, and the body keeps the bullets."""
+    body = "- Alice drinks tea\n  with milk\n* Bob drinks coffee\n§\nA text\n§\n1. first\n2. second\n"
+    file = CuratedFile.parse(body.encode(), PATH).taken_in(None, NOW)
+    assert [entry.text for entry in file.entries] == [
+        "Alice drinks tea\n  with milk",
+        "Bob drinks coffee",
+        "A text",
+        "first",
+        "second",
+    ]
+    assert file.render().decode().endswith("---\n" + body)
+    assert CuratedFile.parse(file.render(), PATH).entries == file.entries
+
+
+def test_a_change_of_one_item_leaves_the_others_as_they_are() -> None:
+    """Removed, added by hand, added by a shell without a bullet, and without its bullet."""
+    old = CuratedFile.parse(b"- Alice\n- Bob\n- Carol\n", PATH).taken_in(None, NOW)
+    without = old.remove(entry_hash("Bob"))
+    assert without.render().endswith(b"---\n- Alice\n- Carol\n")
+    assert CuratedFile.parse(without.render(), PATH).entries == without.entries
+    for added, bodies in (
+        (b"- Dave\n", b"- Alice\n- Bob\n- Carol\n- Dave\n"),
+        (b"Dave\n", b"- Alice\n- Bob\n- Carol\n\xc2\xa7\nDave\n"),
+    ):
+        found = CuratedFile.parse(old.render() + added, PATH).taken_in(old, "2027-01-01T00:00:00Z")
+        assert [entry.text for entry in found.entries] == ["Alice", "Bob", "Carol", "Dave"]
+        assert found.entries[:3] == old.entries
+        assert found.render().endswith(b"---\n" + bodies)
+    plain = old.render().replace(b"- Bob\n", b"\xc2\xa7\nBob\n\xc2\xa7\n")
+    found = CuratedFile.parse(plain, PATH).taken_in(old, "2027-01-01T00:00:00Z")
+    assert found.render().endswith(b"---\n- Alice\n\xc2\xa7\nBob\n\xc2\xa7\n- Carol\n")
+    assert [entry.at for entry in found.entries] == [entry.at for entry in old.entries]
+
+
+def test_a_list_that_a_tool_wrote_is_one_entry() -> None:
+    """Only what a person writes into the body is taken apart."""
+    file = CuratedFile.new().add("- a\n- b", NOW)
+    again = CuratedFile.parse(file.render(), PATH).taken_in(file, NOW)
+    assert [entry.text for entry in again.entries] == ["- a\n- b"]
+
+
+@pytest.mark.parametrize("bullet", ["§\n", "- - ", "x", 3, None, "-\n"])
+def test_a_bullet_that_is_none_changes_no_text(bullet: object) -> None:
+    """Front matter of a stranger cannot bend the body."""
+    file = CuratedFile.new().add("a\nb", NOW, bullet=bullet)
+    assert [entry.text for entry in CuratedFile.parse(file.render(), PATH).entries] == ["a\nb"]
+
+
+@given(st.lists(st.sampled_from(["- a", "* b\n  more", "c", "- ", "1. d\n\n   e", "- f\ng"]), max_size=6))
+def test_lists_are_read_back_as_they_were_written(blocks: list[str]) -> None:
+    """Whatever stands beside them, a file that was taken in keeps its entries."""
+    file = CuratedFile.parse("\n".join(blocks).encode(), PATH).taken_in(None, NOW)
+    assert CuratedFile.parse(file.render(), PATH).entries == file.entries
+    assert file.taken_in(file, "2027-01-01T00:00:00Z") == file
