@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from gitmem.scratch import Scratch
 
     Format = Literal["json", "jsonl", "text", "sqlite", "lock", "directory"]
+    Erase = Literal["scrub", "drop", "keep"]
 
 
 class Name:
     """One name below the state directory. `<...>` in it stands for a key; a `/` ends the name of a directory."""
 
-    __slots__ = ("_after", "_before", "deletable", "format", "pattern", "purpose", "writer")
+    __slots__ = ("_after", "_before", "deletable", "erase", "format", "pattern", "purpose", "writer")
 
     def __init__(
-        self, pattern: str, form: Format, purpose: str, writer: str, *, deletable: bool = True
+        self,
+        pattern: str,
+        form: Format,
+        purpose: str,
+        writer: str,
+        *,
+        deletable: bool = True,
+        erase: Erase = "scrub",
     ) -> None:
         self.pattern: Final = pattern
         self.format: Final = form
@@ -33,6 +41,8 @@ class Name:
         """The module of gitmem that writes it; empty where a person does."""
         self.deletable: Final = deletable
         """Whether a person may delete it while no gitmem runs."""
+        self.erase: Final = erase
+        """What an erase does: `scrub` text and ids of commits, `drop` what is made again, `keep` what it writes itself."""
         before, _, after = pattern.replace("/", os.sep).rstrip(os.sep).partition("<")
         self._before: Final = before
         self._after: Final = after.partition(">")[2]
@@ -43,6 +53,14 @@ class Name:
     def path(self, key: str = "") -> str:
         """The path from the state directory."""
         return f"{self._before}{key}{self._after}"
+
+    def has(self, path: str) -> bool:
+        """Say whether a path from the state directory is of this name."""
+        if self.format == "directory":
+            return path.startswith(self._before + os.sep)
+        is_one = path.startswith(self._before) and path.endswith(self._after)
+        key = path[len(self._before) : len(path) - len(self._after)] if is_one else ""
+        return path == self._before if "<" not in self.pattern else bool(key) and os.sep not in key
 
     def key(self, file: str) -> str:
         """The key of a file in the name's directory; empty where the file has another name."""
@@ -62,6 +80,7 @@ LOCKS = Name(
     "lock",
     "held while a commit (`bundle`), gc, a sync, the making of the index or a look at a host's files runs; who took it last",
     "locks",
+    erase="keep",
 )
 PENDING = Name(
     "pending",
@@ -69,6 +88,7 @@ PENDING = Name(
     "the last commit, under way or `settled`, and the files that may not be on disk yet",
     "git.pending",
     deletable=False,
+    erase="keep",
 )
 PENDING_TOO = Name(
     "pending-too",
@@ -76,6 +96,7 @@ PENDING_TOO = Name(
     "the same: the two take turns, so that one that is torn leaves the other",
     "git.pending",
     deletable=False,
+    erase="keep",
 )
 PENDING_REF = Name(
     "pending-ref",
@@ -83,6 +104,7 @@ PENDING_REF = Name(
     "the locks on refs that are held; not there while none is",
     "git.refs",
     deletable=False,
+    erase="keep",
 )
 INDEX_SEEN = Name(
     "index-seen",
@@ -95,12 +117,14 @@ CLOCKS = Name(
     "json",
     "how wrong the clocks of the history are, up to a commit",
     "git.commit_graph",
+    erase="drop",
 )
 TMP = Name(
     "tmp/",
     "directory",
     "a directory for each process that runs: files on their way to their place, a fetch while it is checked",
     "scratch",
+    erase="keep",
 )
 LAST_GC = Name(
     "last-gc", "json", "the size of the object store after the last housekeeping", "git.housekeeping"
@@ -112,6 +136,7 @@ ERASING = Name(
     "an erase that is decided and not finished: the history, refs and files that take the place of the old ones",
     "git.replacement",
     deletable=False,
+    erase="keep",
 )
 ERASED_COMMITS = Name(
     "erased-commits",
@@ -119,6 +144,7 @@ ERASED_COMMITS = Name(
     "a line for each commit that an erase rewrote: `<old> <new>`",
     "memory.erase.beside",
     deletable=False,
+    erase="keep",
 )
 
 # Capture
@@ -130,7 +156,9 @@ JOURNAL = Name(
     "memory.capture.journal",
     deletable=False,
 )
-_JOURNAL_LOCK = Name("journal/<id>.lock", "lock", "held by the journal's writer while it runs", "locks")
+_JOURNAL_LOCK = Name(
+    "journal/<id>.lock", "lock", "held by the journal's writer while it runs", "locks", erase="keep"
+)
 _JOURNAL_NEW = Name(
     "journal/<id>.new", "jsonl", "a journal that is being rewritten", "memory.capture.journal"
 )
@@ -162,7 +190,11 @@ RULES_ACCEPTED = Name(
     deletable=False,
 )
 SCANNED_WITH = Name(
-    "scanned-with", "text", "the rules with which the whole tree was last found clean", "memory.gate.audit"
+    "scanned-with",
+    "text",
+    "the rules with which the whole tree was last found clean",
+    "memory.gate.audit",
+    erase="drop",
 )
 FOREIGN = Name(
     "foreign",
@@ -194,10 +226,16 @@ PULLED = Name(
 
 # Search
 
-INDEX = Name("index.db", "sqlite", "the search index", "memory.indexing")
-_INDEX_PART = Name("index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database")
-INDEX_NEW = Name("index.new.db", "sqlite", "a search index while it is built", "memory.indexing")
-_INDEX_NEW_PART = Name("index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database")
+INDEX = Name("index.db", "sqlite", "the search index", "memory.indexing", erase="drop")
+_INDEX_PART = Name(
+    "index.db-<part>", "sqlite", "what SQLite keeps beside the search index", "index.database", erase="drop"
+)
+INDEX_NEW = Name(
+    "index.new.db", "sqlite", "a search index while it is built", "memory.indexing", erase="drop"
+)
+_INDEX_NEW_PART = Name(
+    "index.new.db-<part>", "sqlite", "what SQLite keeps beside it", "index.database", erase="drop"
+)
 
 # Sync
 
@@ -224,9 +262,14 @@ HOST_MEMORY = Name(
     "text",
     "the host's MEMORY.md as both sides last agreed on it",
     "hosts.hermes.memory_files",
+    erase="keep",
 )
 HOST_USER = Name(
-    "host/USER.md", "text", "the host's USER.md as both sides last agreed on it", "hosts.hermes.memory_files"
+    "host/USER.md",
+    "text",
+    "the host's USER.md as both sides last agreed on it",
+    "hosts.hermes.memory_files",
+    erase="keep",
 )
 HOST_STATE = Name(
     "host/state",
@@ -263,7 +306,9 @@ HOST_NOTICES = Name(
     deletable=False,
 )
 
-_HOST_NOTICES_LOCK = Name("host/notices/<id>.lock", "lock", "held by the provider while it runs", "locks")
+_HOST_NOTICES_LOCK = Name(
+    "host/notices/<id>.lock", "lock", "held by the provider while it runs", "locks", erase="keep"
+)
 _HOST_NOTICES_NEW = Name(
     "host/notices/<id>.new", "jsonl", "a journal of notices that is being rewritten", "memory.capture.journal"
 )
@@ -282,6 +327,11 @@ MCP_CLIENTS = Name(
 
 TABLE = tuple(value for value in list(globals().values()) if isinstance(value, Name))
 """Every name that gitmem writes or reads below the state directory."""
+
+
+def name_of(path: str) -> Name | None:
+    """Return the row of the table for a path from the state directory; None for what is not gitmem's."""
+    return next((name for name in TABLE if name.has(path)), None)
 
 
 class LocalState:

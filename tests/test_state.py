@@ -19,6 +19,7 @@ from gitmem.state import (
     TABLE,
     LocalState,
     Name,
+    name_of,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,22 @@ def test_the_writer_of_a_name_exists(name: Name) -> None:
         JOURNAL,
     )
     assert handed_over or re.search(rf"\b{constant}\b", path.read_text())
+
+
+@pytest.mark.parametrize("name", TABLE, ids=repr)
+def test_a_path_is_found_in_its_row(name: Name) -> None:
+    """An erase goes by the table, so each file has one row."""
+    path = name.path("k-1.2" if "<" in name.pattern else "") + (
+        f"{os.sep}inside" if name.format == "directory" else ""
+    )
+    assert name is name_of(path)
+    assert name.erase == "keep" or name.format != "lock"
+
+
+def test_a_file_that_is_not_ours_has_no_row() -> None:
+    """Nor has one that only begins as ours does."""
+    for path in ("pending-no", "notes.txt", "journal/a/b.jsonl", "index.db.old", "tmp", "locks"):
+        assert None is name_of(path)
 
 
 def test_nobody_else_knows_a_name() -> None:

@@ -11,19 +11,7 @@ from gitmem.errors import BundleBusy
 from gitmem.files import read_file
 from gitmem.git.objects import Oid
 from gitmem.locks import ProcessLock
-from gitmem.state import (
-    CLOCKS,
-    ERASED_COMMITS,
-    ERASING,
-    HOST_MEMORY,
-    HOST_USER,
-    INDEX,
-    INDEX_NEW,
-    LOCKS,
-    PENDING,
-    SCANNED_WITH,
-    TMP,
-)
+from gitmem.state import ERASED_COMMITS, TABLE, name_of
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -41,12 +29,8 @@ _DROPPED = (
     "rr-cache",
     "lost-found",
 )
-_MADE_AGAIN = tuple(name.pattern for name in (INDEX, INDEX_NEW, CLOCKS, SCANNED_WITH))
 _HANDLED = ("objects", "refs", "logs", "gitmem", "hooks", "packed-refs", "index", "HEAD", "config")
-_LOCKS = (LOCKS.path().rstrip(os.sep),)
-_NOT_OURS = tuple(name.path() for name in (TMP, ERASING))
-_LATER = tuple(name.pattern for name in (PENDING, HOST_MEMORY, HOST_USER))
-"""What goes with the exchange itself, and what the host's files are compared with when they follow."""
+_OTHERS = tuple(name.path() for name in TABLE if name.format == "directory")
 
 
 def reflog_ids(git_dir: str) -> Iterator[Oid]:
@@ -76,11 +60,12 @@ def changed_files(bundle: Bundle, rules: ErasureRules, ids: Mapping[Oid, Oid]) -
         data = read_file(os.path.join(git_dir, path)) or b""
         if rules.blanking.is_in(data):
             found[path] = rules.blanking.data(data)
-    for path in _files(git_dir, "gitmem", skip=(*_LOCKS, *_NOT_OURS)):
-        inside = path.removeprefix("gitmem/")
-        if inside.startswith(_MADE_AGAIN):
+    for path in _files(git_dir, "gitmem", skip=_OTHERS):
+        row = name_of(path.removeprefix("gitmem/"))
+        fate = row.erase if row is not None else "scrub"
+        if fate == "drop":
             found[path] = None
-        elif not inside.endswith(".lock") and not inside.startswith(_LATER):
+        elif fate == "scrub":
             data = read_file(os.path.join(git_dir, path)) or b""
             if (new := _state_file(git_dir, path, data, rules, ids)) != data:
                 found[path] = new
@@ -158,7 +143,7 @@ def left_over(bundle: Bundle, rules: ErasureRules) -> list[str]:
     """Files that still hold the text and are not gitmem's to change: a setting, an ignored file of the work tree."""
     root, git_dir = bundle.repository.root, bundle.repository.git_dir
     found = []
-    for path in ("config", *_files(git_dir, "hooks"), *_files(git_dir, "gitmem", skip=_NOT_OURS)):
+    for path in ("config", *_files(git_dir, "hooks"), *_files(git_dir, "gitmem", skip=_OTHERS)):
         data = read_file(os.path.join(git_dir, path)) or b""
         if rules.blanking.is_in(data):
             found.append(os.path.join(git_dir, path))
