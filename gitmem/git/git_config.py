@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from gitmem.errors import BundleUnusable
 from gitmem.files import read_file, replace_file
 from gitmem.git.repository import Repository
+from gitmem.git.safe_directory import own_configurations
+from gitmem.world import World
 
 # What make_repository writes, and what breaks without it.
 _WANTED = {
@@ -40,7 +42,7 @@ class UnsafeSetting:
 
 def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
     """Settings in the repository's own configuration that should be others."""
-    values = _read(repository)
+    values = _read(os.path.join(repository.git_dir, "config"))
     found = []
     for key, (wanted, why) in _WANTED.items():
         value = values.get(key)
@@ -51,9 +53,19 @@ def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
     return found
 
 
-def hooks_path(repository: Repository) -> str:
-    """Where git looks for hooks when not in the repository; empty where it looks there."""
-    return _read(repository).get("core.hookspath", "")
+def hooks_path(repository: Repository, world: World) -> str:
+    """Where git looks for hooks when not in the repository, by its own settings or the user's; empty where it does."""
+    found = _read(os.path.join(repository.git_dir, "config")).get("core.hookspath")
+    for path in own_configurations(world) if found is None else ():
+        try:
+            found = _read(path, includes=True).get("core.hookspath", found)
+        except BundleUnusable:  # the user's own file, which git refuses by itself
+            continue
+    if not found:
+        return ""
+    place = os.path.join(repository.root, world.home + found[1:] if found.startswith("~/") else found)
+    ours = os.path.join(repository.git_dir, "hooks")
+    return "" if os.path.realpath(place) == os.path.realpath(ours) else found
 
 
 def make_safe(repository: Repository, settings: list[UnsafeSetting]) -> None:
@@ -102,16 +114,14 @@ def _differs(value: str, wanted: str) -> bool:
     return value != wanted
 
 
-def _read(repository: Repository) -> dict[str, str]:
+def _read(path: str, *, includes: bool = False) -> dict[str, str]:
     """The settings by their full name in lower case, the last of several; sections in quotes left out."""
     from dulwich.config import ConfigFile
 
-    path = os.path.join(repository.git_dir, "config")
     if not os.path.exists(path):
         return {}
     try:
-        with open(path, "rb") as file:
-            config = ConfigFile.from_file(file)
+        config = ConfigFile.from_path(path, expand_includes=includes)
     except (ValueError, OSError) as error:
         raise BundleUnusable(f"{path} cannot be read ({error}): correct it.") from error
     found: dict[str, str] = {}

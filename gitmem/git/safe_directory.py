@@ -127,7 +127,7 @@ def _safe_directories(world: World) -> list[str]:
     from dulwich.config import ConfigFile
 
     found: list[str] = []
-    for path in _own_configurations(world):
+    for path in own_configurations(world):
         try:
             values = [value.decode("utf-8", "replace") for value in _values(ConfigFile.from_path(path))]
         except (OSError, ValueError):
@@ -144,7 +144,8 @@ def _values(config: object) -> list[bytes]:
         return []
 
 
-def _own_configurations(world: World) -> list[str]:
+def own_configurations(world: World) -> list[str]:
+    """The files of git's configuration that hold for this user everywhere; a later one outranks those before it."""
     own = world.env.get("GIT_CONFIG_GLOBAL")
     system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
     if own is not None:

@@ -348,12 +348,14 @@ class Diagnosis:
         from gitmem.git import hook_scripts
         from gitmem.memory.upkeep.git_hooks import NAMES
 
-        elsewhere = git_config.hooks_path(self._repository)
+        elsewhere = git_config.hooks_path(self._repository, self._bundle.world)
         if elsewhere:
             yield Problem(
                 "hooks",
                 f"Git is told to look for hooks in {elsewhere}, so gitmem's hooks do not run.",
-                "Run `git config --unset core.hooksPath`, or call `gitmem hook NAME` from the hooks there.",
+                f"Run `git -C {shlex.quote(self._repository.root)} config core.hooksPath "
+                f"{shlex.quote(os.path.join(self._repository.git_dir, 'hooks'))}`, or call `gitmem hook NAME` "
+                "from the hooks there.",
                 serious=False,
             )
         states = {name: hook_scripts.state(self._repository.git_dir, name) for name in NAMES}

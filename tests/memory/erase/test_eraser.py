@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gitmem.errors import BundleBusy, BundleUnusable, InvalidContent, UnknownRevision, UsageError
@@ -16,6 +17,7 @@ from gitmem.memory.capture.journal import Journal
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.okf.entries import entry_hash
+from gitmem.okf.erasing import ErasureRules
 from gitmem.okf.erasures import receipts_in
 from gitmem.okf.files import open_file
 from gitmem.okf.paths import slug
@@ -38,6 +40,28 @@ def test_a_text_is_gone_from_everything(bundle: Memory) -> None:
     assert fsck(bundle.root) == b""
     assert whole(bundle) == []
     assert not bundle.search("harbour", removed=True).hits
+
+
+@pytest.mark.parametrize("left", ["blob", "message"])
+def test_what_the_rewriting_missed_is_found_before_anything_changes(
+    bundle: Memory, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    """Were one object left with the text, the erase would stop, and the memory would be as before."""
+    told_of(bundle)
+    before = run_git(bundle.root, "for-each-ref")
+    if left == "blob":
+        content = ErasureRules.content
+
+        def forgetful(rules: ErasureRules, path: str, data: bytes, ids: Any) -> bytes | None:
+            return data if path.startswith("decisions/") else content(rules, path, data, ids)
+
+        monkeypatch.setattr(ErasureRules, "content", forgetful)
+    else:
+        monkeypatch.setattr(ErasureRules, "words", lambda _rules, data, _ids: data)
+    with pytest.raises(BundleUnusable, match="would still be in the object"):
+        bundle.erase(text=SECRET)
+    assert run_git(bundle.root, "for-each-ref") == before
+    assert bundle.search("harbour").hits
 
 
 def test_what_stays_is_as_it_was(bundle: Memory) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -20,7 +22,7 @@ from gitmem.memory.upkeep.doctor import Diagnosis, Problem
 from gitmem.state import TMP
 from gitmem.world import World
 
-from tests.git.support import run_git
+from tests.git.support import run_git, try_git
 
 NOTE = "---\ntype: Note\n---\n"
 
@@ -226,6 +228,35 @@ def test_hooks(healthy: Memory) -> None:
     install_hooks(healthy.repository)
     run_git(healthy.root, "config", "core.hooksPath", "/elsewhere")
     assert "/elsewhere" in _one(healthy, "hooks").what
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_the_users_own_hooks_in_the_place_of_ours(
+    tmp_path: Path, clock: Callable[[], datetime], monkeypatch: pytest.MonkeyPatch, included: bool
+) -> None:
+    """A `core.hooksPath` for all of a user's repositories is reported, and the command that is given helps."""
+    own = tmp_path / "own"
+    own.write_text("[core]\n\thooksPath = ~/my-hooks\n")
+    if included:
+        own.rename(tmp_path / "hooks.inc")
+        own.write_text(f"[include]\n\tpath = {tmp_path}/hooks.inc\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    made, _ = create(
+        World(os.environ, str(tmp_path), clock=clock, person="ada"),
+        str(tmp_path / "mem"),
+        config=Config(machine="laptop"),
+        python=sys.executable,
+    )
+    problem = _one(made, "hooks")
+    assert "~/my-hooks" in problem.what
+
+    command = problem.remedy.partition("`")[2].partition("`")[0]
+    subprocess.run(shlex.split(command), check=True)
+    assert _problems(made) == []
+    Path(made.root, "memories/MEMORY.md").write_text("---\ntype: [\n---\n")
+    refused = try_git(made.root, "commit", "-qam", "broken")
+    assert refused.returncode != 0, "the hook did not run"
+    made.repository.store.close()
 
 
 @pytest.mark.parametrize(
