@@ -198,10 +198,10 @@ class MemoryManager:
             )
         if not isinstance(answer, str):
             self._tell(f"{self._name(provider)} answered {name} with something that is no text.")
-            return json.dumps(answer, ensure_ascii=False, default=str)
+            answer = json.dumps(answer, ensure_ascii=False, default=str)
         if name == "memory" and provider is self.builtin:
             self._tell_of_write(given, answer)
-        return answer
+        return answer if provider is self.builtin else _sanitized(answer)
 
     def _tell_of_write(self, given: Mapping[str, Any], answer: str) -> None:
         """The other provider hears what the memory tool did."""
@@ -297,6 +297,22 @@ class MemoryManager:
         self.warnings.append(sentence)
         if self._warn is not None:
             self._warn(sentence)
+
+
+def _sanitized(answer: str) -> str:
+    """What another provider answers, without what could end the fence or turn the text around; escapes included."""
+    try:
+        return json.dumps(_without_marks(json.loads(answer)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return sanitize_context(answer)
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, str):
+        return sanitize_context(value)
+    if isinstance(value, Mapping):
+        return {sanitize_context(key): _without_marks(one) for key, one in value.items()}
+    return list(map(_without_marks, value)) if isinstance(value, list) else value
 
 
 def _bare(schema: object) -> Schema | None:

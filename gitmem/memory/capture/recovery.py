@@ -51,6 +51,9 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[Notice]:
     published = None
     if events:
         origin = bundle.origin(source="journal", reason="a writer ended without a flush")
+        agents = {info.agent for info in sessions.values()}
+        if len(agents) == 1:  # the writer's own, not that of whoever recovers
+            origin = replace(origin, agent=agents.pop() or origin.agent)
         published = commit_events(
             bundle, events, writer=found.uuid, sessions=sessions, kind="recover", origin=origin
         )

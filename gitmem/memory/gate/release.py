@@ -19,7 +19,9 @@ from gitmem.okf.entries import Entry, EntryKey, entry_hash, section_key
 from gitmem.okf.events import Event
 from gitmem.okf.files import open_file
 from gitmem.okf.layout import find_session
+from gitmem.okf.paths import check_path
 from gitmem.okf.skills import stored
+from gitmem.okf.validate import check_file
 from gitmem.safety.heard import RELEASED
 
 if TYPE_CHECKING:
@@ -51,15 +53,21 @@ def release(
             _put_event(edits, held)
         elif kind == "skill":
             _put_skill(bundle, edits, held)
-        elif kind != "file":
+        elif kind == "file":
+            _put_file(edits, held)
+        else:
             raise InvalidContent(f"Nothing is known of where {held.id} belongs: copy its text by hand.")
         return Message("skill" if kind == "skill" else "memory", f"release {held.id}")
 
     published = bundle.commit(work, purpose="release", origin=origin) if kind != "file" else None
-    bundle.part(Quarantine).remove(held.id, why="release")
     if kind == "file":
         made = bundle.take_in_edits(strict=False, reason=reason)
-        return held, made[-1].commit.oid if made else ""
+        # A person's edit was waiting in the work tree; what an import held is nowhere else.
+        if bundle.read(held.destination["path"]) is None:
+            published = bundle.commit(work, purpose="release", origin=origin)
+        elif made:
+            published = made[-1]
+    bundle.part(Quarantine).remove(held.id, why="release")
     return held, published.commit.oid if published else ""
 
 
@@ -126,6 +134,14 @@ def _put_entry(bundle: Bundle, edits: Edits, held: QuarantineItem, by: str) -> N
             entries=[one.text for one in file.entries],
         )
     edits.write(path, wanted.render())
+
+
+def _put_file(edits: Edits, held: QuarantineItem) -> None:
+    path, data = held.destination["path"], held.text.encode()
+    check_path(path)
+    for violation in check_file(path, data):
+        raise InvalidContent(f"{path} is not a valid OKF file: {violation.reason}")
+    edits.write(path, data)
 
 
 def _put_event(edits: Edits, held: QuarantineItem) -> None:

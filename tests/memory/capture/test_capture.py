@@ -594,3 +594,12 @@ def test_our_own_tools_are_recorded_without_their_words(bundle: Memory, tool: st
     own, other = bundle.sessions.events("s1")
     assert {"tool_name": tool} == own.fields
     assert (4_000, 500) == (len(other.fields["args"]), len(other.fields["result"]))
+
+
+def test_recovered_events_have_the_agent_that_wrote_them(bundle: Memory) -> None:
+    """Whoever starts next recovers them, and is not their author."""
+    buffer = HotMemoryBuffer(bundle, SessionInfo("s1", agent="codex/1.2", machine="laptop"))
+    buffer.append("observation", content="The build takes nine minutes")
+    buffer.journal.close()
+    bundle.recover_journals()
+    assert ("recover", "codex/1.2") == (newest(bundle).kind, newest(bundle).first("Agent"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from gitmem.memory.find.context import context
-from gitmem.memory.gate.egress import DOUBTED
+from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.memory import Memory
 from gitmem.safety.scanner import Scanner
 
@@ -62,3 +62,13 @@ def test_no_rule_fires_on_an_honest_turn_on_its_way_in(turn: tuple[str, str]) ->
     """Whichever rule it is, it is named."""
     scanner = Scanner.shipped()
     assert [(), ()] == [scanner.scan(text, "event").rules for text in turn]
+
+
+def test_a_secret_is_redacted_before_a_snippet_is_cut(bundle: Memory) -> None:
+    """Half a key would not be known as one, and would leave."""
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    text = f"{'word ' * 30}tulip {key} festival {'word ' * 60}"
+    egress = Egress(bundle)
+    for width in range(150, 200, 3):
+        shown = egress.piece(text, text, lambda whole, width=width: whole[:width])  # type: ignore[misc]
+        assert key[4:10] not in shown
