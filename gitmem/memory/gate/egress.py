@@ -168,7 +168,8 @@ class Egress:
     def _hides(self, text: str) -> bool:
         from gitmem.safety.verdict import Verdict
 
-        return self.verdict(text, "memory").verdict is not Verdict.ALLOW
+        waits = self._foreign.waits(entry_hash(text))
+        return waits or self.verdict(text, "memory").verdict is not Verdict.ALLOW
 
     def _is_retracted(self, place: Place) -> bool:
         assert self._index is not None
@@ -276,7 +277,8 @@ class Egress:
         from gitmem.okf.entries import section_key
         from gitmem.safety.verdict import Verdict
 
-        known = not is_retracted(self._tree, section_key(text))
+        key = section_key(text)
+        known = not is_retracted(self._tree, key) and not self._is_hidden_here(key)
         return known and self.verdict(text, "memory").verdict is Verdict.ALLOW
 
     # Files
@@ -356,7 +358,13 @@ class Egress:
         if now is None or not file.holds(entry) or (entry.key == CONCEPT and now.text != entry.text):
             return False
         text = open_file(path, entry.source).body if entry.source else entry.text
+        if self._is_hidden_here(entry.key, path, text):
+            return False
         return not is_retracted(self._tree, entry.key, path, text)
+
+    def _is_hidden_here(self, key: EntryKey, path: str = "", text: str = "") -> bool:
+        """Tell whether this machine's own note keeps an entry from agents until a person has looked."""
+        return self._foreign.waits(key.id) or self._foreign.is_retracted(retraction_hash(key, path, text))
 
     def _words(self, path: str, entry: Entry) -> str:
         if not self.holds(path, entry):
