@@ -35,7 +35,8 @@ def accept(bundle: Bundle, item: Item, *, by: str, reason: str = "") -> str:
         return release.release(bundle, item.id, by=by, reason=reason)[1]
     if _is_foreign(bundle, item):
         Foreign(bundle).decide(entry_hash(item.text), accepted=True)
-        return ""
+        if item.kind != "hidden" or not audit.is_flagged(bundle, item.path, item.text):
+            return ""
     if item.kind == "taken":
         Taken(bundle).settle(entry_hash(item.text))
         return ""

@@ -167,15 +167,22 @@ def _hidden(bundle: Bundle) -> Iterator[Item]:
     from gitmem.memory.gate import audit
     from gitmem.memory.gate.foreign import Foreign
     from gitmem.okf.curated import CuratedFile
+    from gitmem.okf.entries import entry_hash
 
-    for one in audit.flagged(bundle, "memories"):
-        yield Item(one.id, "hidden", one.path, one.text, one.result.explain())
     store, foreign = bundle.part(CuratedStore), Foreign(bundle)
+    found = {
+        (one.path, one.text): Item(one.id, "hidden", one.path, one.text, one.result.explain())
+        for one in audit.flagged(bundle, "memories")
+        if not foreign.is_dropped(entry_hash(one.text))
+    }
     for path in [path for target in TARGETS for path in store.paths(target)] if foreign else ():
         for entry in CuratedFile.salvage(bundle.read(path), path).entries:
             result = foreign.verdict(entry)
             if result is not None and not foreign.is_dropped(entry.key.id):
-                yield Item(entry.key.id[:12], "hidden", path, entry.text, result.explain(), entry.at)
+                doubted = found.get((path, entry.text))
+                why = f"{result.explain()}; {doubted.why}" if doubted else result.explain()
+                found[path, entry.text] = Item(entry.key.id[:12], "hidden", path, entry.text, why, entry.at)
+    yield from found.values()
 
 
 def _taken(bundle: Bundle) -> Iterator[Item]:

@@ -93,6 +93,11 @@ def _flagged_in(bundle: Bundle, tree: Tree, path: str) -> list[Flagged]:
     ]
 
 
+def is_flagged(bundle: Bundle, path: str, text: str) -> bool:
+    """Tell whether the scanner flags a text of a file, and nobody here has released it."""
+    return any(one.text == text for one in _flagged_in(bundle, bundle.tree(), path))
+
+
 def find_flagged(bundle: Bundle, name: str) -> Flagged:
     """A flagged entry by its id or the beginning of it: of the curated store, or of the rest of the tree."""
     for directory in ("memories", ""):
