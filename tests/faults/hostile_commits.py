@@ -15,7 +15,7 @@ from gitmem.git.repository import Repository
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, entry_hash
+from gitmem.okf.entries import Entry, entry_hash, section_key
 
 from tests.faults.hostile import ATTACK, GOOD, Hub, Kind
 from tests.git.support import run_git
@@ -229,7 +229,48 @@ def reworded_in_the_future(peer: Peer) -> Files:
     return peer.adding("honest fact 0 is wrong", replaces=entry_hash(FACTS[0]), at="9999-12-31T23:59:59.000Z")
 
 
+def replaced(*gone: str, path: str = layout.MEMORY) -> Callable[[Peer], Files]:
+    """Another text in the place of each, which says so."""
+
+    def files(peer: Peer) -> Files:
+        file = CuratedFile.parse(peer.read(layout.MEMORY))
+        at = "2026-06-30T14:30:00.000Z"
+        instead = [
+            replace(
+                Entry(section_key(f"not worth knowing, {one.text}"), f"not worth knowing, {one.text}"), at=at
+            )
+            for one in file.entries
+            if one.text in gone
+        ]
+        known = {entry_hash(f"not worth knowing, {text}"): entry_hash(text) for text in gone}
+        instead = [replace(one, replaces=known[one.key.id]) for one in instead]
+        kept = [one for one in file.entries if one.text not in gone]
+        if path == layout.MEMORY:
+            return {path: file.with_entries([*kept, *instead]).render()}
+        other = CuratedFile.salvage(peer.tree.read(path), path)
+        left = {layout.MEMORY: file.with_entries(kept).render()}
+        return {**left, path: other.with_entries([*other.entries, *instead]).render()}
+
+    return files
+
+
+def filling(path: str) -> Callable[[Peer], Files]:
+    """So much in another file of the store that all of it is too full."""
+
+    def files(peer: Peer) -> Files:
+        file = CuratedFile.salvage(peer.tree.read(path), path)
+        for number in range(40):
+            file = file.add(f"{number}: {'x' * 80}", "2026-06-30T14:30:00.000Z")
+        return {path: file.render()}
+
+    return files
+
+
 TAKING: list[Kind] = [
+    kind("replaces-five-of-eight", replaced(*HONEST[:5]), "kept"),
+    kind("replaces-all", replaced(*HONEST), "kept"),
+    kind("replaces-all-for-this-machine", replaced(*HONEST, path="memories/machines/b/MEMORY.md"), "kept"),
+    kind("fills-the-store-of-this-machine", filling("memories/machines/b/MEMORY.md")),
     kind("removes-five-of-eight", without(*HONEST[:5]), "kept"),
     kind("removes-all", without(*HONEST), "kept"),
     kind("deletes-the-memory", lambda _: {layout.MEMORY: None}, "kept"),

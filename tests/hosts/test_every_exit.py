@@ -364,6 +364,7 @@ NO_EXIT = {
             "revert",
             "restore",
             "undo",
+            "undoable",
             "redo",
             "sync",
             "erase",

@@ -6,7 +6,7 @@ Never part of a merge: an ordinary commit of this machine, made after it and bef
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -98,15 +98,17 @@ def archive_store(bundle: Bundle, target: Target, *, again: bool = True) -> Arch
     moved: list[Entry] = []
 
     def work(edits: Edits) -> Message | None:
-        path, where = bundle.part(CuratedStore).path(target), layout.archive(target)
+        where = layout.archive(target)
         kept = CuratedFile.salvage(edits.read(where), where)
         known = {entry.key for entry in kept.entries}
-        moved[:] = _leaving(bundle, edits, target, frozenset() if again else known)
+        stores = {path: ages.read(bundle, edits, path) for path in bundle.part(CuratedStore).paths(target)}
+        moved[:] = _leaving(bundle, edits, target, stores.values(), frozenset() if again else known)
         if not moved:
             return None
         gone = {entry.key for entry in moved}
-        store = ages.read(bundle, edits, path)
-        edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
+        for path, store in stores.items():
+            if gone & {entry.key for entry in store.entries}:
+                edits.write(path, store.with_entries(e for e in store.entries if e.key not in gone).render())
         edits.write(
             where, kept.with_entries([*kept.entries, *(e for e in moved if e.key not in known)]).render()
         )
@@ -118,11 +120,15 @@ def archive_store(bundle: Bundle, target: Target, *, again: bool = True) -> Arch
     return Archived(target, tuple(e.text for e in moved), published.commit.oid) if published else None
 
 
-def _leaving(bundle: Bundle, edits: Edits, target: Target, stay: Collection[EntryKey]) -> list[Entry]:
-    """Entries to move, so that the rest fits: those of others first, then by class, within a class the oldest first."""
-    path = bundle.part(CuratedStore).path(target)
+def _leaving(
+    bundle: Bundle, edits: Edits, target: Target, stores: Iterable[CuratedFile], stay: Collection[EntryKey]
+) -> list[Entry]:
+    """Entries to move, so that the rest fits: those of others first, then by class, within a class the oldest first.
+
+    All files of the target are chosen from: whoever fills one of them must not empty another.
+    """
     excess = _excess(bundle, edits, target)
-    stored = {entry.key: entry for entry in ages.read(bundle, edits, path).entries}
+    stored = {entry.key: entry for store in stores for entry in store.entries}
     foreign = Foreign(bundle)
     entries = foreign.marked(stored.values())
     latest = latest_date(bundle)

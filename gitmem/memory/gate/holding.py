@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.git.message import Message
-from gitmem.memory.gate.admission import Admission, Came
+from gitmem.memory.gate.admission import Admission, Came, is_retracted
 from gitmem.memory.origin import source_trailer
 from gitmem.okf.curated import CuratedFile
-from gitmem.okf.entries import Entry, entry_hash
+from gitmem.okf.entries import Entry, EntryKey, entry_hash
 from gitmem.okf.files import open_file
 from gitmem.safety.verdict import Result, Verdict
 
@@ -98,11 +98,16 @@ def _hold_one(bundle: Bundle, edits: Edits, flag: Flagged, origin: Origin) -> st
     known = before.units.get(key)
     if known is not None and key.space == "event":
         edits.write(flag.path, file.replacing(found, known).render())
+    elif key in file.units:
+        left, replaced = file.without({key}), before.units.get(EntryKey("§", found.replaces))
+        if replaced is not None and replaced.key not in left.units and not is_retracted(edits, replaced.key):
+            left = left.plus(replaced)  # what is held takes nobody's place
+        edits.put(flag.path, left.render())
+        admission.retract(found, flag.path, state="held")
     else:
         # Of a concept nothing can be left out: it goes as a whole, or is again what it was.
-        out = {key} & file.units.keys()
-        as_before = flag.before if not out and file.kind == before.kind else None
-        edits.put(flag.path, as_before or file.without(out or file.units).render())
-        admission.retract(file.units.get(key) or file.whole or flag.entry, flag.path, state="held")
+        as_before = flag.before if file.kind == before.kind else None
+        edits.put(flag.path, as_before or file.without(file.units).render())
+        admission.retract(file.whole or flag.entry, flag.path, state="held")
     where = {"kind": "entry" if file.kind == "curated" else "file", "path": flag.path}
     return admission.hold(flag.entry.text, flag.result, where)

@@ -135,7 +135,7 @@ class _Plan:
             return
         stay = {loss.entry.key for loss in self.losses}
         for store in self.stores:
-            if gone := {key.id for key in store.taken if key not in stay}:
+            if gone := {key.id for key in store.gone if key not in stay}:
                 Lately(bundle).note(store.path, store.names, gone)
 
     def _keep_event(self, admission: Admission, edits: Edits, path: str, old: Entry, new: Entry) -> str:
@@ -270,12 +270,13 @@ def _entries(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """A § file that loses something: what it held, what is not held any more, and what of that nothing replaced."""
+    """A § file that loses something: what it held, and what of that is gone, removed or replaced by another text."""
 
     path: str
     held: Mapping[EntryKey, Entry]
     gone: Mapping[EntryKey, Entry]
-    taken: Mapping[EntryKey, Entry]
+    replaced_by: Mapping[str, Entry]
+    """Entries that are there now, by the name of the one that each replaces."""
 
     @property
     def names(self) -> set[str]:
@@ -288,34 +289,35 @@ def _stores(bundle: Bundle, was: Tree, now: Tree, paths: Iterable[str]) -> Itera
         bundle.part(CuratedStore).paths("memory")[-1]
     }
     present: set[EntryKey] = set()
-    reworded: set[str] = set()
+    replaced_by: dict[str, Entry] = {}
     for path in (path for path in paths if path not in elsewhere):  # what is true elsewhere is not said here
         for key, entry in _entries_of(now, path).items():
             if not is_retracted(now, key):
                 present.add(key)
-                reworded.add(entry.replaces)
+                replaced_by[entry.replaces] = entry
     for path in paths:
         held = {key: one for key, one in _entries_of(was, path).items() if not is_retracted(was, key)}
         gone = {key: one for key, one in held.items() if key not in present}
         if gone:
-            yield _Store(path, held, gone, {key: one for key, one in gone.items() if key.id not in reworded})
+            yield _Store(path, held, gone, replaced_by)
 
 
 def _losses(bundle: Bundle, stores: Sequence[_Store], before: Oid) -> Iterator[Loss]:
     """Entries of the curated store that do not hold any more, and should not go just so."""
-    lately = Lately(bundle) if stores else None
+    lately, foreign = Lately(bundle), Foreign(bundle)
     for store in stores:
-        assert lately is not None
-        path, gone, taken = store.path, store.gone, store.taken
-        shares = [
-            (len(taken), len(store.held)),
-            lately.share(path, store.names, {key.id for key in taken}),
-        ]
+        path, gone = store.path, store.gone
+        shares = [(len(gone), len(store.held)), lately.share(path, store.names, {key.id for key in gone})]
         much = next(((out, of) for out, of in shares if of >= WORTH_ASKING and out * 2 > of), None)
-        if taken and much:
+        if much:  # another text in the place of each takes as much away as a removal
             why = f"it is one of {much[0]} of the {much[1]} entries of {path} that would go within a day"
-            yield from (Loss(path, one, why) for one in taken.values())
-            gone = {key: one for key, one in gone.items() if key not in taken}
+            yield from (Loss(path, one, why) for one in gone.values())
+            continue
+        for key, one in gone.items():
+            instead = store.replaced_by.get(key.id)
+            if instead is not None and foreign.waits(instead.key.id):
+                yield Loss(path, one, "what would take its place waits for a person")
+                gone = {other: left for other, left in gone.items() if other != key}
         verified = _verified_here(bundle, path, before) if any(map(_is_verified, gone.values())) else ()
         yield from (
             Loss(path, one, "a person verified it here") for key, one in gone.items() if key in verified
