@@ -260,6 +260,10 @@ class Refs:
             if len(old) == 40 and len(rest) >= 40:
                 yield old, rest[:40], message
 
+    def last_known(self, name: str) -> Oid | None:
+        """Where a ref was by its reflog, which outlives it; None where that says nothing."""
+        return next((new for _, new, _ in self.moves(name)), None)
+
     def _in_packed(self, name: str) -> bool:
         return b" " + name.encode() + b"\n" in self._packed_bytes()
 

@@ -102,6 +102,8 @@ class Repository:
         """Refuse where a commit on `main` would be wrong: another branch, a merge under way."""
         head = self.refs.head()
         if head != BRANCH:
+            if not head:
+                raise BundleUnusable("The file HEAD of this repository is empty.", hint=EMPTY_HEAD)
             where = f"on branch {head.removeprefix('refs/heads/')}" if "/" in head else "detached"
             how = "Run `git checkout main` first."
             raise BundleUnusable(f"HEAD is {where}, and gitmem commits to main only.", hint=how)
@@ -109,6 +111,9 @@ class Repository:
         for name, what in _UNDER_WAY.items():
             if name in present:
                 raise BundleBusy(f"{what} is under way in this bundle: finish or abort it with git first.")
+
+
+EMPTY_HEAD = "`gitmem doctor --fix` writes it again: git itself does not know the repository without it."
 
 
 def _ignore(_: str) -> None:

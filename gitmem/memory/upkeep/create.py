@@ -11,6 +11,7 @@ from gitmem.errors import BundleNotFound, BundleUnusable
 from gitmem.git import hook_scripts
 from gitmem.git.message import Message
 from gitmem.git.objects import TreeEntry
+from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
 from gitmem.git.setup import (
     begin_on_main,
@@ -118,6 +119,13 @@ def close(repository: Repository) -> list[str]:
 
 def refuse_history_elsewhere(repository: Repository) -> None:
     """Raise where a repository without `main` has a history already: one more would be unrelated to it."""
+    lost = repository.refs.last_known(BRANCH)
+    if lost is not None and lost in repository.store:
+        # Not from a remote: that would leave behind what was never sent.
+        raise BundleUnusable(
+            f"The branch main of {repository.root} is gone. Its last commit, {lost[:12]}, is still there.",
+            hint=f"Put it back: `git update-ref refs/heads/main {lost}`, or `gitmem doctor --fix`.",
+        )
     fetched = [ref for ref in repository.refs.under("refs/remotes/") if ref.endswith("/main")]
     for ref in fetched:
         name = ref.removeprefix("refs/remotes/")

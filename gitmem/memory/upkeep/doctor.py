@@ -8,13 +8,14 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.files import read_file, write_new
 from gitmem.git import git_config, git_index, housekeeping, transaction
 from gitmem.git.message import Message
-from gitmem.git.objects import FILE
+from gitmem.git.objects import FILE, Oid
 from gitmem.git.recovery import is_due
 from gitmem.git.refs import BRANCH
 from gitmem.git.setup import has_attributes, write_attributes
@@ -178,13 +179,24 @@ class Diagnosis:
                 yield Problem("head", str(error), remedy, fix=self._finish_merge)
             else:
                 remedy = f"{error.hint} Until then gitmem reads, and commits nothing.".strip()
-                yield Problem("head", str(error), remedy)
+                fix = None if self._repository.refs.head() else self._write_head
+                yield Problem("head", str(error), remedy, fix=fix)
         if self._repository.tip() is None:
-            yield Problem(
-                "branch",
-                "The branch main is gone.",
-                "Find its last commit with `git reflog`, then `git branch main COMMIT`.",
-            )
+            lost = self._repository.refs.last_known(BRANCH)
+            if lost is not None and lost in self._repository.store:
+                remedy = f"`gitmem doctor --fix` puts it back to its last commit, {lost[:12]}."
+                yield Problem("branch", "The branch main is gone.", remedy, fix=partial(self._put_back, lost))
+            else:
+                remedy = "Find its last commit with `git fsck --lost-found`, then `git branch main COMMIT`."
+                yield Problem("branch", "The branch main is gone.", remedy)
+
+    def _write_head(self) -> str:
+        write_new(self._repository.refs.path("HEAD"), f"ref: {BRANCH}\n".encode())
+        return "HEAD names the branch main again."
+
+    def _put_back(self, lost: Oid) -> str:
+        self._repository.refs.set(BRANCH, lost, expected=None)
+        return f"The branch main is at {lost[:12]} again."
 
     def _finish_merge(self) -> str:
         from gitmem.memory.upkeep.repair import finish_merge

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 from gitmem.config import Config
+from gitmem.errors import BundleUnusable
 from gitmem.files import DiskGroup
 from gitmem.git import housekeeping
 from gitmem.git.pending import Pending
 from gitmem.memory.memory import Memory
+from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create, install_hooks
 from gitmem.memory.upkeep.doctor import Diagnosis, Problem
 from gitmem.state import TMP
@@ -111,12 +113,25 @@ def test_a_merge_under_way(healthy: Memory) -> None:
 
 
 def test_a_lost_branch(healthy: Memory) -> None:
-    """The branch main is gone."""
-    branch = Path(healthy.repository.git_dir, "refs/heads/main")
-    good = branch.read_text()
-    branch.unlink()
-    assert "git reflog" in _one(healthy, "branch").remedy
-    branch.write_text(good)
+    """The branch main is put back to its last commit, by the reflog, also where a remote has an older one."""
+    old = healthy.tip
+    healthy.repository.refs.set("refs/remotes/origin/main", old, expected=None)
+    healthy.remember("Something that was never sent.")
+    unsent = healthy.tip
+    Path(healthy.repository.git_dir, "refs/heads/main").unlink()
+    with pytest.raises(BundleUnusable, match=unsent[:12]) as refused:
+        open_bundle(healthy.world, healthy.root)
+    assert unsent in refused.value.hint
+    _repaired(healthy, "branch")
+    assert unsent == healthy.tip
+
+
+def test_an_empty_head(healthy: Memory) -> None:
+    """Git itself does not know the repository then; the doctor writes the file again."""
+    Path(healthy.repository.git_dir, "HEAD").write_bytes(b"")
+    assert "doctor --fix" in _one(healthy, "head").remedy
+    _repaired(healthy, "head")
+    assert "main" == run_git(healthy.root, "branch", "--show-current")
 
 
 def test_a_newer_format(healthy: Memory) -> None:
