@@ -21,6 +21,7 @@ from gitmem.git.transport import (
     choose,
     is_travelling,
     remote_ref,
+    shown_url,
     take_over,
     throw_away,
 )
@@ -160,8 +161,8 @@ class Sync:
         remote = self._remote(name)
         if remote.pushes and not remote.consent and not dry_run:
             raise UsageError(
-                f"Nobody has agreed yet to send this memory to {remote.name}.",
-                hint=f"Run `gitmem remote add {remote.name} URL` again and answer, or give --yes.",
+                f"You have not allowed sending this memory to {remote.name} yet.",
+                hint=f"Run `gitmem remote add {remote.name} {shown_url(remote.url)} --yes`.",
             )
         with sync_lock(self._bundle.state).hold("sync", wait=wait):
             return self._run_alone(remote, dry_run=dry_run, allow_unrelated=allow_unrelated)
@@ -370,10 +371,11 @@ class Sync:
     def _also_name(self, name: str, whose: str, oid: Oid) -> str:
         """Give a snapshot one more name; empty where it has such a name already."""
         number = 1
-        other = f"{name}@{paths.safe_name(whose)}"
+        whose = paths.slug(whose)  # a name of a ref, which the path of a bundle file is not
+        other = f"{name}@{whose}"
         while (found := self._repository.refs.read(SNAPSHOTS + other)) is not None and found != oid:
             number += 1
-            other = f"{name}@{paths.safe_name(whose)}-{number}"
+            other = f"{name}@{whose}-{number}"
         is_new = found is None and self._repository.refs.set(SNAPSHOTS + other, oid, expected=None)
         return other if is_new else ""
 

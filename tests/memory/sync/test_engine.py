@@ -614,6 +614,34 @@ def test_one_snapshot_name_from_two_machines(machines: Machines) -> None:
     assert ["refs/tags/snapshot/good", "refs/tags/snapshot/good@b"] == there
 
 
+def test_one_snapshot_name_here_and_in_a_bundle_file(machines: Machines) -> None:
+    """The other one gets a name of its own, whatever the file is called."""
+    a = machines.first()
+    machines.sync(a)
+    b = machines.another("b")
+    for bundle in (a, b):
+        bundle.curated.add(f"known on {bundle.config.machine}")
+        bundle.snapshot("good")
+    file = str(machines.root / "Sent ~ by A.bundle")
+    run_git(a.root, "bundle", "create", "-q", file, "main", "refs/tags/snapshot/good")
+    ours = b.snapshots.get("good").commit
+    done = b.sync(from_file=file)
+    [name] = done.snapshots
+    assert name.startswith("good@")
+    assert ours == b.snapshots.get("good").commit
+    assert a.snapshots.get("good").commit == b.snapshots.get(name).commit
+
+
+def test_a_remote_that_was_not_agreed_to_says_what_to_run(machines: Machines) -> None:
+    """The command in the hint is one that works."""
+    a = machines.first()
+    remotes = Remotes(a.repository)
+    remotes.save(replace(remotes.get("origin"), consent=False))
+    with pytest.raises(UsageError) as refused:
+        Sync(a).run()
+    assert f"gitmem remote add origin {machines.hub} --yes" in refused.value.hint
+
+
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_moved_snapshot_is_never_followed(machines: Machines, forgotten: bool) -> None:
     """However often it syncs, `restore clean` brings what the person tagged, also where the remote was forgotten."""
