@@ -80,6 +80,10 @@ def _readings(text: str, folded: str, words: list[str], known: Container[str]) -
         yield from _pieces("HTML entities", _ENTITY, _entity, text)
     if "\\" in text:
         yield from _pieces("escapes", _ESCAPE, _unescape, text)
+        if "$'" in text:
+            yield from _pieces("quoting of a shell", _SHELL_QUOTED, _shell_quoted, text)
+    if "''" in text or '""' in text or "' +" in text or '" +' in text or "'+" in text or '"+' in text:
+        yield from _pieces("pieces of a word", _JOINT, lambda _: "", text)
     if longest >= 12:
         for match in _RUN.finditer(text):
             run = match.group()
@@ -207,6 +211,14 @@ def _unescaped(written: str) -> str:
     return _character(int(written.lstrip("\\uUxX{").rstrip("}"), 16))
 
 
+def _shell_quoted(match: re.Match[str]) -> str:
+    """Read `$'…'` of a shell, in which a letter may be a number: `\\x72`, `\\162`, `\\u0072`."""
+    return _SHELL_ESCAPE.sub(
+        lambda one: _character(int(one[2] or one[3], 16)) if one[2] or one[3] else _character(int(one[1], 8)),
+        match.group()[2:-1],
+    )
+
+
 def _character(point: int) -> str:
     return chr(point) if point < 0x110000 else ""
 
@@ -247,6 +259,9 @@ _NAMED = {
 }  # fmt: skip
 _ENTITY = re.compile(rf"&#(\d{{2,7}});?|&#[xX]([0-9A-Fa-f]{{2,6}});?|&({'|'.join(_NAMED)});", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u\{?[0-9A-Fa-f]{4,6}\}?|\\x[0-9A-Fa-f]{2}|\\U[0-9A-Fa-f]{8}")
+_SHELL_QUOTED = re.compile(r"\$'(?:[^'\\\n]|\\[^\n]){1,400}'")
+_SHELL_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4}))")
+_JOINT = re.compile(r"""(?<=\w)(?:['"][ \t]?\+[ \t]?['"]|''|"")(?=\w)""")
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,6}")
 _HEX_PAIRS = re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :,]){7,4000}[0-9A-Fa-f]{2}\b")
 _HEX_DIGITS = "0123456789abcdefABCDEF"

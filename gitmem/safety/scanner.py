@@ -107,7 +107,7 @@ class Scanner:
             commands = self._index(scope, is_note=is_note, part="code")
             findings.extend(self._matches(commands, run, words_of(run), text, scope, tries, None))
         if scope == "skill":
-            findings = [_in_a_skill(finding, is_studied) for finding in findings]
+            findings = [_in_a_skill(finding, is_studied, text) for finding in findings]
         more: list[Layer] = []
         flooded = False
         # What is blocked already needs no second reading.
@@ -126,7 +126,8 @@ class Scanner:
                 )
             )
         if scope == "skill":
-            findings = [_in_a_skill(finding, is_studied, strays=text.count("\u200b")) for finding in findings]
+            strays = text.count("\u200b")
+            findings = [_in_a_skill(finding, is_studied, text, strays=strays) for finding in findings]
         verdict = max((finding.severity for finding in findings), default=Verdict.ALLOW)
         if statistics and self.model is not None and verdict is Verdict.ALLOW and scope != "event":
             # A skill gives orders by its nature, and a finding there should name a line: only the plainest counts.
@@ -458,16 +459,31 @@ _STRAY = 8
 """So many spaces of no width a page may have that was copied from the web."""
 
 
-def _in_a_skill(finding: Finding, is_studied: bool, *, strays: int = _STRAY + 1) -> Finding:
-    """A finding as it counts in a skill: what is common there, or what a skill about attacks quotes, is a doubt."""
+def _in_a_skill(finding: Finding, is_studied: bool, text: str, *, strays: int = _STRAY + 1) -> Finding:
+    """Return a finding as it counts in a skill.
+
+    What is common there, what a skill about attacks quotes, and a command that is named as one to refuse is a doubt.
+    """
     is_doubt = (
         finding.rule in _COMMON_IN_SKILLS
+        or (finding.category == "destructive" and _is_warned_of(finding.span, text))
         or (is_studied and finding.category not in _SMUGGLED)
         or (finding.rule == "unicode.zero-width-space" and strays <= _STRAY)
     )
     return replace(finding, severity=min(finding.severity, Verdict.HOLD)) if is_doubt else finding
 
 
+def _is_warned_of(span: tuple[int, int], text: str) -> bool:
+    """Say whether a command is one that the text says to refuse: `never run …`, a list of what is denied."""
+    near = text[max(0, span[0] - _NEAR) : span[1] + _NEAR // 2].lower()
+    return _WARNING.search(near) is not None
+
+
+_NEAR = 160
+_WARNING = re.compile(
+    r"\b(?:never|do not|don't|must not|ask before|confirm before|dangerous|destructive|forbidden|prohibited|"
+    r"(?:block|den(?:y|ies)|refus|reject|disallow|detect)(?:s|e|es|ed|ing|ion)?)\b"
+)
 _SKILL_PATIENCE = 2.0
 _SMUGGLED = frozenset(("hidden text", "fake fence"))
 """What no skill needs, also one that is about attacks."""

@@ -6,8 +6,9 @@ gravest finding in any file is the verdict on all: a write of several files land
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedSkill
@@ -139,6 +140,10 @@ class SkillGuard:
                 for one in result.findings
                 if one.severity is not Verdict.ALLOW
             ]
+        for path, one in _over_files(admission, files):
+            result = results[path]
+            results[path] = Result(max(result.verdict, one.severity), (*result.findings, one))
+            findings.append(_located(path, "", one))
         return Inspection(results, tuple(findings), marks)
 
     def admit(self, name: str, files: Mapping[str, bytes]) -> tuple[Inspection, tuple[str, ...]]:
@@ -171,6 +176,35 @@ class SkillGuard:
             text = text_of(files[path])
             if text is not None and result.verdict is not Verdict.ALLOW:
                 accept_skill_text(self._bundle, path, text, by=self._bundle.world.person or "human")
+
+
+def _over_files(admission: Admission, files: Mapping[str, bytes]) -> Iterator[tuple[str, Finding]]:
+    """Find what begins in one file of a skill and ends in the next: a payload in halves."""
+    texts = [(path, text) for path in sorted(files) if (text := text_of(files[path])) is not None]
+    if len(texts) < 2 or sum(len(text) for _, text in texts) > _MOST_JOINED:
+        return
+    joined, borders = "", []
+    for path, text in texts:
+        piece = text
+        if _RUN_ENDS.search(joined[-80:].rstrip()) and _RUN_BEGINS.match(text.lstrip()[:80]):
+            joined, piece = joined.rstrip(), text.lstrip()  # one encoded run
+        elif joined:
+            joined = joined.rstrip("\n") + "\n"
+        if joined:
+            borders.append((len(joined), path))
+        joined += piece
+    for one in admission.skill(joined, f"skills/{SKILL_FILE}").findings:
+        for border, path in borders:
+            if one.severity is not Verdict.ALLOW and one.span[0] < border < one.span[1]:
+                yield (
+                    path,
+                    replace(one, reason=f"{one.reason}, together with the file before it", span=(0, 0)),
+                )
+
+
+_MOST_JOINED = 400_000
+_RUN_ENDS = re.compile(r"[A-Za-z0-9+/]{16}\Z")
+_RUN_BEGINS = re.compile(r"[A-Za-z0-9+/]{16}")
 
 
 def was_taken_back(files: WritableFiles, path: str, data: bytes) -> bool:
