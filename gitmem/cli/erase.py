@@ -72,6 +72,8 @@ def erase(
     if reason and given["text"] and given["text"] in reason:
         raise UsageError("The reason holds the text: it stays in the receipt, so leave it out there.")
     bundle = app.bundle if dry_run else app.whole_bundle
+    if not dry_run:
+        bundle.take_in_edits(strict=True)  # a file that is not committed would keep the text
     found = _erase(bundle, given, reason, dry_run=True)
     if dry_run:
         _tell_found(app, found)

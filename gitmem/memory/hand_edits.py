@@ -17,7 +17,8 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.gate.admission import FOUND_ENTRY, HELD_BACK, Admission, Held
 from gitmem.memory.origin import Origin
 from gitmem.notices import Notice
-from gitmem.okf import layout, paths, validate
+from gitmem.okf import frontmatter, layout, paths, validate
+from gitmem.okf.concept import as_note, decode, type_of
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import section_key
 from gitmem.okf.files import SectionsFile, open_file
@@ -228,9 +229,30 @@ def _possible(edit: HandEdit) -> bytes | None:
     """What the person wrote, where a bundle may hold such a file at all; None where they removed it."""
     if edit.problem:
         raise InvalidContent(f"{edit.path} {edit.problem}.")
-    if edit.data is not None:
-        paths.check_path(edit.path)
-    return edit.data
+    if edit.data is None:
+        return None
+    paths.check_path(edit.path)
+    return _as_concept(edit.path, edit.data)
+
+
+def _as_concept(path: str, data: bytes) -> bytes:
+    """A plain markdown file as a note with front matter; any other file as it is.
+
+    Broken front matter stays as the person wrote it: it is a slip to repair, and not a plain text.
+    """
+    if (
+        not path.endswith(".md")
+        or layout.is_generated(path)
+        or layout.default_type(path)
+        or path.startswith("skills/")
+    ):
+        return data
+    try:
+        text = decode(data, path)
+        found = frontmatter.read(text)
+    except InvalidContent:
+        return data
+    return data if found is not None and type_of(found[0]) else as_note(path, text)[0].render()
 
 
 def _check_okf(path: str, data: bytes) -> None:

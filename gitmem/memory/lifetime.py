@@ -50,7 +50,7 @@ class OpenBundle(Bundle):
             from gitmem.memory.linked_host import take_host_along
 
             take_host_along(self)
-        self.take_in_edits(strict=purpose == "whole")
+        self.take_in_edits(strict=False)
 
     def close(self) -> list[Notice]:
         """Commit what waits, bring a linked host's files along, and give back what is held open.

@@ -150,6 +150,20 @@ def decode(data: bytes, path: str = "") -> str:
         raise BrokenConcept(f"{_named(path)}: It is not UTF-8 (byte {error.start}).") from error
 
 
+def as_note(path: str, text: str) -> tuple[Concept, str]:
+    """A markdown file that is not a concept made one, and a sentence about what was missing; its text stays whole."""
+    title = path.rpartition("/")[2].removesuffix(".md")
+    try:
+        found = frontmatter.read(text)
+    except InvalidContent:
+        return Concept.new("Note", text, title=title), "its front matter cannot be read, and is kept as text."
+    if found is None:
+        return Concept.new("Note", text, title=title), "it had no front matter, and has one now."
+    meta, parts = found
+    others = {key: value for key, value in meta.items() if key != "type"}
+    return Concept.new("Note", parts.body, **others), "it had no type, and is a Note now."
+
+
 def type_of(meta: Mapping[str, object]) -> str:
     """The OKF type in front matter values; empty when it is missing, blank, or no plain value."""
     value = meta.get("type")

@@ -71,8 +71,6 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
     [
         ("---\ntype: [unclosed\n---\n", "notes/a.md is not a valid OKF file:"),
         ("---\ntype: Note\n", "closing line of three dashes"),
-        ("no front matter\n", "does not begin with front matter"),
-        ("---\ntitle: x\n---\n", "has no type"),
     ],
 )
 def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
@@ -81,6 +79,27 @@ def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
     told = _stops(mem, "edit", "--commit")
     assert "notes/a.md" in told
     assert reason in told
+
+
+def test_plain_markdown_becomes_a_note(mem: Cli) -> None:
+    """A file that is dropped into the memory gets front matter; its text stays, and no command stops at it."""
+    mem.write("todo.md", "# Todo\n\nbuy milk\n")
+    mem.write("notes/untyped.md", "---\ntitle: Plans\n---\nSail to Corfu.\n")
+    assert mem("review", "--list").out.strip() == "Nothing waits."
+    mem("export", "--format", "markdown", "../out.md")
+    assert "buy milk" in (mem.root / "../out.md").read_text()
+    assert (mem.root / "todo.md").read_text() == "---\ntype: Note\ntitle: todo\n---\n# Todo\n\nbuy milk\n"
+    assert (mem.root / "notes/untyped.md").read_text().startswith("---\ntype: Note\ntitle: Plans\n---\nSail")
+    assert mem.git("status", "--porcelain") == ""
+
+
+def test_a_file_that_cannot_be_used_stops_no_other_command(mem: Cli) -> None:
+    """An export goes on without it, and names it."""
+    mem.remember("a fact")
+    mem.write("notes/bad.md", "---\ntype: [\n---\n")
+    done = mem.run("export", "--format", "markdown", "../out.md")
+    assert (done.code, "a fact" in (mem.root / "../out.md").read_text()) == (0, True)
+    assert "notes/bad.md" in done.err
 
 
 def test_a_broken_curated_store(mem: Cli) -> None:

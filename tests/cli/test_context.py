@@ -106,11 +106,11 @@ def test_paths_count_from_the_root_or_from_here(mem: Cli) -> None:
 def test_a_warning_is_told_once_at_the_end(gitmem: Cli, tmp_path: Path) -> None:
     """What a bundle warns about goes to standard error, one line each."""
     (tmp_path / "mem").mkdir()
-    (tmp_path / "mem/bad.md").write_text("no front matter")
+    (tmp_path / "mem/bad.md").write_text("---\ntype: Note\n")
     found = gitmem.run("init", "mem")
     assert found.code == 0
     expected = (
-        "gitmem: warning: bad.md is not a valid OKF file: It does not begin with front matter. "
+        "gitmem: warning: bad.md is not a valid OKF file: The front matter has no closing line of three dashes. "
         "It is left as it is, uncommitted.\n"
     )
     assert expected == found.err

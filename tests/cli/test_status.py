@@ -60,9 +60,12 @@ def test_status_tells_the_session_and_the_remotes(mem: Cli) -> None:
 
 def test_a_hand_edit_that_is_no_concept_is_told_with_its_problem(mem: Cli) -> None:
     """Before anybody tries to commit it."""
-    mem.write("notes/broken.md", "no front matter\n")
+    mem.write("notes/broken.md", "---\ntype: Note\n")
     told = mem("status").out
-    assert "added   notes/broken.md  (is not a valid OKF file: It does not begin with front matter)" in told
+    assert (
+        "added   notes/broken.md  (is not a valid OKF file: The front matter has no closing line of three dashes)"
+        in told
+    )
     assert "1 hand edit with a problem waits for a person: run `gitmem review`." in told
 
 
@@ -174,7 +177,7 @@ def test_commit_takes_in_what_was_staged_too(mem: Cli) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "told"),
     [
-        ("notes/bad.md", "no front matter\n", "is not a valid OKF file: It does not begin with front matter"),
+        ("notes/bad.md", "---\ntype: Note\n", "is not a valid OKF file: "),
         (
             "notes/key.md",
             NOTE + "AKIA" + "IOSFODNN7" + "QWERTYU\n",

@@ -22,7 +22,7 @@ from gitmem.memory.gate.admission import FOUND_ENTRY, Admission, Held, is_retrac
 from gitmem.memory.gate.skill_guard import SkillGuard, was_taken_back
 from gitmem.memory.history.revert import IMPORT_RUN
 from gitmem.okf import layout, paths, timestamps, validate
-from gitmem.okf.concept import Concept
+from gitmem.okf.concept import Concept, as_note
 from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import Entry, section_key
 from gitmem.okf.events import Event, place_of
@@ -492,31 +492,13 @@ def _converted(path: str, data: bytes) -> tuple[bytes, bool, str]:
     clean, said = redacted(text), ""
     is_redacted = clean != text
     if path.endswith(".md") and validate.check_file(path, clean.encode()):
-        clean, said = repaired(path, clean)
+        concept, said = as_note(path, clean)
+        clean = concept.render().decode()
     return clean.encode(), is_redacted, said
 
 
 def _digest(data: bytes | None) -> bytes | None:
     return None if data is None else hashlib.sha256(data).digest()
-
-
-def repaired(path: str, text: str) -> tuple[str, str]:
-    """A markdown file as a concept, and what was done to it: its text is never lost."""
-    title = path.rpartition("/")[2].removesuffix(".md")
-    from gitmem.okf import frontmatter
-
-    try:
-        found = frontmatter.read(text)
-    except InvalidContent:
-        concept = Concept.new("Note", text, title=title)
-        return concept.render().decode(), "its front matter cannot be read, and is kept as text."
-    if found is None:
-        return Concept.new(
-            "Note", text, title=title
-        ).render().decode(), "it had no front matter, and has one now."
-    meta, parts = found
-    concept = Concept.new("Note", parts.body, **{key: value for key, value in meta.items() if key != "type"})
-    return concept.render().decode(), "it had no type, and is a Note now."
 
 
 def _place(path: str) -> str:

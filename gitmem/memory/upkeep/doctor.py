@@ -15,7 +15,7 @@ from gitmem.errors import BundleBusy, GitMemError
 from gitmem.files import read_file, write_new
 from gitmem.git import git_config, git_index, housekeeping, transaction
 from gitmem.git.message import Message
-from gitmem.git.objects import FILE, Oid
+from gitmem.git.objects import Oid
 from gitmem.git.recovery import is_due
 from gitmem.git.refs import BRANCH
 from gitmem.git.setup import has_attributes, write_attributes
@@ -263,26 +263,17 @@ class Diagnosis:
         return "Git's index is rebuilt."
 
     def _hand_edits(self) -> Iterator[Problem]:
-        from gitmem.git.tree import MAX_FILE_BYTES
-        from gitmem.okf import validate
+        from gitmem.memory.hand_edits import problems_of
 
         if self._repository.refs.head() != BRANCH or self._repository.tip() is None:
             return
-        good: set[str] = set()
-        bad: dict[str, str] = {}
-        for edit in self._bundle.hand_edits():
-            if edit.problem:
-                bad[edit.path] = f"{edit.path} {edit.problem}."
-            elif edit.data is not None and (
-                reasons := validate.reasons(edit.path, FILE, edit.data, limit=MAX_FILE_BYTES)
-            ):
-                bad[edit.path] = f"{edit.path}: {reasons[0]}"
-            else:
-                good.add(edit.path)
-        for problem in bad.values():
+        edits = self._bundle.hand_edits()
+        bad = problems_of(self._bundle, edits)
+        good = {edit.path for edit in edits}
+        for path, problem in bad.items():
             yield Problem(
                 "hand edit",
-                problem,
+                f"{path} {problem}.",
                 "Repair or remove the file: `gitmem edit --commit` stops at it until then.",
             )
         paths = sorted(good - bad.keys())

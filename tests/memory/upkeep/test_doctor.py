@@ -172,12 +172,12 @@ def test_hand_edits(healthy: Memory) -> None:
     """A good one is a note, a bad one a problem; neither is touched, nothing is committed."""
     Path(healthy.root, "good.md").write_text(NOTE)
     assert not _one(healthy, "hand edit").serious
-    Path(healthy.root, "bad.md").write_text("bad")
+    Path(healthy.root, "bad.md").write_text("---\ntype: Note\n")
     Path(healthy.root, "link").symlink_to("x")
     tip = healthy.tip
     found = {problem.what: problem.serious for problem in _problems(healthy)}
     assert found == {
-        "bad.md: It does not begin with front matter. (OKF rule 1)": True,
+        "bad.md is not a valid OKF file: The front matter has no closing line of three dashes.": True,
         "link is a symbolic link, which a bundle never holds.": True,
         "Edited by hand and not committed: good.md.": False,
     }
