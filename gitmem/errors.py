@@ -40,7 +40,7 @@ Trouble = Literal["missing", "damaged", "busy", "unwritable"]
 """What is wrong with a search index: making it again helps against the first two alone."""
 
 
-VERIFY = "Run `gitmem verify`."
+VERIFY = "Run `gitmem check`."
 """The hint of whatever finds the repository damaged."""
 
 
@@ -86,7 +86,7 @@ class MissingObject(BundleUnusable):
 
 class IndexTrouble(BundleUnusable):
     def __init__(self, kind: Trouble, why: str) -> None:
-        super().__init__(f"The search index cannot be used: {why}.", hint="Try `gitmem index rebuild`.")
+        super().__init__(f"The search index cannot be used: {why}.", hint="Try `gitmem check --fix`.")
         self.kind = kind
         self.why = why
 

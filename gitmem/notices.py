@@ -104,7 +104,7 @@ _REMEDIES: dict[Kind, str] = {
     "clock-behind": "If it is the clock, set it: what is written now has its date.",
     "head-elsewhere": "`git checkout main` brings both together.",
     "host-file-emptied": "`gitmem revert {subject}` brings them back.",
-    "hook-foreign": "See `gitmem doctor`.",
+    "hook-foreign": "See `gitmem check`.",
     "rules-not-accepted": "Look at it, then run `gitmem scan --accept-rules`.",
     "setting-ignored": "Set it in $HERMES_HOME/gitmem.yaml or in the environment.",
     "skill-file-withheld": "See `gitmem scan`.",

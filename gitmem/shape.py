@@ -115,6 +115,16 @@ SHAPES: dict[str, str] = {
     "SkillWrite": "name: str, action: str, path: str, commit: str?, held: [str], message: str, diff: str?, "
     "findings: [SkillFinding]",
     # Upkeep
+    "LastSession": "session: str = state.id, title: str? = session_title(state), open: bool = is_open, "
+    "started: str? = state.@started, ended: str? = state.@ended, agent: str? = state.@agent, "
+    "machine: str? = state.@machine, learned: Learned = learned(changes)",
+    "StoreUsage": "target: str, path: str, entry_count: int, usage: int, limit: int",
+    "PendingEdit": "path: str, change: str, staged: bool, problem: str?",
+    "Status": "bundle: str, git_dir: str, commit: str = newest.id, subject: str = newest.subject, at: str = newest.at, "
+    "format: int, file_count: int = paths.#, concept_count: int, store: Weight = weight, curated: [StoreUsage], "
+    "last_session: LastSession?, events_waiting: int, remotes: [RemoteStanding], "
+    "review: {counts: {int} = waiting_counts, told: str? = waiting_in_words} = ., last_gc: str? = last_gc(), "
+    "hand_edits: [PendingEdit], problems: [str]",
     "Weight": "loose: int, packs: int, bytes: int",
 }
 _NAMES = {"learned.Item": "LearnedItem", "review.Item": "Pending"}
@@ -209,6 +219,12 @@ def _shown_url(remote: Any) -> str:
     return shown_url(remote.url)
 
 
+def _learned(changes: Iterable[Any]) -> Any:
+    from gitmem.okf.learned import learned
+
+    return learned(changes)
+
+
 def _by_group(one: Any) -> dict[str, list[Any]]:
     from gitmem.memory.history.reach import GROUPS
 
@@ -253,7 +269,10 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "is_record": _is_record,
     "iso": _iso,
     "knowledge": knowledge,
+    "last_gc": lambda status: _iso(status.last_gc) if status.last_gc is not None else "",
+    "learned": _learned,
     "more": lambda state: {k: v for k, v in state.concept.meta.items() if k not in _OF_A_SESSION},
+    "session_title": lambda state: "" if state.get("title") == f"Session {state.id}" else state.get("title"),
     "shown_url": _shown_url,
     "unified": lambda shown: "".join(shown.diff.unified()),
     "written": lambda one: [written_line(reached.change) for reached in one.wrote],

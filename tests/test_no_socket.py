@@ -118,8 +118,8 @@ def test_a_whole_session_on_the_command_line_opens_no_socket(tmp_path: Path) -> 
         (("-C", "mem", "diff", "--session", "s1"), ""),
         (("-C", "mem", "restore", "snapshot/one"), ""),
         (("-C", "mem", "undo"), ""),
-        (("-C", "mem", "status", "--config"), ""),
-        (("-C", "mem", "verify"), ""),
+        (("-C", "mem", "config"), ""),
+        (("-C", "mem", "check"), ""),
     ]
     done = run(CLI, tmp_path, json.dumps(commands))
     assert (done.returncode, done.stderr) == (0, "")

@@ -158,12 +158,12 @@ def test_an_index_is_built_beside_writers(tmp_path: Path) -> None:
     assert 0 == real("init", str(root), cwd=tmp_path).returncode
     with writers(root, 2):
         for _ in range(5):
-            done = real("index", "rebuild", cwd=root)
+            done = real("check", "--fix", cwd=root)
             assert (0, "") == (done.returncode, done.stderr)
             commit = json.loads(real("log", "-n", "1", "--json", cwd=root).stdout)["commits"][0]["commit"]
             assert 0 == real("show", commit[:9], cwd=root).returncode
     assert "harbour" in real("search", "harbour", cwd=root).stdout
-    assert 0 == real("verify", cwd=root).returncode
+    assert 0 == real("check", cwd=root).returncode
     assert [] == os.listdir(root / ".git" / "gitmem" / TMP.path())
 
 

@@ -62,7 +62,7 @@ def clone(app: App, url: str, directory: str | None, hermes: bool, transport: st
         app.warn(warning)
     steps = _install(app, home) if home else []
     app.out.json({"bundle": done.root, "commit": tip, "held": held, "steps": steps})
-    app.out.line(f"Made a bundle in {done.root}: {tip[:8]}")
+    app.out.line(f"Created a memory in {done.root}: {tip[:8]}")
     for step in steps:
         app.out.line(green("✓ "), step)
     app.refuse_held(held, done)

@@ -178,8 +178,6 @@ _TAKEN: dict[tuple[str, str], tuple[Names, ...]] = {
     ("review drop", "item"): (_waiting,),
     ("review edit", "item"): (_waiting,),
     ("contested resolve", "which"): (_contested,),
-    ("config get", "key"): (_settings,),
-    ("config set", "key"): (_settings,),
-    ("config unset", "key"): (_settings,),
+    ("config", "key"): (_settings,),
 }
 """Parameters by the command that takes them."""

@@ -166,7 +166,7 @@ STORY: tuple[Step, ...] = (
         ("git log --oneline -8", "git status"),
         when=Stage.has_git,
     ),
-    Step("And it can be proved whole.", ("gitmem verify",)),
+    Step("And it can be proved whole.", ("gitmem check",)),
 )
 
 

@@ -36,8 +36,8 @@ class Row(NamedTuple):
 
 SECTIONS: dict[str, dict[str, Row]] = {
     "Start and look": {
-        "init": Row("init", "Make a bundle."),
-        "status": Row("status", "Show the session, the stores, the remotes and what waits for you."),
+        "init": Row("setup", "Create a memory."),
+        "status": Row("setup", "Show the session, the stores, the remotes and what waits for you."),
         "demo": Row("demo", "Tell a short real story in a temporary bundle."),
     },
     "Remember": {
@@ -88,15 +88,13 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "quarantine": Row("safety", "Look at what was held back; release or drop it."),
     },
     "Set up and keep well": {
-        "config": Row("config", "List, read and change settings."),
+        "config": Row("setup", "List, read and change settings."),
         "hermes": Row("hermes", "Install, uninstall or check the Hermes Agent integration."),
         "mcp": Row("mcp", "Serve any agent over MCP; put that into its settings."),
-        "verify": Row("upkeep", "Prove that the bundle is whole."),
-        "doctor": Row("upkeep", "Find the usual problems and say how to repair each."),
-        "gc": Row("upkeep", "Compress the object store."),
+        "check": Row("setup", "Find problems, repair them, prove that the memory is whole."),
+        "gc": Row("setup", "Compress the object store."),
     },
     "Plumbing, for git, shells and scripts": {
-        "index": Row("index", "The search index: rebuild, verify."),
         "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
     },
@@ -107,20 +105,29 @@ RENAMED = {
     "checkout": "restore REV",
     "commit": "edit --commit",
     "completion": "help --all",
+    "config get": "config KEY",
+    "config list": "config",
+    "config set": "config KEY VALUE",
+    "config unset": "config KEY --unset",
     "delete": "forget TEXT",
+    "doctor": "check",
     "fetch": "sync --dry-run",
     "find": "search WORDS",
+    "fsck": "check",
     "history": "log",
+    "index rebuild": "check --fix",
+    "index verify": "check",
+    "index": "check --fix",
     "links": "show PATH",
     "list": "facts",
     "ls": "facts",
-    "memory": "facts",
     "memory add": "remember TEXT",
     "memory block": "facts --block",
     "memory list": "facts",
     "memory remove": "forget TEXT",
     "memory replace": "replace OLD NEW",
     "memory undo": "undo",
+    "memory": "facts",
     "merge": "sync",
     "pull": "sync",
     "push": "sync",
@@ -134,6 +141,7 @@ RENAMED = {
     "sync status": "status",
     "tag": "snapshot NAME",
     "trace": "why TEXT",
+    "verify": "check",
 }
 """Former words, and words of other programs, with what to type instead."""
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
@@ -217,7 +225,7 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     The bundle is the one that -C or $GITMEM_BUNDLE names, else the nearest parent directory that is
     one, else the bundle of $HERMES_HOME (~/.hermes).
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something (verify, doctor).
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something to decide.
     """
     run = ctx.obj
     assert isinstance(run, Run)
@@ -226,9 +234,9 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
         return
     ctx.obj = run.begin(bundle or "")
     if ctx.invoked_subcommand is None:
-        from gitmem.cli.status import tell_status
+        from gitmem.cli.setup import show_status
 
-        tell_status(ctx.obj)
+        show_status(ctx.obj)
 
 
 class Run:

@@ -59,7 +59,7 @@ def _told_by_git(repository: Repository, index_path: str) -> Iterator[StagedFile
             done = git.git("ls-files", "-s", "-z", timeout=60)
         done.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
-        raise BundleUnusable(f"Git's index cannot be read ({error}).", hint="Run `gitmem doctor`.") from error
+        raise BundleUnusable(f"Git's index cannot be read ({error}).", hint="Run `gitmem check`.") from error
     for line in done.stdout.split(b"\0"):
         about, _, name = line.partition(b"\t")
         if name:

@@ -113,7 +113,7 @@ class Repository:
                 raise BundleBusy(f"{what} is under way in this bundle: finish or abort it with git first.")
 
 
-EMPTY_HEAD = "`gitmem doctor --fix` writes it again: git itself does not know the repository without it."
+EMPTY_HEAD = "`gitmem check --fix` writes it again: git itself does not know the repository without it."
 
 
 def _ignore(_: str) -> None:

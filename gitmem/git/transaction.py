@@ -146,7 +146,7 @@ def _commit(repository: Repository, tip: Oid | None, draft: Draft) -> Published 
     if steps.doubt:
         raise BundleUnusable(
             f"The commit {commit.oid} was made, but the disk would not confirm it ({steps.doubt}): "
-            "check the disk, then run `gitmem verify`."
+            "check the disk, then run `gitmem check`."
         )
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit stands without it
         repository.store.tidy()

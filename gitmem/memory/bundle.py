@@ -108,7 +108,7 @@ class Bundle(ABC):
     def tip(self) -> Oid:
         tip = self.repository.tip()
         if tip is None:
-            raise BundleUnusable("The branch main is gone.", hint="Run `gitmem verify`.")
+            raise BundleUnusable("The branch main is gone.", hint="Run `gitmem check`.")
         return tip
 
     def resolve(self, name: str) -> Oid:

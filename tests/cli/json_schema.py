@@ -12,7 +12,7 @@ PATH = Path(__file__).parents[2] / "docs/json-schema.json"
 
 DOCUMENTS: dict[str, str] = {
     "init": "{bundle: str, git_dir: str, made: bool, commit: str}",
-    "status": "Status | Settings",
+    "status": "Status",
     "digest": "Digest",
     "import": "Imported",
     "export": "Exported",
@@ -84,18 +84,12 @@ DOCUMENTS: dict[str, str] = {
     "skill link": "{links: [{directory: str, flat: bool, ours: bool}]}",
     "skill unlink": "{unlinked: str}",
     "skill blame": "{path: str, lines: [{line: int, text: str, commit: str, at: str, agent: str?, reason: str?}]}",
-    "config list": "Settings",
-    "config get": "Setting",
-    "config set": "Setting",
-    "config unset": "Setting",
     "hermes install": "Installed",
     "hermes uninstall": "Installed",
     "hermes status": "{home: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}",
-    "verify": "{ok: bool, checks: [str], commit_count: int, file_count: int, "
+    "check": "{ok: bool, problems: [Problem], checks: [str], commit_count: int, file_count: int, "
     "findings: [{check: str, where: str, what: str}]}",
-    "doctor": "{ok: bool, problems: [{name: str, serious: bool, what: str, remedy: str?, fixable: bool, fixed: str}]}",
-    "index rebuild": "{commit: str, commit_count: int, entry_count: int, bytes: int}",
-    "index verify": "{identical: bool, differences: [str]}",
+    "config": "Settings | Setting",
     "gc": "{ran: bool, by: str?, before: Weight?, after: Weight?}",
 }
 """The document of each command, in the notation of `gitmem.shape`."""
@@ -111,11 +105,7 @@ BESIDE: dict[str, str] = {
     "ShownFile": "path: str, commit: str, kind: str, size: int, text~: str, base64~: str, entries: [Entry], "
     "links: [{path: str, exists: bool}], backlinks: [str]",
     "ShownDirectory": "path: str, commit: str, kind: str, names: [str]",
-    "Status": "bundle: str, git_dir: str, commit: str, subject: str, at: str, format: int, file_count: int, "
-    "concept_count: int, store: Weight, curated: [{target: str, path: str, entry_count: int, usage: int, limit: int}], "
-    "last_session: {session: str, title: str?, open: bool, started: str?, ended: str?, agent: str?, machine: str?, "
-    "learned: Learned}?, events_waiting: int, remotes: [RemoteStanding], review: {counts~: {int}, told: str?}, "
-    "last_gc: str?, hand_edits: [{path: str, staged: bool, problem: str?, change: str}], problems: [str]",
+    "Problem": "name: str, serious: bool, what: str, remedy: str?, fixable: bool, fixed: str",
 }
 """Shapes of documents that a command puts together itself."""
 

@@ -50,7 +50,7 @@ def test_no_bundle_anywhere(gitmem: Cli) -> None:
         "There is no bundle in /tmp or above it. "
         "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
     )
-    for args in (("log",), ("status",), ("edit", "--commit"), ("verify",), ("doctor",), ("gc",)):
+    for args in (("log",), ("status",), ("edit", "--commit"), ("check",), ("check",), ("gc",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -295,7 +295,7 @@ def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("init", "-q", "empty")
     gitmem.cwd = tmp_path / "empty"
     expected = "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init`."
-    for args in (("log",), ("status",), ("edit", "--commit"), ("verify",), ("doctor",)):
+    for args in (("log",), ("status",), ("edit", "--commit"), ("check",), ("check",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -307,7 +307,7 @@ def test_a_foreign_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("commit", "-q", "--allow-empty", "-m", "x")
     gitmem.write("secret.txt", "x")
     before = gitmem.git("log")
-    for args in (("edit", "--commit"), ("log",), ("verify",), ("doctor",)):
+    for args in (("edit", "--commit"), ("log",), ("check",), ("check",)):
         assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a bundle.")
     assert before == gitmem.git("log")
     assert not (tmp_path / "project/.git/gitmem").exists()
@@ -323,8 +323,8 @@ def test_a_repository_without_main(mem: Cli) -> None:
 def test_a_damaged_ref(mem: Cli) -> None:
     """A branch that holds no commit id is told, and `verify` has a finding."""
     mem.write(".git/refs/heads/main", "nonsense\n")
-    assert mem.fails("log") == "The ref refs/heads/main is damaged. Run `gitmem verify`."
-    assert mem("verify", "--json", code=3).json["ok"] is False
+    assert mem.fails("log") == "The ref refs/heads/main is damaged. Run `gitmem check`."
+    assert mem("check", "--json", code=3).json["ok"] is False
 
 
 @pytest.mark.parametrize("word", ["a\0b", "\ud800"])

@@ -71,5 +71,5 @@ def test_a_clone_without_a_directory(mem: Cli, tmp_path: Path) -> None:
     """It makes one in the current directory; an address that names nothing is refused."""
     (tmp_path / "elsewhere").mkdir()
     source, mem.cwd = mem.root, tmp_path / "elsewhere"
-    assert f"Made a bundle in {mem.cwd}/mem" in mem("clone", str(source)).out
+    assert f"Created a memory in {mem.cwd}/mem" in mem("clone", str(source)).out
     assert "Name the directory" in mem.fails("clone", "ssh://host/..", code=2)

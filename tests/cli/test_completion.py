@@ -52,7 +52,7 @@ def offered(mem: Cli, *words: str) -> list[str]:
         (["blame", "memories/M"], ["memories/MEMORY.md"]),
         (["restore", "HEAD", "--path", "mem"], ["memories/", "memories/MEMORY.md", "memories/USER.md"]),
         (["edit", "memories/U"], ["memories/USER.md"]),
-        (["config", "set", "transc"], ["transcripts"]),
+        (["config", "transc"], ["transcripts"]),
         (["log", "--kind", "sn"], ["snapshot"]),
     ],
 )

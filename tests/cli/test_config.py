@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from gitmem.cli.config import spelled
+from gitmem.cli.setup import spelled
 from gitmem.config import settings
 from gitmem.settings_edit import keys_of_setting, put, remove
 
@@ -18,53 +18,53 @@ ROWS = {row.key: row for row in settings()}
 
 def test_set_get_unset(mem: Cli) -> None:
     """A setting is set for this bundle, told with its origin, and taken out again."""
-    assert "all\n" == mem("config", "get", "transcripts").out
-    assert "transcripts  text  (<git dir>/gitmem/config)\n" == mem("config", "set", "transcripts", "text").out
-    assert "text\n" == mem("config", "get", "transcripts").out
+    assert "all\n" == mem("config", "transcripts").out
+    assert "transcripts  text  (<git dir>/gitmem/config)\n" == mem("config", "transcripts", "text").out
+    assert "text\n" == mem("config", "transcripts").out
     assert "transcripts: text\n" == (mem.root / ".git/gitmem/config").read_text()
-    row = mem("config", "unset", "transcripts", "--json").json
+    row = mem("config", "transcripts", "--unset", "--json").json
     assert ("transcripts", "all", "default") == (row["key"], row["value"], row["origin"])
     assert "" == (mem.root / ".git/gitmem/config").read_text()
 
 
 def test_list_is_what_status_tells(mem: Cli) -> None:
     """Every setting, in one shape."""
-    mem("config", "set", "hot_memory_max", "7")
-    listed = mem("config", "list", "--json").json
-    assert listed == mem("status", "--config", "--json").json
+    mem("config", "hot_memory_max", "7")
+    listed = mem("config", "--json").json
+    assert listed == mem("config", "--json").json
     assert [row.key for row in settings()] == [row["key"] for row in listed["settings"]]
-    assert "hot_memory_max" in mem("config", "list").out
+    assert "hot_memory_max" in mem("config").out
 
 
 def test_in_the_hermes_home(mem: Cli) -> None:
     """What says whom to talk to is for a person's own file; a variable goes before all."""
-    told = mem.fails("config", "set", "distiller.base_url", "https://model.example", code=2)
+    told = mem.fails("config", "distiller.base_url", "https://model.example", code=2)
     assert "Set it with --home." in told
-    mem("config", "set", "distiller.base_url", "https://model.example", "--home")
+    mem("config", "distiller.base_url", "https://model.example", "--home")
     home = mem.home / ".hermes/gitmem.yaml"
     assert 'distiller.base_url: "https://model.example"\n' == home.read_text()
     mem.env["GITMEM_TRANSCRIPTS"] = "off"
-    told = mem("config", "set", "transcripts", "all", "--home").out
+    told = mem("config", "transcripts", "all", "--home").out
     assert "What holds is from environment GITMEM_TRANSCRIPTS" in told
-    mem("config", "unset", "distiller.base_url", "--home")
+    mem("config", "distiller.base_url", "--unset", "--home")
     assert "transcripts: all\n" == home.read_text()
 
 
 def test_without_a_bundle(gitmem: Cli) -> None:
     """Settings can be read; to set one takes a bundle, or the home."""
-    assert "all\n" == gitmem("config", "get", "transcripts").out
-    assert "There is no bundle" in gitmem.fails("config", "set", "transcripts", "text")
-    gitmem("config", "set", "transcripts", "text", "--home")
-    assert "text\n" == gitmem("config", "get", "transcripts").out
+    assert "all\n" == gitmem("config", "transcripts").out
+    assert "There is no bundle" in gitmem.fails("config", "transcripts", "text")
+    gitmem("config", "transcripts", "text", "--home")
+    assert "text\n" == gitmem("config", "transcripts").out
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["set", "transcript", "text"], "the nearest one is `transcripts`"),
-        (["get", "nothing"], "is not a setting of gitmem"),
-        (["set", "transcripts", "some"], "must be one of all, summary, text, user-only, off, not 'some'"),
-        (["set", "hot_memory_max", "0"], "must be a whole number of at least 1"),
+        (["transcript", "text"], "the nearest one is `transcripts`"),
+        (["nothing"], "is not a setting of gitmem"),
+        (["transcripts", "some"], "must be one of all, summary, text, user-only, off, not 'some'"),
+        (["hot_memory_max", "0"], "must be a whole number of at least 1"),
     ],
 )
 def test_what_is_wrong_is_not_written(mem: Cli, arguments: list[str], told: str) -> None:
@@ -117,7 +117,7 @@ def test_a_form_that_is_not_edited_safely_is_left(mem: Cli) -> None:
     """What was laid out otherwise is a person's to change; the error names the file."""
     mem.write(".git/gitmem/config", "{transcripts: text}\n")
     assert "gitmem/config: The file has a form that is not edited safely" in mem.fails(
-        "config", "unset", "transcripts"
+        "config", "transcripts", "--unset"
     )
     assert "{transcripts: text}\n" == (mem.root / ".git/gitmem/config").read_text()
 

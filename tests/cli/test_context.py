@@ -60,7 +60,7 @@ def test_settings_and_where_they_come_from(mem: Cli) -> None:
     (hermes / "config.yaml").write_text("memory:\n  user_char_limit: 600\nother: 1\n")
     (mem.root / ".git/gitmem/config").write_text("agent_id: scribe\n")
     mem.env["GITMEM_NUDGE_INTERVAL"] = "3"
-    rows = {row["key"]: row for row in mem("status", "--config", "--json").json["settings"]}
+    rows = {row["key"]: row for row in mem("config", "--json").json["settings"]}
     told = {key: (rows[key]["value"], rows[key]["origin"]) for key in rows}
     assert told["agent_id"] == ("scribe", "<git dir>/gitmem/config")
     assert told["memory_char_limit"] == (500, "$HERMES_HOME/gitmem.yaml")
@@ -68,12 +68,12 @@ def test_settings_and_where_they_come_from(mem: Cli) -> None:
     assert told["nudge_interval"] == (3, "environment GITMEM_NUDGE_INTERVAL")
     assert told["machine"] == ("laptop", "host name")
     assert told["auto_snapshot"] == (True, "default")
-    assert "nudge_interval          3  (environment GITMEM_NUDGE_INTERVAL)\n" in mem("status", "--config").out
+    assert "nudge_interval          3  (environment GITMEM_NUDGE_INTERVAL)\n" in mem("config").out
 
 
 def test_settings_are_shown_without_a_bundle(gitmem: Cli) -> None:
     """Settings hold before there is a bundle."""
-    assert "hot_memory_max" in gitmem("status", "--config").out
+    assert "hot_memory_max" in gitmem("config").out
 
 
 def test_a_wrong_setting_is_one_line(mem: Cli) -> None:

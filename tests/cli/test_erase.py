@@ -26,7 +26,7 @@ def test_erase_says_what_it_would_do_and_does_it(mem: Cli) -> None:
     assert "cannot reach" in done
     assert objects_with(root, SECRET) == []
     assert files_with(root, SECRET) == []
-    mem("verify")
+    mem("check")
 
 
 def test_erase_takes_the_text_from_standard_input(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

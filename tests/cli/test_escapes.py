@@ -60,11 +60,11 @@ def test_reading_shows_escapes(hostile: Cli, args: tuple[str, ...], json: bool) 
 
 def test_checks_show_escapes(hostile: Cli) -> None:
     """Findings name the hostile path without acting on the terminal."""
-    for args in (("verify",), ("verify", "--json"), ("doctor",)):
+    for args in (("check",), ("check", "--json"), ("check",)):
         result = hostile.run(*args)
         assert _clean(result.out + result.err)
     assert any(
-        "control character" in row["what"] for row in hostile("verify", "--json", code=3).json["findings"]
+        "control character" in row["what"] for row in hostile("check", "--json", code=3).json["findings"]
     )
 
 

@@ -27,7 +27,7 @@ def test_a_good_commit_gets_its_trailers(mem: Cli) -> None:
     assert _message(mem) == "A note\n\nKind: edit\nMachine: desk"
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
     assert (newest["kind"], newest["machine"], newest["author"]["name"]) == ("edit", "desk", "Ann")
-    assert mem("verify").code == 0
+    assert mem("check").code == 0
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_python_that_is_gone_stops_no_commit(mem: Cli, monkeypatch: pytest.Mon
     mem.git("add", ".")
     said = mem.git("commit", "-m", "A note", check=False)
     assert "did not run" in said
-    assert "gitmem doctor --fix" in said
+    assert "gitmem check --fix" in said
     mem.git("checkout", "-q", "-b", "aside")
     assert "2\n" == mem.git("rev-list", "--count", "aside")
 
@@ -258,9 +258,9 @@ def test_doctor_replaces_hooks_of_an_older_gitmem(mem: Cli) -> None:
     """A hook that calls one Python and nothing else is reported, and put right."""
     hook = mem.root / ".git/hooks/pre-commit"
     hook.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m gitmem hook pre-commit "$@"\n')
-    assert "old, or call a gitmem that is gone: pre-commit" in mem.run("doctor").out
-    mem.run("doctor", "--fix")
-    assert 0 == mem.run("doctor").code
+    assert "old, or call a gitmem that is gone: pre-commit" in mem.run("check").out
+    mem.run("check", "--fix")
+    assert 0 == mem.run("check").code
     assert '/gitmem" hook pre-commit' in hook.read_text()
 
 

@@ -15,7 +15,7 @@ from tests.cli.conftest import NOTE, Cli, git
 def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -> None:
     """A new bundle is a clean repository with one commit."""
     expected = (
-        "Made a bundle in /tmp/mem.\n"
+        "Created a memory in /tmp/mem.\n"
         "Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`.\n"
     )
     assert expected == gitmem.masked("init", "mem")
@@ -28,7 +28,7 @@ def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -
 def test_init_again_changes_nothing(mem: Cli) -> None:
     """A bundle that is there is left as it is, and that is no failure."""
     before = mem.state()
-    assert mem.masked("init") == "There is a bundle in /tmp/mem already; nothing was changed.\n"
+    assert mem.masked("init") == "There is a memory in /tmp/mem already; nothing was changed.\n"
     assert before == mem.state()
 
 
@@ -84,8 +84,8 @@ def test_a_bundle_without_its_git_directory_begins_a_new_history(mem: Cli, copie
     assert "Deploys happen on Tuesdays" in mem("facts").out
     assert "Use Postgres" in mem("search", "postgres").out
     assert "" == git(mem.cwd, "status", "--porcelain")
-    assert 0 == mem.run("verify").code
-    assert 0 == mem.run("doctor").code
+    assert 0 == mem.run("check").code
+    assert 0 == mem.run("check").code
 
 
 def test_a_repository_with_staged_files_becomes_a_bundle(gitmem: Cli) -> None:
@@ -118,7 +118,7 @@ def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
     os.chmod(hook, 0o755)
     found = gitmem.run("init")
     assert (found.code, hook.read_text()) == (0, "#!/bin/sh\nexit 0\n")
-    told = "The git hook pre-commit is somebody else's and was left alone. See `gitmem doctor`."
+    told = "The git hook pre-commit is somebody else's and was left alone. See `gitmem check`."
     expected = f"gitmem: warning: {told}\n"
     assert expected == found.err
     assert gitmem.git("branch", "--show-current") == "main\n"

@@ -220,7 +220,7 @@ def test_a_closed_stream_stops_nothing(mem: Cli, closed: str, command: str) -> N
     )
     assert (2 if command == "nope" else 0) == done.returncode, done
     assert "bug" not in done.stderr
-    assert "Whole." in mem("verify").out
+    assert "Whole." in mem("check").out
 
 
 def test_a_reader_that_goes_away_ends_a_command_as_git(mem: Cli) -> None:

@@ -92,9 +92,9 @@ def test_doctor_closes_what_others_may_see(gitmem: Cli) -> None:
     bundle = gitmem.init()
     for name, mode in list(_modes(bundle)):
         (bundle / name).chmod(0o755 if stat.S_ISDIR(mode) or mode & 0o100 else 0o644)
-    assert "Other users of this machine may see .git, " in gitmem("doctor").out
-    gitmem("doctor", "--fix")
-    assert "may see" not in gitmem("doctor").out
+    assert "Other users of this machine may see .git, " in gitmem("check").out
+    gitmem("check", "--fix")
+    assert "may see" not in gitmem("check").out
     assert {} == {name: oct(mode) for name, mode in _modes(bundle) if mode & 0o077 and name != "."}
 
 

@@ -139,21 +139,21 @@ def test_quarantine_is_escaped_for_the_terminal(mem: Cli) -> None:
 def test_an_entry_in_the_tree_that_new_rules_flag(mem: Cli) -> None:
     """It stays, leaves the prompt, is listed as hidden, told by the doctor, and comes back when released."""
     mem("remember", DOUBTFUL)
-    assert mem.run("doctor").code == 0
+    assert mem.run("check").code == 0
     assert DOUBTFUL in mem("facts", "--block").out
     let_rules_in(mem)
     assert DOUBTFUL not in mem.run("facts", "--block").out
     assert (mem.cwd / "memories/MEMORY.md").read_text().endswith(f"{DOUBTFUL}\n")
     [hidden] = mem.run("quarantine", "list", "--json").json["hidden"]
     assert ("memories/MEMORY.md", DOUBTFUL, "hold") == (hidden["path"], hidden["text"], hidden["verdict"])
-    [problem] = [one for one in mem.run("doctor", "--json").json["problems"] if one["name"] == "flagged"]
+    [problem] = [one for one in mem.run("check", "--json").json["problems"] if one["name"] == "flagged"]
     assert hidden["id"] in problem["what"]
     assert "gitmem quarantine release" in problem["remedy"]
     assert "bundle.bluebird" in mem.run("quarantine", "show", hidden["id"]).out
     mem.run("quarantine", "release", hidden["id"])
     assert DOUBTFUL in mem.run("facts", "--block").out
     assert 'verified: "human:ada"' in (mem.cwd / "memories/MEMORY.md").read_text()
-    assert "flagged" not in {one["name"] for one in mem.run("doctor", "--json").json["problems"]}
+    assert "flagged" not in {one["name"] for one in mem.run("check", "--json").json["problems"]}
 
 
 def test_an_unknown_item_says_where_to_look(mem: Cli) -> None:

@@ -190,23 +190,20 @@ def test_links_and_backlinks(memory: Cli) -> None:
     assert ([{"path": decision, "exists": True}], ["notes/more.md"]) == (found["links"], found["backlinks"])
     assert "link" not in memory("show", "memories/MEMORY.md").out
     assert "link" not in memory("show", f"{decision}", "--as-of", "HEAD~1").out
-    told = memory("doctor", "--json").json["problems"]
+    told = memory("check", "--json").json["problems"]
     assert "1 link leads nowhere: notes/more.md → notes/nothing.md." in [one["what"] for one in told]
 
 
-def test_index_rebuild_and_verify(memory: Cli) -> None:
-    """Made again, the same as before; what differs is found."""
+def test_the_index_is_rebuilt(memory: Cli) -> None:
+    """`check --fix` makes it again from the history, whatever it held."""
     before = memory("search", "database", "--json").json
-    assert "Indexed " in memory("index", "rebuild").out
-    assert before == memory("search", "database", "--json").json
-    assert "says what the history says" in memory("index", "verify").out
     database = sqlite3.connect(memory.root / ".git/gitmem/index.db")
-    database.execute("UPDATE span SET type = 'Wrong' WHERE id = 1")
+    database.execute("UPDATE span SET type = 'Wrong'")
     database.commit()
     database.close()
-    assert "index rebuild" in memory.fails("index", "verify", code=3)
-    memory("index", "rebuild")
-    memory("index", "verify")
+    assert before != memory("search", "database", "--json").json
+    assert "Indexed " in memory("check", "--fix").out
+    assert before == memory("search", "database", "--json").json
 
 
 def test_after_deleting_the_index_all_answers_the_same(memory: Cli) -> None:

@@ -68,7 +68,7 @@ def test_a_note_is_a_page(mem: Cli) -> None:
     assert "how-we-deploy" in mem("search", "CI").out
     told = mem.fails("note", "How we deploy", "other")
     assert "Change it with `gitmem edit notes/how-we-deploy.md`." in told
-    assert "Whole." in mem("verify").out
+    assert "Whole." in mem("check").out
 
 
 def test_a_note_passes_the_gate(mem: Cli) -> None:
@@ -152,5 +152,5 @@ def test_help_and_version_are_commands_too(gitmem: Cli) -> None:
 def test_plumbing_is_apart(gitmem: Cli) -> None:
     """The help ends with what only programs call."""
     plumbing = gitmem("--help").out.partition("Plumbing")[2].split()
-    assert {"hook", "merge-driver", "index"} <= set(plumbing)
+    assert {"hook", "merge-driver"} <= set(plumbing)
     assert "remember" not in plumbing

@@ -50,7 +50,7 @@ COMMANDS = (
     ["remember", "my private fact"],
     ["facts", "--block"],
     ["search", "invoices"],
-    ["doctor", "--fix"],
+    ["check", "--fix"],
 )
 
 

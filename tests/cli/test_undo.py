@@ -181,7 +181,7 @@ def test_revert_keeps_the_record(taught: Cli) -> None:
     assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
     assert "looked at the door" in taught("session", "show", "night-7", "--events").out
     assert "Held back for a person" in taught("remember", "The gate code is 4711", code=3).err
-    assert "Whole." in taught("verify").out
+    assert "Whole." in taught("check").out
 
 
 def test_redo_leaves_the_undo_of_another_machine_alone(restored: Cli) -> None:

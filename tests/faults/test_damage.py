@@ -88,7 +88,7 @@ def test_flipped_bit_in_a_loose_object(repository: Repository) -> None:
 
 
 def test_damage_is_found_by_check(repository: Repository) -> None:
-    """What `gitmem verify` runs finds a flipped bit in the middle of a pack and of its index."""
+    """What `gitmem check` runs finds a flipped bit in the middle of a pack and of its index."""
     saved(repository, BEFORE)
     assert list(check_objects(repository)) == []
     for suffix in (".pack", ".idx"):

@@ -21,8 +21,8 @@ COMMANDS = (
     ("remember", "a fact of another process"),
     ("search", "fact"),
     ("log",),
-    ("doctor",),
-    ("doctor", "--fix"),
+    ("check",),
+    ("check", "--fix"),
     ("snapshot", "now"),
 )
 

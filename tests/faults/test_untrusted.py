@@ -28,10 +28,10 @@ COMMANDS = (
     ("sync",),
     ("snapshot", "now"),
     ("gc",),
-    ("doctor", "--fix"),
+    ("check", "--fix"),
     ("sync",),
 )
-STATE_COMMANDS = (("status",), ("remember", "another fact"), ("sync",), ("gc",), ("doctor", "--fix"))
+STATE_COMMANDS = (("status",), ("remember", "another fact"), ("sync",), ("gc",), ("check", "--fix"))
 
 
 class Listener:

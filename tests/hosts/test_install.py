@@ -262,7 +262,7 @@ def test_every_command_through_hermes(
         (["snapshot", "good"], "good"),
         (["revert", "--session", "s1", "--events"], "how do we deploy?"),
         (["restore", "good"], ""),
-        (["verify"], "Whole."),
+        (["check"], "Whole."),
         (["status"], ""),
     ):
         capsys.readouterr()
@@ -363,7 +363,7 @@ def test_a_backup_without_the_link_is_whole_again(home: HermesHome, shell: Shell
     """`hermes backup` leaves out all that is named .git, the file that joins the bundle to its history too."""
     link = Path(home.home.bundle, ".git")
     before = link.read_text()
-    for command in (["log"], ["-C", home.home.bundle, "verify"]):
+    for command in (["log"], ["-C", home.home.bundle, "check"]):
         link.unlink()
         shell(*command)
         assert before == link.read_text()

@@ -153,7 +153,7 @@ def test_backup_and_import(make: Make, model: Model, tmp_path: Path) -> None:
     other.run("import", str(archive), "--force")
     assert ["Likes tea"] == other.curated("user")
     assert hermes.bundle().tip == other.bundle().tip
-    assert "Whole." in other.run("gitmem", "verify")
+    assert "Whole." in other.run("gitmem", "check")
     with other.agent("S2") as agent:
         agent.say("milk", call("memory", action="add", target="user", content="No milk"), say("Noted."))
     assert ["Likes tea", "No milk"] == other.curated("user") == other.entries("USER.md")

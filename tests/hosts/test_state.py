@@ -165,7 +165,7 @@ class Plain:
         cli("skill", "link", str(self.root.parent / "agent"))
         cli("session", "end")
         cli("gc")
-        cli("doctor")
+        cli("check")
         self._sync()
         client = Connection(cli.world(), str(self.root), "codex", "1")
         client.call("search", {"query": "postgres"})
@@ -261,8 +261,8 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     cli("gc")
     cli("sync")
     cli("sync")
-    assert "Whole." in cli("verify").out
-    assert 0 == cli.run("doctor").code
+    assert "Whole." in cli("check").out
+    assert 0 == cli.run("check").code
     assert "" == cli.git("status", "--porcelain")
     passing = {"session", "index.db-<part>", "mcp-clients", *PASSING}
     assert not {row for row in gone - rows(plain.state) - passing if not row.startswith("journal/")}

@@ -124,7 +124,7 @@ def refuse_history_elsewhere(repository: Repository) -> None:
         # Not from a remote: that would leave behind what was never sent.
         raise BundleUnusable(
             f"The branch main of {repository.root} is gone. Its last commit, {lost[:12]}, is still there.",
-            hint=f"Put it back: `git update-ref refs/heads/main {lost}`, or `gitmem doctor --fix`.",
+            hint=f"Put it back: `git update-ref refs/heads/main {lost}`, or `gitmem check --fix`.",
         )
     fetched = [ref for ref in repository.refs.under("refs/remotes/") if ref.endswith("/main")]
     for ref in fetched:

@@ -69,7 +69,7 @@ class Diagnosis:
                     yield problem
             except GitMemError as error:
                 if str(error) not in told:  # a merge under way stops more than one check
-                    yield Problem("unreadable", str(error), error.hint or "Run `gitmem verify`.")
+                    yield Problem("unreadable", str(error), error.hint or "Run `gitmem check`.")
 
     # The disk and its locks
 
@@ -93,7 +93,7 @@ class Diagnosis:
             yield Problem(
                 "permissions",
                 f"Other users of this machine may see {_few([os.path.relpath(path, root) for path in found])}.",
-                "`gitmem doctor --fix` gives each file and directory of yours the mode that it should have.",
+                "`gitmem check --fix` gives each file and directory of yours the mode that it should have.",
                 serious=False,
                 fix=self._close,
             )
@@ -117,7 +117,7 @@ class Diagnosis:
             return
         owner = self._repository.lock.owner() or "a process"
         try:
-            with self._repository.lock.hold("doctor", wait=0):
+            with self._repository.lock.hold("check", wait=0):
                 pass
         except BundleBusy as busy:
             yield Problem("busy", str(busy), "Wait for it to end.", serious=False)
@@ -125,7 +125,7 @@ class Diagnosis:
         yield Problem(
             "interrupted",
             f"A write by {owner} was interrupted, by its end or a power cut: work tree files or git's index lag behind.",
-            "The next write finishes it; so does `gitmem doctor --fix`.",
+            "The next write finishes it; so does `gitmem check --fix`.",
             fix=self._mend,
         )
 
@@ -156,14 +156,14 @@ class Diagnosis:
                 yield Problem(
                     "lock",
                     f"A sync or snapshot was interrupted {age} minutes ago and left the lock {path}.",
-                    "The next sync or write removes it; so does `gitmem doctor --fix`.",
+                    "The next sync or write removes it; so does `gitmem check --fix`.",
                     fix=self._mend,
                 )
 
     def _is_free(self) -> bool:
         """Whether nobody is at work: what is noted is a dead process's then."""
         try:
-            with self._repository.lock.hold("doctor", wait=0):
+            with self._repository.lock.hold("check", wait=0):
                 return True
         except BundleBusy:
             return False
@@ -175,7 +175,7 @@ class Diagnosis:
             self._repository.refuse_if_busy()
         except GitMemError as error:
             if self._repository.refs.read("MERGE_HEAD") is not None and shutil.which("git"):
-                remedy = "`gitmem doctor --fix` takes git's merge back and merges entry by entry instead."
+                remedy = "`gitmem check --fix` takes git's merge back and merges entry by entry instead."
                 yield Problem("head", str(error), remedy, fix=self._finish_merge)
             else:
                 remedy = f"{error.hint} Until then gitmem reads, and commits nothing.".strip()
@@ -184,7 +184,7 @@ class Diagnosis:
         if self._repository.tip() is None:
             lost = self._repository.refs.last_known(BRANCH)
             if lost is not None and lost in self._repository.store:
-                remedy = f"`gitmem doctor --fix` puts it back to its last commit, {lost[:12]}."
+                remedy = f"`gitmem check --fix` puts it back to its last commit, {lost[:12]}."
                 yield Problem("branch", "The branch main is gone.", remedy, fix=partial(self._put_back, lost))
             else:
                 remedy = "Find its last commit with `git fsck --lost-found`, then `git branch main COMMIT`."
@@ -214,7 +214,7 @@ class Diagnosis:
             yield Problem(
                 "conflict",
                 f"A merge by plain git left conflict markers or a broken file: {_few(sorted(broken))}.",
-                "`gitmem doctor --fix` merges both sides again, entry by entry.",
+                "`gitmem check --fix` merges both sides again, entry by entry.",
                 fix=lambda: mend_files(self._bundle, broken),
             )
 
@@ -301,7 +301,7 @@ class Diagnosis:
             yield Problem(
                 "journal",
                 f"A process ended without a flush and left events in its journal ({events}{also}).",
-                "The next session commits them; so does `gitmem doctor --fix`.",
+                "The next session commits them; so does `gitmem check --fix`.",
                 fix=self._recover_journals,
             )
         for path in damaged(self._bundle.journal_dir):
@@ -329,7 +329,7 @@ class Diagnosis:
             yield Problem(
                 "pages",
                 f"Generated pages are missing: {shown}.",
-                "`gitmem doctor --fix` makes them again.",
+                "`gitmem check --fix` makes them again.",
                 serious=False,
                 fix=lambda: self._make_pages(missing),
             )
@@ -369,7 +369,7 @@ class Diagnosis:
             yield Problem(
                 "hooks",
                 f"Git hooks of gitmem are missing, old, or call a gitmem that is gone: {which}.",
-                "`gitmem doctor --fix` puts them in place; without them plain git checks nothing.",
+                "`gitmem check --fix` puts them in place; without them plain git checks nothing.",
                 serious=bool(broken),
                 fix=self._put_hooks,
             )
@@ -386,7 +386,7 @@ class Diagnosis:
             yield Problem(
                 "merge driver",
                 "Plain `git pull` does not know how to merge a bundle: attributes or merge driver are missing.",
-                "`gitmem doctor --fix` puts them in place; `gitmem sync` needs neither.",
+                "`gitmem check --fix` puts them in place; `gitmem sync` needs neither.",
                 serious=False,
                 fix=self._put_merge_driver,
             )

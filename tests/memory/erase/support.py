@@ -54,7 +54,7 @@ def files_with(root: str | Path, text: str) -> list[str]:
 
 
 def whole(memory: Memory) -> list[object]:
-    """What `gitmem verify` finds: nothing."""
+    """What `gitmem check` finds: nothing."""
     return list(Verification(memory, history=True).run())
 
 

@@ -1,0 +1,352 @@
+"""`gitmem init`, `status`, `check`, `gc` and `config`: a memory made, looked at and kept well."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import with_dates, with_json
+from gitmem.cli.output import bold, count, dim, green, red, size, yellow
+from gitmem.cli.progress import shown_while_building
+from gitmem.errors import BundleBusy, BundleNotFound, ConfigError, FoundSomething, GitMemError, UsageError
+from gitmem.state import CONFIG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.config import Config, Setting, Value
+    from gitmem.memory.memory import Memory
+    from gitmem.settings_edit import Keys
+
+
+# --- init ------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("directory", default=".", metavar="[DIR]")
+@click.option(
+    "--separate-git-dir", metavar="PATH", help="Keep the git directory there, outside the work tree."
+)
+@click.option(
+    "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
+)
+@with_json
+def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> None:
+    """Make a bundle in DIR, or in the current directory.
+
+    A bundle is a git repository with a skeleton of OKF files and gitmem's git hooks. Files that are in
+    DIR already are taken in where they can be part of a bundle. A bundle that is there is left as it is.
+
+    \b
+    gitmem init mem
+    gitmem init ~/.hermes/gitmem/bundle --separate-git-dir ~/.hermes/gitmem/bundle.git
+    """
+    from gitmem.memory.opening import refuse_inside_a_bundle
+    from gitmem.memory.upkeep.create import create
+
+    root = app.world.path(directory)
+    refuse_inside_a_bundle(root)
+    bundle, made = create(
+        app.world,
+        root,
+        config=replace(app.config_of(None), agent_id=agent) if agent else app.config_of(None),
+        separate_git_dir=app.world.path(separate_git_dir) if separate_git_dir else None,
+        python=sys.executable,
+    )
+    app.bundle = bundle
+    if made and agent:
+        bundle.state.write_text(CONFIG, f"agent_id: {json.dumps(agent)}\n")
+    app.out.json(
+        {"bundle": bundle.root, "git_dir": bundle.repository.git_dir, "made": made, "commit": bundle.tip}
+    )
+    if made:
+        app.out.line("Created a memory in ", bold(bundle.root), ".")
+        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`."))
+    else:
+        app.out.line("There is a memory in ", bold(bundle.root), " already; nothing was changed.")
+
+
+# --- status ----------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("-v", "--verbose", is_flag=True, help="Also what is stored, and how.")
+@with_dates
+@with_json
+def status(app: App, verbose: bool) -> None:
+    """Show the session, how full the curated store is, how the remotes stand, and what waits for you.
+
+    In a memory, `gitmem` alone does the same.
+
+    \b
+    gitmem status
+    gitmem status -v
+    """
+    show_status(app, verbose=verbose)
+
+
+def show_status(app: App, *, verbose: bool = False) -> None:
+    """How the memory stands."""
+    from gitmem.memory.status import status_of
+
+    app.show(status_of(app.bundle), verbose=verbose)
+
+
+# --- check and gc ----------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and rebuild the search index.")
+@click.option(
+    "--history", is_flag=True, help="Every file of the whole history, not only of the newest commit."
+)
+@with_json
+def check(app: App, fix: bool, history: bool) -> None:
+    """Find the usual problems, say how to repair each, and prove that the memory is whole.
+
+    Reads every object and ref, checks each file against the OKF rules and the rules for paths, the trailers of
+    gitmem's own commits, and that the work tree is what the newest commit says. Exits with 3 when something is wrong;
+    notes alone leave 0.
+
+    \b
+    gitmem check
+    gitmem check --fix
+    """
+    bundle = app.any_bundle()
+    problems, left = _problems(app, bundle, fix=fix)
+    if fix and not left:
+        with shown_while_building(app):
+            made = bundle.index.rebuild()
+            app.out.line(f"Indexed {made.count_texts():,} entries of {made.seq:,} commits.")
+    found = _verified(bundle, history=history)
+    app.out.json({"ok": not left and not found["findings"], "problems": problems, **found})
+    app.out.paged()
+    for finding in found["findings"]:
+        where = finding["where"]
+        app.out.line(red(f"{finding['check']}: "), bold(where), " " * bool(where), finding["what"])
+    seen = f"{count(found['commit_count'], 'commit')} and {count(found['file_count'], 'file')}"
+    if found["findings"]:
+        app.out.line(f"Looked at {seen}; {count(len(found['findings']), 'finding')}.")
+    elif not left:
+        app.out.line(green("Whole. "), f"Looked at {seen}; nothing is wrong.")
+    if left or found["findings"]:
+        raise click.exceptions.Exit(FoundSomething.exit_code)
+
+
+def _problems(app: App, bundle: Memory, *, fix: bool) -> tuple[list[dict[str, object]], int]:
+    """The usual problems, each with what was done about it, and how many serious ones are left."""
+    from gitmem.memory.upkeep.create import install_hooks
+    from gitmem.memory.upkeep.doctor import Diagnosis
+
+    rows: list[dict[str, object]] = []
+    left = 0
+    diagnosis = Diagnosis(
+        bundle, install_hooks=lambda: install_hooks(bundle.repository, python=sys.executable)
+    )
+    for problem in diagnosis.run():
+        done = problem.fix() if fix and problem.fix is not None else ""
+        left += problem.serious and not done
+        rows.append(
+            {
+                "name": problem.name,
+                "serious": problem.serious,
+                "what": problem.what,
+                "remedy": problem.remedy,
+                "fixable": problem.fix is not None,
+                "fixed": done,
+            }
+        )
+        app.out.line(red("! ") if problem.serious else yellow("· "), problem.what)
+        app.out.line("  ", green(done) if done else dim(problem.remedy))
+    return rows, left
+
+
+def _verified(bundle: Memory, *, history: bool) -> dict[str, Any]:
+    from gitmem.memory.upkeep.verify import CHECKS, Verification
+
+    verification = Verification(bundle, history=history)
+    findings = []
+    try:
+        bundle.finish_pending()
+        findings += [asdict(finding) for finding in verification.run()]
+    except GitMemError as error:
+        findings.append({"check": "unreadable", "where": "", "what": f"{error} {error.hint}".rstrip()})
+    return {
+        "checks": list(CHECKS),
+        "commit_count": verification.commits,
+        "file_count": verification.files,
+        "findings": findings,
+    }
+
+
+@click.command()
+@click.option("--auto", is_flag=True, help="Only when it is due, at low priority, quietly.")
+@with_json
+def gc(app: App, auto: bool) -> None:
+    """Compress the object store, so that the bundle stays small and fast.
+
+    Gitmem does this by itself now and then. The git program does it when it is installed; without it
+    the result is several times larger. Automatic snapshots are thinned too.
+
+    \b
+    gitmem gc
+    """
+    from gitmem.git import housekeeping
+
+    repository = app.bundle.repository
+    if auto:
+        if not housekeeping.due(repository):
+            app.out.json({"ran": False, "by": None, "before": None, "after": None})
+            return
+        nice = getattr(os, "nice", None)
+        if nice is not None:
+            with contextlib.suppress(OSError):
+                nice(10)
+    try:
+        app.bundle.snapshots.thin()
+        cleaned = housekeeping.clean(repository)
+    except BundleBusy:
+        if auto:
+            return
+        raise
+    app.out.json(
+        {"ran": True, "by": cleaned.by, "before": asdict(cleaned.before), "after": asdict(cleaned.after)}
+    )
+    if not auto:
+        app.out.line(
+            f"Compressed {size(cleaned.before.bytes)} to {size(cleaned.after.bytes)} with {cleaned.by}."
+        )
+
+
+# --- config ----------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("key", default="")
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Take the setting out of the file.")
+@click.option(
+    "--home", is_flag=True, help="In gitmem.yaml of the Hermes home: for every memory, not for this one."
+)
+@with_json
+def config(app: App, key: str, value: str | None, unset: bool, home: bool) -> None:
+    """List the settings; read, set or unset one.
+
+    A setting is set for this memory on this machine; with --home for the Hermes home. Variables (GITMEM_…) go before
+    both. docs/settings.md has them all.
+
+    \b
+    gitmem config
+    gitmem config transcripts
+    gitmem config transcripts text
+    gitmem config transcripts --unset
+    """
+    from gitmem.config import from_text, setting_named
+
+    if not key:
+        _list_settings(app)
+        return
+    setting = setting_named(key, "the command line")
+    if value is None and not unset:
+        found = _settings(app)
+        app.out.json(_row(found, setting))
+        app.out.line(spelled(found[setting.key], empty=""))
+        return
+    file = _File(app, setting, home=home, reading=unset)
+    if unset:
+        file.remove()
+    else:
+        file.put(from_text(setting, value or "", "the command line"))
+    found = _settings(app)
+    here = found.origin(setting.key)
+    app.out.json(_row(found, setting))
+    app.out.line(bold(setting.key), "  ", spelled(found[setting.key]), dim(f"  ({here})"))
+    if here != file.origin and not unset:
+        app.out.line(yellow(f"What holds is from {here}, which goes before {file.origin}."))
+
+
+def _list_settings(app: App) -> None:
+    from gitmem.config import settings
+
+    found = _settings(app)
+    app.out.json({"settings": [_row(found, row) for row in settings()]})
+    app.out.paged()
+    width = max(len(row.key) for row in settings())
+    for row in settings():
+        shown = spelled(found[row.key])
+        app.out.line(bold(row.key.ljust(width)), "  ", shown, dim(f"  ({found.origin(row.key)})"))
+
+
+class _File:
+    """The file that a setting is written to."""
+
+    def __init__(self, app: App, setting: Setting, *, home: bool, reading: bool = False) -> None:
+        from gitmem.config import GIT_DIR_CONFIG, HERMES_YAML
+        from gitmem.files import read_settings
+
+        if setting.is_personal and not home and not reading:
+            raise UsageError(
+                f"`{setting.key}` is not for a bundle to say, which may come from somebody else.",
+                hint="Set it with --home.",
+            )
+        self._setting = setting
+        self._state = None if home else app.repository.state
+        self._path = (
+            os.path.join(app.world.hermes_home, "gitmem.yaml")
+            if self._state is None
+            else self._state.path(CONFIG)
+        )
+        self.origin = HERMES_YAML if home else GIT_DIR_CONFIG
+        self._text = read_settings(self._path, self.origin)
+
+    def put(self, value: Value) -> None:
+        from gitmem.settings_edit import put
+
+        self._change(lambda keys: put("yaml", self._text, keys, value))
+
+    def remove(self) -> None:
+        from gitmem.settings_edit import remove
+
+        self._change(lambda keys: remove("yaml", self._text, keys))
+
+    def _change(self, change: Callable[[Keys], str]) -> None:
+        from gitmem.settings_edit import keys_of_setting
+
+        try:
+            text = change(keys_of_setting(self._text, self._setting.key))
+        except ConfigError as error:
+            raise ConfigError(f"{self.origin}: {error}", hint=error.hint) from error
+        if text != self._text:
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        from gitmem.hosts.hermes.install import replace_text
+
+        if self._state is not None:
+            self._state.write_text(CONFIG, text, durable=True)
+        else:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            replace_text(self._path, text)
+
+
+def _settings(app: App) -> Config:
+    try:
+        return app.config_of(app.repository)
+    except BundleNotFound:  # settings hold without a bundle too
+        return app.config_of(None)
+
+
+def _row(found: Config, row: Setting) -> dict[str, object]:
+    return {"key": row.key, "value": found[row.key], "origin": found.origin(row.key), "help": row.help}
+
+
+def spelled(value: Value, *, empty: str = '""') -> str:
+    """A value as one would write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value) or empty
