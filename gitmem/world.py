@@ -134,6 +134,11 @@ def _name_in_git(env: Mapping[str, str], home: str) -> str:
     return ""
 
 
+def platform_name() -> str:
+    """Return the system that this is, as skills name it: `linux`, `macos` or `windows`."""
+    return {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+
+
 def _login_name(env: Mapping[str, str]) -> str:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         if env.get(name):

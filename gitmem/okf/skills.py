@@ -1,6 +1,6 @@
 """Skills as files: where one is, what its limits are, and the two forms of a file.
 
-A skill is `skills/<category>/<name>/SKILL.md` and what is in four folders beside it. Agents write SKILL.md without a
+A skill is `skills/<category>/<name>/SKILL.md`, files beside it, and what is in four folders. Agents write SKILL.md without a
 `type`, which OKF asks for: `stored` is the form in the bundle, `original` the form that agents and hosts have.
 """
 
@@ -65,12 +65,12 @@ def check_category(category: str) -> str:
 
 
 def check_file_path(file: str) -> str:
-    """The path of a supporting file inside a skill; raises where it is outside the four folders."""
+    """Return the path of a supporting file inside a skill; raises where it is in another folder than the four."""
     folder, slash, rest = file.partition("/")
-    if folder not in FOLDERS or not slash or not rest:
+    if (slash and (folder not in FOLDERS or not rest)) or file in (*FOLDERS, SKILL_FILE, ""):
         raise InvalidContent(
             f"{file[:80]!a} is outside the folders of a skill.",
-            hint=f"Supporting files are below {', '.join(f'{name}/' for name in FOLDERS)}.",
+            hint=f"Supporting files are beside {SKILL_FILE} or below {', '.join(f'{name}/' for name in FOLDERS)}.",
         )
     paths.check_path(f"{ROOT}/x/{file}")
     if any(part.startswith(".") for part in file.split("/")):

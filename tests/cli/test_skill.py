@@ -48,7 +48,7 @@ def test_files_of_a_skill(deploy: Cli) -> None:
     assert script.read_text() == deploy("skill", "view", "deploy", "scripts/run.sh").out
     deploy("skill", "remove-file", "deploy", "scripts/run.sh")
     assert "is outside the folders" in deploy.fails(
-        "skill", "write-file", "deploy", "run.sh", "--from", str(script)
+        "skill", "write-file", "deploy", "bin/run.sh", "--from", str(script)
     )
 
 

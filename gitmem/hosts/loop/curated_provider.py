@@ -10,6 +10,7 @@ from gitmem.hosts.loop.provider import MemoryProvider, Message, Schema
 from gitmem.hosts.tools import calls
 from gitmem.hosts.tools.table import TOOLS, Tool, offered_by
 from gitmem.memory.session import Session
+from gitmem.world import platform_name
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader
@@ -62,7 +63,7 @@ class CuratedProvider(MemoryProvider):
 
     def skill_index(self) -> str:
         """The skills as they are listed in the prompt of this session."""
-        return self.memory.skills.index()
+        return self.memory.skills.index(platform=platform_name())
 
     def blocks(self) -> tuple[str, str]:
         """MEMORY and USER as they are frozen now; the session records which state that was."""

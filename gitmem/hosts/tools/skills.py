@@ -9,6 +9,7 @@ from gitmem.hosts.tools.table import LONGEST, MOST
 from gitmem.memory.gate.egress import FLAGGED, GONE, Egress
 from gitmem.memory.gate.skill_guard import judge_external
 from gitmem.okf.entries import CONCEPT
+from gitmem.world import platform_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def skills(call: Call) -> Value:
     if file:
         raise UsageError("`file` needs the name of the skill.")
     category = call.given.get("category")
-    found = call.memory.skills.list(str(category) if category is not None else None)
+    found = call.memory.skills.list(str(category) if category is not None else None, platform=platform_name())
     if category is None and len(found) > MOST:
         counts = call.memory.skills.categories()
         egress = Egress(call.memory)
@@ -98,7 +99,8 @@ def manage(call: Call) -> Value:
             origin=origin,
         )
     elif action == "write_file":
-        done = store.write_file(name, _need(call, "file_path"), _need(call, "content"), origin=origin)
+        content = str(given.get("file_content") or "") or _need(call, "content")
+        done = store.write_file(name, _need(call, "file_path"), content, origin=origin)
     elif action == "remove_file":
         done = store.remove_file(name, _need(call, "file_path"), origin=origin)
     else:

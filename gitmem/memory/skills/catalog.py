@@ -190,6 +190,14 @@ def _skill_directories(top: str) -> Iterator[tuple[str, str]]:
 
 
 def _support_files(root: str) -> Iterator[str]:
+    with os.scandir(root) as found:
+        for entry in found:
+            if (
+                entry.is_file(follow_symlinks=False)
+                and entry.name != SKILL_FILE
+                and not entry.name.startswith(".")
+            ):
+                yield entry.name
     for folder in FOLDERS:
         for directory, below, names in os.walk(os.path.join(root, folder)):
             below[:] = sorted(name for name in below if not name.startswith("."))

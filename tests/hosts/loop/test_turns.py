@@ -293,6 +293,24 @@ def test_a_review_that_fails_is_a_warning(make: Make) -> None:
     assert any("no model" in one for one in manager.warnings)
 
 
+def test_the_prompt_lists_the_skills_of_this_system(
+    make: Make, bundle: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A skill for another system is neither in the index nor in the list; a file is written by the words of Hermes' tool."""
+    for name, system in (("mac", "macos"), ("tux", "linux")):
+        head = f"---\nname: {name}\ndescription: Things of {name}\nplatforms: [{system}]\n---\n"
+        bundle.skills.create(name, f"{head}\nDo it.\n")
+    monkeypatch.setattr("sys.platform", "linux")
+    with make().session("s1") as session:
+        system = session.turn("x").system
+        assert "tux" in system
+        assert "mac" not in system
+        assert "Things of mac" not in str(session.tool_call("skills", {}))
+        call = {"action": "write_file", "name": "tux", "file_path": "scripts/a.sh", "file_content": "make\n"}
+        session.tool_call("skill_manage", call)
+    assert "make\n" == bundle.skills.view("tux", "scripts/a.sh").text
+
+
 def test_skills_in_a_loop(make: Make, bundle: Memory) -> None:
     """They are listed in the prompt, saved by the tool, and a turn of many calls is followed by a nudge."""
     text = "---\nname: deploy\ndescription: How to deploy\n---\n\nRun `make`.\n"
