@@ -139,13 +139,28 @@ def strangers(repository: Repository, commits: Iterable[Oid], tip: Oid) -> set[O
 
 def merge_bases(repository: Repository, ours: Oid, theirs: Oid) -> list[Oid]:
     """The best common ancestors of two commits, in order of their ids; several after a criss-cross."""
-    if ours == theirs:
-        return [ours]
+    return [ours] if ours == theirs else bases_of_groups(repository, [ours], [theirs])
+
+
+def bases_of_groups(repository: Repository, ours: Sequence[Oid], theirs: Sequence[Oid]) -> list[Oid]:
+    """The best commits that some of ours and some of theirs stand on, in order of their ids."""
     # What is below something common is not asked for: whichever way the clocks went, the walk may end there.
-    colours = paint(repository, [ours], [theirs])
+    colours = paint(repository, ours, theirs)
     common = {oid for oid, colour in colours.items() if colour & 3 == 3}
     inner = {parent for oid in common for parent in repository.store.commit(oid).parents}
     return _without_ancestors(repository, sorted(common - inner))
+
+
+def maximal(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
+    """Of some commits those that no other one stands on, in order of their ids."""
+    first, *others = sorted(set(tips))
+    if not others:
+        return [first]
+    colours = paint(repository, others, [first], skew=skew(repository, [first, *others]))
+    fresh = {oid for oid, colour in colours.items() if colour == OURS}
+    below = {parent for oid in fresh for parent in repository.store.commit(oid).parents}
+    kept = [oid for oid in others if oid in fresh and oid not in below]
+    return kept if colours[first] & OURS else [first, *kept]
 
 
 def only_in(repository: Repository, tip: Oid, *known: Oid | None) -> list[Oid]:

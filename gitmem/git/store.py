@@ -8,7 +8,7 @@ import threading
 import weakref
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleBusy, BundleUnusable, MissingObject
@@ -63,9 +63,21 @@ class ObjectStore:
         """The store that a throw-away repository borrows from: asked before dulwich is."""
         self._written: deque[dict[Oid, bytes]] = deque(maxlen=_COMMITS_REMEMBERED)
         self._unfit_packs: set[str] = set()
+        self._staged: dict[Oid, GitObject] = {}
+
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[dict[Oid, GitObject]]:
+        """Objects that are read as if they were written, to the end of the block: the steps of a merge."""
+        outer, self._staged = self._staged, {**self._staged}
+        try:
+            yield self._staged
+        finally:
+            self._staged = outer
 
     def read(self, oid: Oid) -> tuple[bytes, bytes]:
         """Type and content of an object."""
+        if staged := self._staged.get(oid):
+            return staged.type, staged.content
         found = self._read_quickly(oid) or self._read_loose(oid)
         if found is None and oid == EMPTY_TREE:
             return b"tree", b""

@@ -61,7 +61,7 @@ NO_NEW_TEXT = {
     "gitmem.memory.curated.archive:archive_store": "It moves entries from one file to another.",
     "gitmem.memory.erase.eraser:Eraser._with_receipts": "It takes a text out of everything, and adds a receipt without it.",
     "gitmem.memory.gate.holding:hold_back": "It takes entries out.",
-    "gitmem.memory.sync.merge:joined": "It merges what is in two histories already; `settle` puts `main` there.",
+    "gitmem.memory.sync.fold:folded": "It merges what is in two histories already; `settle` puts `main` there.",
     "gitmem.memory.gate.holding:look_again": "It takes an entry out, or marks it.",
     "gitmem.memory.decide:_change": "It takes an entry out, or takes its mark away.",
     "gitmem.memory.gate.quarantine:Quarantine._change": "The quarantine, which no exit reads.",

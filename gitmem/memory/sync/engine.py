@@ -36,6 +36,7 @@ from gitmem.state import ERASED_COMMITS
 # Most syncs find nothing new: what only others need is imported where it is used.
 
 if TYPE_CHECKING:
+    from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.archive import Archived
     from gitmem.memory.sync.keeping import Agree
@@ -248,9 +249,9 @@ class Sync:
     ) -> None:
         from gitmem.memory.curated.archive import archive_overfull
         from gitmem.memory.history.log import History
+        from gitmem.memory.sync.fold import arriving, folded
         from gitmem.memory.sync.inspect import Checked, check_incoming, check_snapshots
         from gitmem.memory.sync.keeping import settle
-        from gitmem.memory.sync.merge import arriving, merge_commits
 
         main = fetched.main
         assert main is not None
@@ -269,9 +270,8 @@ class Sync:
         done.received += checked.commits
         if done.dry_run:
             if fresh:
-                edits = merge_commits(room, tip, main, allow_unrelated=allow_unrelated)
-                edits.finished()
-                done.came = edits.changes()
+                wanted = folded(room, [tip, main], allow_unrelated=allow_unrelated)
+                done.came = _between(room.tree(tip), room.tree(wanted))
             done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
             return
         if fresh:
@@ -284,7 +284,7 @@ class Sync:
             done.held += settle(
                 self._bundle,
                 done.remote,
-                arriving=arriving(self._repository, main, done.remote, allow_unrelated=allow_unrelated),
+                arriving=arriving(self._repository, [main], done.remote, allow_unrelated=allow_unrelated),
                 flagged=checked.flagged,
                 shared=done.shared,
                 agree=self._agree,
@@ -480,6 +480,17 @@ class Sync:
     def state(self, name: str) -> dict[str, Any]:
         """How the last sync with a remote ended, and what was seen there."""
         return self._state.of(name)
+
+
+def _between(old: Tree, new: Tree) -> list[Change]:
+    """What a tree has that another has not, entry by entry."""
+    from gitmem.okf.comparison import compare
+
+    changes = list(old.changes(new))
+    return compare(
+        {one.path: old.read_entry(one.old) for one in changes if one.old},
+        {one.path: new.read_entry(one.new) for one in changes if one.new},
+    )
 
 
 def _moved(fetched: Fetched) -> list[Update]:

@@ -14,9 +14,10 @@ from gitmem.git.message import Message
 from gitmem.git.stand_in import stand_in
 from gitmem.memory.gate.admission import retracted_in
 from gitmem.memory.provenance import note_pulled
+from gitmem.memory.sync.fold import MERGE_EMAIL, arriving
 from gitmem.memory.sync.inspect import check_incoming
 from gitmem.memory.sync.keeping import settle
-from gitmem.memory.sync.merge import MERGE_EMAIL, arriving, base_of
+from gitmem.memory.sync.merge import base_of
 from gitmem.memory.upkeep.git_hooks import PLAIN_PULL
 from gitmem.okf import validate
 from gitmem.okf.merge import merge_file
@@ -139,7 +140,7 @@ def finish_merge(bundle: Bundle) -> None:
         raise BundleBusy(f"The merge cannot be taken back ({told[-1] if told else 'git gave no reason'}).")
     bundle.repository.store.close()
     note_pulled(bundle.repository, theirs, bundle.tip, PLAIN_PULL)
-    settle(bundle, PLAIN_PULL, arriving=arriving(bundle.repository, theirs, PLAIN_PULL))
+    settle(bundle, PLAIN_PULL, arriving=arriving(bundle.repository, [theirs], PLAIN_PULL))
 
 
 def _check(bundle: Bundle, theirs: Oid) -> None:

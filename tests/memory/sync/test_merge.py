@@ -14,7 +14,7 @@ from gitmem.memory.history.revert import Undo
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.bundle_file import write_file
 from gitmem.memory.sync.engine import Sync
-from gitmem.memory.sync.merge import MERGE_EMAIL
+from gitmem.memory.sync.fold import MERGE_EMAIL
 from gitmem.memory.upkeep.clone import clone
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout

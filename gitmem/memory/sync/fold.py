@@ -1,0 +1,127 @@
+"""The fold: any number of branches of one memory as one commit, the same whoever folds the same branches.
+
+No clock, no setting and no verdict enters it. The steps are merged by halves: one after the other, each would look again at
+all that the ones before it brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gitmem.errors import UnrelatedHistories
+from gitmem.git.commit_graph import bases_of_groups, maximal, only_in
+from gitmem.git.message import Message, trailers_of
+from gitmem.git.objects import GitObject, Oid, Person, parse_tree, render_commit
+from gitmem.git.repository import Repository
+from gitmem.git.tree import Tree
+from gitmem.memory.sync.merge import Bases, merge_trees
+from gitmem.okf.plain import plain
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Arriving
+
+MERGE_EMAIL = "merge@gitmem"
+"""Of the author of every merge that gitmem makes, on whatever machine."""
+_FEW_MACHINES = 2
+_LONGEST_NAME = 24
+_TWO = 2
+
+
+def folded(repository: Repository, tips: Iterable[Oid], *, allow_unrelated: bool = False) -> Oid:
+    """The commit that has all of these: one of them where it stands on the others, else their merge, which is written.
+
+    The checks are the caller's, and were made before.
+    """
+    parents = maximal(repository, tips)
+    if len(parents) == 1:
+        return parents[0]
+    with repository.store.staging() as staged:
+        tree = _Fold(repository, staged, allow_unrelated=allow_unrelated).tree(parents)
+        moment = max(repository.store.commit(one).committer.time for one in parents)
+        who = Person("gitmem", MERGE_EMAIL, moment)  # nothing of the machine enters a merge
+        merge = render_commit(tree.oid, parents, who, who, fold_message(repository, parents).render())
+        objects = [*_below(tree.oid, staged), merge]
+    repository.store.write(objects)
+    return merge.oid
+
+
+def arriving(
+    repository: Repository, theirs: Sequence[Oid], remote: str, *, allow_unrelated: bool = False
+) -> Arriving:
+    """Commits of a remote, which are in our store, as something that `main` moves over."""
+
+    @cache
+    def onto(ours: Oid) -> tuple[Oid, Message | None]:
+        commit = folded(repository, [ours, *theirs], allow_unrelated=allow_unrelated)
+        return commit, Message("sync", f"from {remote}") if commit in theirs else None
+
+    return onto
+
+
+def fold_message(repository: Repository, parents: Sequence[Oid]) -> Message:
+    """What the parents of a merge bring: it depends on them alone, so that every machine says the same."""
+    if len(parents) == _TWO:
+        first, second = parents
+        sides = (_side(repository, first, second), _side(repository, second, first))
+        return Message("merge", " and ".join(sides))
+    machines = _machines(repository, parents)
+    return Message("merge", f"{len(parents)} branches" + (f" of {machines}" if machines else ""))
+
+
+class _Fold:
+    """One fold under way."""
+
+    def __init__(
+        self, repository: Repository, staged: dict[Oid, GitObject], *, allow_unrelated: bool
+    ) -> None:
+        self._repository = repository
+        self._staged = staged
+        self._allow_unrelated = allow_unrelated
+        self._bases = Bases(repository, staged)
+
+    def tree(self, tips: Sequence[Oid]) -> Tree:
+        if len(tips) == 1:
+            return self._repository.tree(tips[0])
+        left, right = tips[: len(tips) // 2], tips[len(tips) // 2 :]
+        bases = bases_of_groups(self._repository, left, right)
+        if not bases and not self._allow_unrelated:
+            raise UnrelatedHistories(
+                "The remote holds another memory: the two have no commit in common.",
+                hint="To join them for good, run `gitmem sync --allow-unrelated`.",
+            )
+        one, other = self.tree(left), self.tree(right)
+        tree, objects = one.apply(merge_trees(self._bases.tree(bases), one, other).finished())
+        self._staged.update((made.oid, made) for made in objects)
+        return tree
+
+
+def _below(root: Oid, staged: dict[Oid, GitObject]) -> list[GitObject]:
+    """The objects of a tree that are not written yet; what the steps on the way made is left out."""
+    found: dict[Oid, GitObject] = {}
+    todo = [root]
+    while todo:
+        made = staged.get(todo.pop())
+        if made is not None and made.oid not in found:
+            found[made.oid] = made
+            if made.type == b"tree":
+                todo += [entry.oid for entry in parse_tree(made.content).values()]
+    return list(found.values())
+
+
+def _side(repository: Repository, tip: Oid, other: Oid) -> str:
+    """How many commits one side has that the other lacks, and of which machines."""
+    commits = only_in(repository, tip, other)
+    whose = _machines(repository, commits)
+    many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
+    return f"{many} of {whose}" if whose else f"{many} up to {tip[:8]}"
+
+
+def _machines(repository: Repository, commits: Iterable[Oid]) -> str:
+    """The machines that say they made some commits."""
+    machines: set[str] = set()
+    for oid in commits:
+        trailers = trailers_of(repository.store.commit(oid).message)
+        machines.update(plain(name)[:_LONGEST_NAME] for name in trailers.get("Machine", ()))
+    return f"{len(machines)} machines" if len(machines) > _FEW_MACHINES else ", ".join(sorted(machines))
