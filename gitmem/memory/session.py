@@ -11,6 +11,7 @@ from gitmem.errors import GitMemError, UsageError
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
+from gitmem.memory.capture.transcripts import transcripts_of
 from gitmem.memory.conversation import Conversation, clean, messages_in
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
@@ -75,7 +76,8 @@ class Session:
         self._compressor: Compressor | None = None
         self._conversation = Conversation()
         self._once: dict[tuple[str, str], str] = {}
-        self._is_dirty = False
+        self._is_dirty = self._is_resumed = False
+        self._notes: dict[str, int] = {}
         self._turn = self._said = ""
         self._written: list[_Written] = []
         self.reader = reader
@@ -94,7 +96,7 @@ class Session:
         sessions = self._bundle.part(Sessions)
         self._about = info = sessions.start(self._named, keep_open=False, **self._known)
         self._named, self._known = info.id, {}
-        self._buffer = HotMemoryBuffer(self._bundle, info)
+        self._open_buffer(info)
         try:
             sessions.snapshot(info, "session start")
         except BaseException:
@@ -114,9 +116,11 @@ class Session:
             self.compressor.finish(messages)
         # A memory that was closed first has flushed the buffer.
         waiting = self._buffer if self._buffer is not None and self._buffer.is_open else None
-        self._turn = ""
+        self._end_turn()
         self._judge_again()
         self._bundle.part(Sessions).end(self.id, buffer=waiting, **known)
+        if waiting is not None:
+            waiting.settle(*self._notes.values())
         self._give_back()
 
     def _leave(self) -> None:
@@ -170,7 +174,12 @@ class Session:
     def buffer(self) -> HotMemoryBuffer:
         about = self.about
         if self._buffer is None or not (self._has_page or self._buffer.is_open):
-            self._buffer = HotMemoryBuffer(self._bundle, about)
+            return self._open_buffer(about)
+        return self._buffer
+
+    def _open_buffer(self, about: SessionInfo) -> HotMemoryBuffer:
+        self._buffer = HotMemoryBuffer(self._bundle, about)
+        self._notes = {"open": self._buffer.note("open", {})}
         return self._buffer
 
     @property
@@ -195,7 +204,8 @@ class Session:
 
         The session hears it first, also what the settings leave out of the record.
         """
-        event = self.buffer.take(kind, fields)
+        # What a decision repeats of its turn is known when the turn is over.
+        event = self.buffer.take(kind, fields, waits=bool(self._turn) and kind == "decision")
         self._is_dirty |= kind != RECALLED
         if event and self.buffer.wants_flush:
             trigger: Trigger = "buffer-max" if self.buffer.is_full else "explicit"
@@ -213,9 +223,22 @@ class Session:
         return self._once[known]
 
     def said(self, user: str) -> None:
-        """The user spoke: a turn begins. What is remembered of it is the user's own."""
+        """The user spoke: a turn begins. What is remembered of it is the user's own.
+
+        Should the process die in the turn, the next start records these words.
+        """
+        self._end_turn()
         self._turn, self._said = os.urandom(6).hex(), clean(user)
         self._bundle.part(Hearing).user(self.id, self._said)
+        words = transcripts_of(self._bundle.config).of_the_user(self._said)
+        self._notes["turn"] = self.buffer.note("turn", {"user": words, "turn": self._turn})
+
+    def _end_turn(self) -> None:
+        """The turn is over: it is on record, or its host never reports it."""
+        self._turn = self._said = ""
+        if (number := self._notes.pop("turn", 0)) and self.buffer.is_open:
+            self.buffer.settle(number)
+            self.buffer.turn_is_over()
 
     def returned(self, tool: str, arguments: object, result: str) -> str:
         """A tool returned this: what is remembered of it is known to be from there."""
@@ -242,7 +265,7 @@ class Session:
                 self.returned(call.name, call.arguments, call.result)
             if turn.user or turn.answer:
                 self.happened("turn", user=turn.user, assistant=turn.answer)
-        self._turn = self._said = ""
+        self._end_turn()
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
@@ -294,7 +317,7 @@ class Session:
     def record_turn(self, user: str, assistant: str) -> str:
         """A turn that is over, as it was said."""
         event = self.happened("turn", user=user, assistant=assistant)
-        self._turn = self._said = ""
+        self._end_turn()
         return event
 
     def origin(self, *, reason: str = "", source: str = "") -> Origin:
@@ -303,12 +326,21 @@ class Session:
         return replace(base, reason=redacted(reason), source=redacted(source))
 
     def flush(self, trigger: Trigger = "explicit") -> list[Event]:
-        """Commit what waits."""
+        """Commit what waits; decisions of a turn that goes on wait for its end, unless all is asked for explicitly."""
         self._judge_again()
         self._is_dirty = False
         if self._buffer is None and not self._has_page:
             return []
-        return list(self.buffer.flush(trigger).events)
+        self._resume()
+        return list(self.buffer.flush(trigger, everything=trigger == "explicit").events)
+
+    def _resume(self) -> None:
+        """A session that was closed goes on: its page is opened again before its first commit."""
+        if not self._is_resumed and not self._has_page and self.waits:
+            self._is_resumed = True
+            state = self._bundle.part(Sessions).find(self.id)
+            if state is not None and state.status == "closed":
+                self._bundle.part(Sessions).start(self.id)
 
     def flush_for_search(self) -> None:
         """Commit what a search should find; the names of recalled entries are no reason for a commit."""

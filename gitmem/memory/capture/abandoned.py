@@ -12,7 +12,7 @@ from gitmem.errors import BundleUnusable
 from gitmem.files import READ
 from gitmem.locks import ProcessLock
 from gitmem.memory.capture import journal_format
-from gitmem.memory.capture.journal_format import Record
+from gitmem.memory.capture.journal_format import Record, is_control
 
 _NAME = re.compile(r"([0-9a-f]{32})\.(jsonl|lock)", re.ASCII)
 DAMAGED = ".damaged"
@@ -109,15 +109,16 @@ def _opened(path: str, uuid: str, lock: ProcessLock) -> AbandonedJournal | None:
 def pending_count(directory: str) -> int:
     """How many events wait in all journals, live ones too: their lines, counted without a lock."""
     total = 0
-    for uuid, endings in _names(directory).items():
-        if "jsonl" not in endings:
-            continue
-        with contextlib.suppress(OSError), open(os.path.join(directory, f"{uuid}.jsonl"), "rb", 0) as file:
-            lines = 0
-            while chunk := file.read(1 << 20):
-                lines += chunk.count(b"\n")
+    for uuid in journals_in(directory):
+        with contextlib.suppress(OSError), open(os.path.join(directory, f"{uuid}.jsonl"), "rb") as file:
+            lines = sum(line.endswith(b"\n") and not is_control(line) for line in file)
             total += max(0, lines - 1)
     return total
+
+
+def journals_in(directory: str) -> list[str]:
+    """The names of the journals there, held or not."""
+    return sorted(uuid for uuid, endings in _names(directory).items() if "jsonl" in endings)
 
 
 def damaged(directory: str) -> list[str]:

@@ -15,6 +15,7 @@ from gitmem.git.message import Message
 from gitmem.git.transaction import Published
 from gitmem.memory.capture import recorder
 from gitmem.memory.capture.journal import Journal, Record
+from gitmem.memory.capture.journal_format import CONTROL, SETTLED
 from gitmem.memory.capture.recorder import HELD, KINDS, Recorded, SessionInfo
 from gitmem.memory.capture.thread_lock import ThreadLock
 from gitmem.memory.capture.transcripts import transcripts_of
@@ -72,6 +73,11 @@ class HotMemoryBuffer:
         self._count = threading.Lock()
         self._waiting = 0
         self._committed = 0  # the last number that a commit has, also where the journal could not drop it
+        self._later: set[int] = set()
+        """Events that wait for the end of their turn: what they repeat is known then."""
+        self._left: set[int] = set()
+        """Those that a flush left in the journal."""
+        self._notes: dict[int, Record] = {}
         bundle.part(OpenBuffers).add(self)
 
     @property
@@ -135,11 +141,13 @@ class HotMemoryBuffer:
         session: SessionInfo | None = None,
         *,
         heard: bool = False,
+        waits: bool = False,
     ) -> str:
         """As `append`, from a mapping, and in another session than the present one where one is given.
 
         The session hears the event, also one that the settings leave out of the record: an entry may come from it.
-        `heard` says that it did already, from the conversation that its host handed over.
+        `heard` says that it did already, from the conversation that its host handed over. An event that `waits` is
+        committed when its turn is over, or by a flush of everything.
         """
         if kind not in (*KINDS, RECALLED):
             raise UsageError(f"There is no event kind {kind!r}: the kinds are {', '.join(KINDS)}.")
@@ -159,15 +167,43 @@ class HotMemoryBuffer:
         record = self.journal.append(kind, clean, session.id, _context(session), at)
         with self._count:
             self._waiting += 1
+            self._later |= {record.seq} if waits else set()
         return record.id(self.journal.uuid)
+
+    def note(self, kind: str, fields: Mapping[str, object], *, at: str = "", durable: bool = False) -> int:
+        """Keep something that a later process must know of this one, until it is settled; gives its number."""
+        clean = {name: redacted(text) if isinstance(text, str) else text for name, text in fields.items()}
+        record = self.journal.append(CONTROL + kind, clean, self._session.id, _context(self._session), at)
+        with self._count:
+            self._notes[record.seq] = record
+        if durable:
+            self.journal.settle()
+        return record.seq
+
+    def settle(self, *numbers: int) -> None:
+        """What these notes said is done: they go with the next flush."""
+        with self._count:
+            known = [number for number in numbers if self._notes.pop(number, None) is not None]
+        if known:
+            self.journal.append(SETTLED, {"notes": known}, self._session.id)
+
+    def turn_is_over(self) -> None:
+        """What waited for the end of its turn is committed by the next flush."""
+        with self._count:
+            self._later.clear()
 
     def _is_wanted(self, kind: str) -> bool:
         config = self._bundle.config
         return (kind != "tool_call" or config.log_tool_calls) and (kind != "decision" or config.log_decisions)
 
-    def flush(self, trigger: Trigger = "explicit", *, origin: Origin | None = None) -> Flushed:
-        """Drain everything in order as one commit; what cannot be committed stays in the journal."""
-        with self.drained() as events:
+    def flush(
+        self, trigger: Trigger = "explicit", *, origin: Origin | None = None, everything: bool = True
+    ) -> Flushed:
+        """Drain everything in order as one commit; what cannot be committed stays in the journal.
+
+        Without `everything` the events that wait for the end of their turn stay too.
+        """
+        with self.drained(everything=everything) as events:
             published = events and commit_events(
                 self._bundle,
                 events,
@@ -179,13 +215,16 @@ class HotMemoryBuffer:
         return Flushed(tuple(events), published or None)
 
     @contextmanager
-    def drained(self) -> Iterator[list[Event]]:
+    def drained(self, *, everything: bool = True) -> Iterator[list[Event]]:
         """The events that wait, for a commit inside the block; when it ends well, they wait no more.
 
         An error inside keeps them, and says so.
         """
         with self._flushing:
-            records = [record for record in self.journal.records() if record.seq > self._committed]
+            found = self.journal.records()
+            with self._count:
+                left = set() if everything else set(self._later)
+            records = [one for one in self._uncommitted(found) if one.seq not in left]
             try:
                 yield [as_event(record, self.writer) for record in records]
             except GitMemError as error:
@@ -193,19 +232,28 @@ class HotMemoryBuffer:
                     many = "1 event waits" if len(records) == 1 else f"{len(records)} events wait"
                     error.args = (f"{error} {many} in the journal for the next flush.",)
                 raise
-            if records:
-                self._committed = records[-1].seq
-                with self._count:
-                    self._waiting = max(0, self._waiting - len(records))
+            if found:
+                self._committed = found[-1].seq
+            with self._count:
+                self._waiting = max(0, self._waiting - len(records))
+                self._left = left
+                self._later &= left
+                keep = left | self._notes.keys()
             try:
-                self.journal.forget(self._committed)
+                self.journal.forget(self._committed, keep)
             except GitMemError as error:  # the commit is made, and nothing is stored twice
                 self._bundle.report(Notice("journal-kept", self.writer, str(error)))
 
     def waiting(self) -> list[Event]:
         """The events that wait for a flush, in order."""
-        records = self.journal.records()
-        return [as_event(record, self.writer) for record in records if record.seq > self._committed]
+        return [as_event(record, self.writer) for record in self._uncommitted(self.journal.records())]
+
+    def _uncommitted(self, records: Sequence[Record]) -> list[Record]:
+        return [
+            one
+            for one in records
+            if not one.is_control and (one.seq > self._committed or one.seq in self._left)
+        ]
 
     def abandon(self) -> None:
         """Give the journal back as it is: whoever comes next commits what is in it."""

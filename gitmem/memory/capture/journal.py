@@ -17,7 +17,7 @@ import io
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from types import MappingProxyType, TracebackType
 from typing import Literal, NoReturn
@@ -85,6 +85,7 @@ class Journal:
         self._seconds = max(1, interval_ms) / 1000
         self._last = 0  # the last number given, also to an event that could not be stored
         self._forgotten = 0
+        self._kept: frozenset[int] = frozenset()
         self._torn: int | None = None  # the length to cut the file back to before anything else
         self._unnamed = True  # the file's name is not yet on disk
         self._damaged = False  # a line cannot be read: the file is never simply emptied
@@ -173,22 +174,26 @@ class Journal:
             self._damaged = bool(contents.damaged)
         return contents.records
 
-    def forget(self, upto_seq: int) -> None:
-        """Drop the events up to that number, which a commit has; a crash at worst brings them back."""
+    def forget(self, upto_seq: int, keep: Collection[int] = ()) -> None:
+        """Drop the records up to that number but for those to keep: a commit has them, or they are settled.
+
+        A crash at worst brings them back.
+        """
+        kept = frozenset(keep)
         with self._exchange:
             try:
                 with self._turn:
                     size = self._ready()
-                    if upto_seq <= self._forgotten:
+                    if upto_seq <= self._forgotten and kept == self._kept:
                         return
                     empty = len(journal_format.header(self.uuid))
-                    if self._last <= upto_seq and size > empty and not self._damaged:
+                    if self._last <= upto_seq and size > empty and not (kept or self._damaged):
                         self._torn = empty
                         size = self._ready()
                         self._changed()
                 if size > empty:
-                    self._rewrite(upto_seq)
-                self._forgotten = upto_seq
+                    self._rewrite(upto_seq, kept)
+                self._forgotten, self._kept = max(upto_seq, self._forgotten), kept
             except OSError as error:
                 raise BundleUnusable(
                     f"The journal {self._path} still holds events that are committed ({_reason(error)}); "
@@ -378,8 +383,8 @@ class Journal:
             self.trouble = ""
             return True
 
-    def _rewrite(self, forgotten: int) -> None:
-        """Put a new file in the place of the old one, without the events up to that number."""
+    def _rewrite(self, forgotten: int, keep: Collection[int] = ()) -> None:
+        """Put a new file in the place of the old one, without the records up to that number."""
         aside = self._aside
         new = create(aside, WRITE | os.O_APPEND | os.O_CREAT | os.O_TRUNC)
         try:
@@ -387,7 +392,7 @@ class Journal:
             with self._turn:
                 size = self._ready()
             lines = io.BytesIO(read_part(self._fd, len(header), size))
-            kept = [line for line in lines if not journal_format.is_upto(line, forgotten)]
+            kept = [line for line in lines if not journal_format.is_upto(line, forgotten, keep)]
             write_all(new, header + b"".join(kept))
             if self._fsync != "off":
                 _fdatasync(new)  # before the rename, or a power cut could leave an empty file

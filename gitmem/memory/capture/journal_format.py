@@ -15,13 +15,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
 from gitmem.errors import TooLarge
 
 FORMAT = 1
+CONTROL = "_"
+"""How the kind of a record begins that is no event: what a later process must know of its writer."""
+SETTLED = "_settled"
+"""The control record that ends others: its `notes` are their numbers."""
 MAX_EVENT_BYTES = 8 << 20
 MAX_DEPTH = 64
 
@@ -36,6 +40,7 @@ encoded = json.JSONEncoder(
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _SEQ = re.compile(rb'[0-9a-f]{8} \{"seq":(\d+),')
+_CONTROL_LINE = re.compile(rb'[0-9a-f]{8} \{"seq":\d+,"kind":"_')
 _NAMED_LINES = 5
 _decoded = json.JSONDecoder().decode
 
@@ -50,6 +55,10 @@ class Record:
     session: str
     fields: dict[str, object]
     context: dict[str, str]
+
+    @property
+    def is_control(self) -> bool:
+        return self.kind.startswith(CONTROL)
 
     def id(self, journal_uuid: str) -> str:
         """The event's identity, which is stored with it in the tree."""
@@ -111,10 +120,24 @@ def line(value: dict[str, object]) -> bytes:
     return b"%08x %b\n" % (crc32(body), body)
 
 
-def is_upto(raw: bytes, seq: int) -> bool:
-    """Whether it is the line of an event up to that number; a line that cannot be read is not."""
+def is_control(raw: bytes) -> bool:
+    """Whether it is the line of a control record."""
+    return _CONTROL_LINE.match(raw) is not None
+
+
+def unsettled(records: Sequence[Record]) -> list[Record]:
+    """The control records that still count."""
+    settled: set[object] = set()
+    for record in records:
+        numbers = record.fields.get("notes") if record.kind == SETTLED else None
+        settled |= {one for one in numbers if isinstance(one, int)} if isinstance(numbers, list) else set()
+    return [one for one in records if one.is_control and one.kind != SETTLED and one.seq not in settled]
+
+
+def is_upto(raw: bytes, seq: int, keep: Collection[int] = ()) -> bool:
+    """Whether it is the line of a record up to that number, and none to keep; a line that cannot be read is not."""
     match = _SEQ.match(raw)
-    return match is not None and int(match.group(1)) <= seq and _is_whole(raw)
+    return match is not None and int(match[1]) <= seq and int(match[1]) not in keep and _is_whole(raw)
 
 
 def parse(lines: Iterable[bytes], uuid: str) -> Contents:

@@ -250,6 +250,19 @@ def test_forget_some_keeps_the_rest(tmp_path: Path, fsync: Fsync) -> None:
         assert left(tmp_path) == [".jsonl", ".lock"]
 
 
+def test_forget_leaves_what_is_to_be_kept(tmp_path: Path) -> None:
+    """A record that still counts outlives the events around it, until it counts no more."""
+    with new(tmp_path) as journal:
+        push(journal, "a", "b", "c", "d")
+        journal.forget(4, keep={2})
+        assert [2] == [record.seq for record in journal.records()]
+        push(journal, "e")
+        journal.forget(5, keep={2})
+        assert [2] == [record.seq for record in journal.records()]
+        journal.forget(5)
+        assert [] == journal.records()
+
+
 def test_forget_of_nothing_is_fine(tmp_path: Path) -> None:
     """An empty journal, number 0 and numbers far ahead are all harmless."""
     with new(tmp_path) as journal:
