@@ -126,9 +126,12 @@ class Config:
     recall_mode: Annotated[Literal["context", "tools", "hybrid"], About("how recall reaches the agent")] = (
         "hybrid"
     )
-    recency_half_life: Annotated[
-        float, About("days after which an entry's being recent counts half; 0 = age does not count")
-    ] = 90.0
+    context_share: Annotated[
+        float,
+        About(
+            "share of a prompt about oneself that an entry must have to be recalled unasked; of others 0.4 more"
+        ),
+    ] = 0.3
     session_search: Annotated[bool, About("give the agent what was said in earlier sessions")] = True
     users: Annotated[
         Literal["separate", "shared"], About("whether users of a gateway see each other's sessions")

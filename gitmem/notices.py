@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
+    "as-of-merge",
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
     "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
     "head-elsewhere",
@@ -46,6 +47,7 @@ class Notice:
 
 
 _WORDS: dict[Kind, str] = {
+    "as-of-merge": "main never was at {subject}: searched as of {detail}, the merge that brought it.",
     "call-not-recorded": "A call of {subject} was not recorded: {detail}",
     "clock-behind": "The clock says {subject}, and the newest commit is of {detail}: one of them is wrong.",
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
@@ -57,7 +59,8 @@ _WORDS: dict[Kind, str] = {
     "events-recovered": "Recovered {detail} of a writer that ended without a flush.",
     "file-not-committed": "{detail} It is left as it is, uncommitted.",
     "head-elsewhere": (
-        "HEAD is {subject} and not on main: a search answers for what is checked out, all else for main."
+        "HEAD is {subject} and not on main: a search answers for what is checked out if main was ever there, "
+        "all else for main."
     ),
     "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",

@@ -73,9 +73,9 @@ SHAPES: dict[str, str] = {
     # Search and recall
     "Hit": "space: str = key.space, id: str = key.id, path: str, session: str?, type: str, rank: str, text: str, "
     "at: str?, score: float, snippet: str, agent: str?, machine: str?, tags: [str], commit: str?, also: int, "
-    "alike: int, source: str?, holds_now: str? = since, unconfirmed: str?, removed_by: str? = removed, "
+    "source: str?, holds_now: str? = since, unconfirmed: str?, removed_by: str? = removed, "
     "parts~: {float}",
-    "Found": "hits: [Hit], withheld: int, near: [str]",
+    "Found": "hits: [Hit], withheld: int",
     "Line": "id: str, session: str, type: str, at: str?, text: str, matches: bool, rank: str, source: str?, "
     "holds_now: str? = since, unconfirmed: str?",
     "About": "session: str, title: str?, started: str?, ended: str?, source: str?, platform: str?, model: str?, "

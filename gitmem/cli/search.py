@@ -123,7 +123,6 @@ def _place(app: App, hit: Hit) -> Iterator[str]:
     yield f"session {hit.session}" if is_event and hit.session else hit.path
     yield f"removed by {hit.removed[:8]}" if hit.removed else ""
     yield f"and in {count(hit.also, 'other place')}" if hit.also > 0 else ""
-    yield f"and {hit.alike:,} alike" if hit.alike else ""
 
 
 def _marked(hit: Hit) -> Iterator[Piece]:
@@ -153,5 +152,3 @@ def _tell_nothing(app: App, text: str, found: Found, wanted: dict[str, Any], rem
     where = f" with {' '.join(asked)}" if asked else ""
     shown = text if len(text) <= 80 else text[:79] + "…"
     app.out.line(f"Nothing found for {shown!r}{where}." if text.strip() else f"Nothing found{where}.")
-    if found.near:
-        app.out.line("Near it: ", bold(", ".join(found.near)), ".")

@@ -15,8 +15,7 @@ _EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which spans count. Empty fields let all through, of several values each does; `seq` None is now, `listing` a tree
-    off the line."""
+    """Which spans count. Empty fields let all through, of several values each does; `seq` None is now."""
 
     type: tuple[str, ...] = ()
     session: tuple[str, ...] = ()
@@ -32,7 +31,6 @@ class Filters:
     """Whose sessions count; None counts all."""
     removed: bool = False
     seq: int | None = None
-    listing: int = 0
 
     def condition(self) -> tuple[str, list[Any]]:
         """The filters in SQL, for spans `s` with their paths `p` and commits `c`."""
@@ -75,12 +73,6 @@ class Filters:
 
     def _time(self) -> tuple[list[str], list[Any]]:
         alive = [f"s.trust > {DEPRECATED}"]
-        if self.listing:
-            base = (
-                "(s.from_seq = ? OR (s.from_seq BETWEEN 1 AND ? AND (s.to_seq IS NULL OR s.to_seq > ?) "
-                "AND s.path NOT IN (SELECT path FROM listing_path WHERE listing = ?)))"
-            )
-            return [base, *alive], [-self.listing, self.seq, self.seq, self.listing]
         if self.removed:
             # Whatever stood at some time up to then and does so no more, or is deprecated.
             if self.seq is None:

@@ -7,15 +7,16 @@ looked for in those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from gitmem.index import grams, marking
 from gitmem.index.database import Database
 from gitmem.index.filters import Filters, marks
 from gitmem.index.lookup import tags_of
-from gitmem.index.marking import CLOSE, HIGHLIGHT, MARKED, OPEN
+from gitmem.index.marking import HIGHLIGHT, MARKED
+from gitmem.index.messages import messages_of
 from gitmem.index.query import Query
 from gitmem.index.records import Place
 from gitmem.text.words import fold
@@ -25,20 +26,28 @@ _SMALL = 20_000  # texts up to which every word is asked for at once
 _SAMPLE = 2_000
 _FREQUENT = 0.02  # the share of all texts from which a word's frequency is estimated and not counted
 _MOST_PLACES = 5_000
-_MOST_DECISIONS = 30
+
+
+class Message(NamedTuple):
+    """A message of a text: how many words it has, and how often each term of the query is in it."""
+
+    length: int
+    counts: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A text that may answer: how often each term of the query is in it, and where it stands."""
+    """A text that may answer, message by message, and where it stands."""
 
     id: int
     text: str
-    length: int
-    counts: tuple[int, ...]
-    marked: str = ""
-    """The text with every match marked, where it came that way."""
+    messages: tuple[Message, ...] = ()
     places: list[Place] = field(default_factory=list)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each term of the query is in the text."""
+        return tuple(map(sum, zip(*(one.counts for one in self.messages), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,13 @@ class Candidates:
     texts: list[Candidate]
     total: int
     frequency: tuple[int, ...]
+
+
+class _Marked(NamedTuple):
+    """A message as the word table gave it, and the terms whose matches are marked in it."""
+
+    text: str
+    asked: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +91,8 @@ def listed(database: Database, filters: Filters, *, limit: int) -> list[Candidat
             "GROUP BY s.entry ORDER BY max(s.at) DESC, s.entry DESC LIMIT ?",
             (*values, limit),
         )
-        texts = [Candidate(entry, text, 0, ()) for entry, text in rows]
+        texts = [Candidate(entry, text) for entry, text in rows]
         return _Finder(database, Query(""), filters, limit).placed(texts)
-
-
-def with_decisions(
-    database: Database, found: Candidates, filters: Filters, sessions: Sequence[str]
-) -> Candidates:
-    """The candidates, and what was decided in some sessions, whatever its words."""
-    if not sessions:
-        return found
-    with database.reading():
-        return _Finder(database, found.query, filters, len(found.texts)).with_decisions(found, sessions)
 
 
 class _Finder:
@@ -95,7 +101,7 @@ class _Finder:
         self._query = query
         self._filters = filters
         self._limit = limit
-        found = database.row("SELECT max(id) FROM entry")
+        found = database.row("SELECT max(id) FROM message")
         self._total = int((found and found[0]) or 0)
         self._terms = query.terms
         self._pieces: dict[str, int] = {}
@@ -121,17 +127,6 @@ class _Finder:
             # The best of all do not pass the filters: look among those that do.
             found = self.placed(self._search(True))
         return Candidates(self._query, found, self._total, tuple(self._frequency))
-
-    def with_decisions(self, found: Candidates, sessions: Sequence[str]) -> Candidates:
-        rows = self._database.rows(
-            "SELECT DISTINCT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
-            f"WHERE s.session IN ({marks(sessions)}) AND s.space = 'event' AND s.type = 'decision' "
-            f"AND s.to_seq IS NULL LIMIT {_MOST_DECISIONS}",
-            tuple(sessions),
-        )
-        known = {candidate.id for candidate in found.texts}
-        more = [self._candidate(entry, text, frozenset()) for entry, text in rows if entry not in known]
-        return replace(found, texts=[*found.texts, *self.placed(more)])
 
     # How many texts have a term
 
@@ -162,31 +157,30 @@ class _Finder:
             return []  # something that must stand there stands nowhere
         in_grams = [number for number in known if self._terms[number].kind == "run" or number in self._parts]
         in_words = [number for number in known if number not in in_grams]
-        rows: dict[int, Candidate] = {}
+        found: dict[int, dict[int, _Marked]] = {}
         # What is required is asked for where it can be; the texts found are looked through for the rest of it.
         if in_words and (not needed or any(number in in_words for number in needed)):
             for plan in self._word_plans(in_words, [number for number in needed if number in in_words]):
-                self._take(rows, self._by_words(plan, narrow), plan.asked)
-                if len(rows) >= self._enough:
+                for entry, start, text in self._by_words(plan, narrow):
+                    found.setdefault(entry, {}).setdefault(start, _Marked(text, plan.asked))
+                if len(found) >= self._enough:
                     break
         if in_grams and (not needed or any(number in in_grams for number in needed)):
             wanted = [number for number in needed if number in in_grams]
             tie = " AND " if wanted else " OR "
             matches = [self._parts.get(number, self._terms[number].match) for number in wanted or in_grams]
-            self._take(rows, self._by_grams(tie.join(matches), narrow), frozenset())
-        return [candidate for candidate in rows.values() if self._passes(candidate)]
+            for entry in self._by_grams(tie.join(matches), narrow):
+                found.setdefault(entry, {})
+        texts = dict(
+            self._database.rows(f"SELECT id, text FROM entry WHERE id IN ({marks(found)})", [*found])
+        )
+        candidates = [self._candidate(entry, texts[entry], found[entry]) for entry in found]
+        return [candidate for candidate in candidates if self._passes(candidate)]
 
     @property
     def _enough(self) -> int:
         """In a large index the next, dearer plan is tried only where the ones before found next to nothing."""
         return self._limit if self._total <= _SMALL else max(50, self._limit // 4)
-
-    def _take(
-        self, rows: dict[int, Candidate], found: Sequence[tuple[int, str]], asked: frozenset[int]
-    ) -> None:
-        for entry, text in found:
-            if entry not in rows:
-                rows[entry] = self._candidate(entry, text, asked)
 
     def _word_plans(self, words: list[int], needed: list[int]) -> Iterator[_Plan]:
         """Questions to ask in turn until there are enough texts: first what is cheap, at last every word."""
@@ -215,35 +209,34 @@ class _Finder:
     def _plan(self, tie: str, numbers: Sequence[int]) -> _Plan:
         return _Plan(tie.join(self._terms[number].match for number in numbers), frozenset(numbers))
 
-    def _by_words(self, plan: _Plan, narrow: bool) -> list[tuple[int, str]]:
+    def _by_words(self, plan: _Plan, narrow: bool) -> list[tuple[int, int, str]]:
+        """The messages that fit best: the text of each with its matches marked, and where it begins in its entry."""
         match = plan.match
         not_these = [term.match for term in self._query.excluded if term.kind != "run"]
         if not_these:
             match = f"({match}) NOT ({' OR '.join(not_these)})"
-        inside, values = self._inside(narrow)
-        rows = self._database.rows(
-            f"SELECT rowid, {HIGHLIGHT} FROM words WHERE words MATCH ? {inside} ORDER BY rank LIMIT ?",
+        inside, values = self._inside("m.entry", narrow)
+        return self._database.rows(
+            f"SELECT m.entry, m.start, {HIGHLIGHT} FROM words JOIN message m ON m.id = words.rowid "
+            f"WHERE words MATCH ? {inside} ORDER BY rank LIMIT ?",
             (match, *values, self._limit),
         )
-        return [(entry, text) for entry, text in rows]
 
-    def _by_grams(self, match: str, narrow: bool) -> list[tuple[int, str]]:
-        inside, values = self._inside(narrow)
+    def _by_grams(self, match: str, narrow: bool) -> list[int]:
+        inside, values = self._inside("rowid", narrow)
         rows = self._database.rows(
             f"SELECT rowid FROM grams WHERE grams MATCH ? {inside} ORDER BY rank LIMIT ?",
             (match, *values, self._limit),
         )
-        ids = [entry for (entry,) in rows]
-        texts = dict(self._database.rows(f"SELECT id, text FROM entry WHERE id IN ({marks(ids)})", ids))
-        return [(entry, texts[entry]) for entry in ids if entry in texts]
+        return [entry for (entry,) in rows]
 
-    def _inside(self, narrow: bool) -> tuple[str, list[Any]]:
+    def _inside(self, entry: str, narrow: bool) -> tuple[str, list[Any]]:
         if not narrow:
             return "", []
         condition, values = self._filters.condition()
         # The plus keeps SQLite from asking the full text table once for each of these texts.
         inside = (
-            "AND +rowid IN (SELECT s.entry FROM span s JOIN path p ON p.id = s.path "
+            f"AND +{entry} IN (SELECT s.entry FROM span s JOIN path p ON p.id = s.path "
             f"LEFT JOIN commits c ON c.id = s.origin WHERE {condition})"
         )
         return inside, values
@@ -258,20 +251,23 @@ class _Finder:
 
     # What ranking wants to know
 
-    def _candidate(self, entry: int, marked: str, asked: frozenset[int]) -> Candidate:
-        counts = [0] * len(self._terms)
-        text = marked
-        if asked:
-            pieces = MARKED.findall(marked)
-            text = marked.replace(OPEN, "").replace(CLOSE, "") if pieces else marked
-            for piece in pieces:
+    def _candidate(self, entry: int, text: str, found: Mapping[int, _Marked]) -> Candidate:
+        """A text with how often each term is in each of its messages: as the word table marked it, or counted here."""
+        messages = []
+        for start, length in messages_of(text):
+            said = text[start : start + length] if length >= 0 else text
+            marked, asked = found.get(start, _Marked("", frozenset()))
+            counts = [0] * len(self._terms)
+            for piece in MARKED.findall(marked):
                 number = self._term_of(fold(piece), asked)
                 if number >= 0:
                     counts[number] += 1
-        for number in self._known - asked:
-            counts[number] = self._counter(number)(text)
-        length = text.count(" ") + text.count("\n") + 1
-        return Candidate(entry, text, length, tuple(counts), marked if self._known <= asked else "")
+            if others := self._known - asked:
+                folded = fold(said)
+                for number in others:
+                    counts[number] = self._counter(number)(folded)
+            messages.append(Message(said.count(" ") + said.count("\n") + 1, tuple(counts)))
+        return Candidate(entry, text, tuple(messages))
 
     def _counter(self, number: int) -> Callable[[str], int]:
         """How often a term is in a text: for those that the full text table was not asked for."""
@@ -290,10 +286,9 @@ class _Finder:
         if known is None:
             known, longest = -1, 0
             for number in asked:
-                for form in self._terms[number].forms:
-                    length = marking.shared(piece, fold(form))
-                    if length > longest:
-                        known, longest = number, length
+                length = marking.shared(piece, fold(self._terms[number].text))
+                if length > longest:
+                    known, longest = number, length
             self._pieces[piece] = known
         return known
 

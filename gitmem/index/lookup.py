@@ -338,7 +338,8 @@ class Lookup:
     def knowledge_with(self, words: Iterable[str], limit: int) -> list[tuple[int, str]]:
         """Knowledge of now whose text has all of these words."""
         asked = " AND ".join(f'"{word}"' for word in words)
-        chosen = "e.id IN (SELECT rowid FROM words WHERE words MATCH ?)" if asked else "s.space = '§'"
+        having = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
+        chosen = f"e.id IN ({having})" if asked else "s.space = '§'"
         found = self._database.rows(
             "SELECT DISTINCT e.id, e.text FROM entry e JOIN span s ON s.entry = e.id "
             f"WHERE {chosen} AND s.to_seq IS NULL AND s.from_seq > 0 AND {_CLAIMING} LIMIT ?",
@@ -391,22 +392,6 @@ class Lookup:
             (path,),
         )
         return [name for (name,) in found]
-
-    def links_among(self, paths: Iterable[str]) -> list[tuple[str, str]]:
-        """The links between these files."""
-        listed = list(paths)
-        marks = ", ".join("?" for _ in listed)
-        found = self._database.rows(
-            "SELECT DISTINCT p.name, l.target FROM link l JOIN path p ON p.id = l.source "
-            f"WHERE l.to_seq IS NULL AND l.target IN ({marks}) AND p.name IN ({marks})",
-            (*listed, *listed),
-        )
-        return [(source, target) for source, target in found]
-
-    def listing(self, tree: str) -> tuple[int, int] | None:
-        """The number of a tree's listing and the place it counts from, where there is one."""
-        found = self._database.row("SELECT id, base_seq FROM listing WHERE tree = ?", (tree,))
-        return (int(found[0]), int(found[1])) if found else None
 
     def edges(self) -> list[tuple[str, str]]:
         """Every link, as the file it is in and the path it names."""

@@ -1,54 +1,43 @@
 """The query language: whatever a person or an agent types, as terms. Nothing is ever a syntax error.
 
 word            counts; the more of them, and the rarer, the better
-"some words"    must stand there, in that order
-word*           begins with
--word           must not stand there
-one OR other    either counts as the same
-one AND other   both must stand there
+"some words"    must be there, in that order
+-word           must not be there
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from gitmem.index import english, grams
+from gitmem.index import grams
 from gitmem.text.words import STOP
 
-Kind = Literal["word", "prefix", "phrase", "run"]
+Kind = Literal["word", "phrase", "run"]
 
 MOST_TERMS = 64
 _MOST_CHARACTERS = 20_000
 _LONGEST_WORD = 64
+_LONGEST_PHRASE = 1_000
 
-_TOKEN = re.compile(r'(-?)"([^"]*)"(\*?)|(\S+)')
+_TOKEN = re.compile(r'(-?)"([^"]*)"|(\S+)')
 # What the word table takes for a word: letters, digits and the marks on them.
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 # Words that are only written together: `self-portrait`, `artists/bands`.
 _COMPOUND = re.compile(r"\W*[^\W\d_]{3,}(?:[-/–—][^\W\d_]{3,})+\W*")
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One thing to look for. `forms` are spellings that count as the same."""
+class Term(NamedTuple):
+    """One thing to look for: a word, some words in a row, or a piece of a script without spaces."""
 
     kind: Kind
-    forms: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return self.forms[0]
+    text: str
 
     @property
     def match(self) -> str:
-        """The term in FTS5's own language; everything in quotes, so nothing in it can mean something."""
-        if self.kind == "run":
-            return grams.run_query(self.text)
-        star = " *" if self.kind == "prefix" else ""
-        alternatives = [f'"{form}"{star}' for form in self.forms]
-        return alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(alternatives)})"
+        """The term in FTS5's own language; in quotes, so nothing in it can mean something."""
+        return grams.run_query(self.text) if self.kind == "run" else f'"{self.text}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,112 +52,65 @@ class Query:
     def __bool__(self) -> bool:
         return bool(self.terms)
 
-    @property
-    def words(self) -> str:
-        """The words as one text, for looking it up as a phrase."""
-        return " ".join(term.text for term in self.terms)
-
 
 def parse(text: str, *, strict: bool = True) -> Query:
-    """The query that the text spells; without terms where there is nothing to look for.
+    """Return the query that a text spells; without terms where there is nothing to look for.
 
     A question in plain words is read with `strict` off: then nothing is required and nothing excluded, because
     quotation marks and hyphens are only how people write.
     """
-    reader = _Reader(strict)
-    for minus, quoted, star, plain in _TOKEN.findall(text[:_MOST_CHARACTERS]):
+    found: list[Term] = []
+    required: list[Term] = []
+    excluded: list[Term] = []
+    for minus, quoted, plain in _TOKEN.findall(text[:_MOST_CHARACTERS]):
         if plain:
-            reader.plain(plain)
+            is_out = strict and len(plain) > 1 and plain[0] == "-" and plain[1] != "-"
+            (excluded if is_out else found).extend(_plain(plain.lstrip("-") if is_out else plain))
+            continue
+        terms = _quoted(quoted)
+        if not strict:
+            found += [
+                *terms,
+                *(Term("word", word) for one in terms if one.kind == "phrase" for word in one.text.split()),
+            ]
+        elif minus:
+            excluded += terms
         else:
-            reader.phrase(quoted, excluded=bool(minus), prefix=bool(star))
-    return reader.query(text)
+            found += terms
+            required += terms
+    terms = list(dict.fromkeys(found))
+    telling = [term for term in terms if term in required or not _says_nothing(term)]
+    # A question of such words alone is asked with them.
+    chosen = tuple((telling or terms)[:MOST_TERMS])
+    return Query(text, chosen, frozenset(required) & frozenset(chosen), tuple(dict.fromkeys(excluded)))
 
 
-class _Reader:
-    """Collects terms; `OR` and `AND` tie the term before them to the one behind."""
-
-    def __init__(self, strict: bool) -> None:
-        self._strict = strict
-        self._found: list[Term] = []
-        self._required: set[int] = set()
-        self._excluded: list[Term] = []
-        self._tie = ""
-
-    def plain(self, token: str) -> None:
-        if self._strict and token in ("OR", "AND") and self._found:
-            self._tie = token
-            return
-        excluded = self._strict and len(token) > 1 and token[0] == "-" and token[1] != "-"
-        token = token.lstrip("-") if excluded else token
-        prefix = token.endswith("*")
-        for run in grams.runs(token):
-            self._add([Term("run", (pair,)) for pair in _pairs(run)], excluded)
-        pieces = [piece.lower() for piece in _WORD.findall(grams.without_runs(token))]
-        pieces = [piece[:_LONGEST_WORD] for piece in pieces if piece]
-        if not pieces:
-            return
-        if prefix and len(pieces) == 1:
-            self._add([Term("prefix", (pieces[0],))], excluded)
-        elif 1 < len(pieces) <= 4 and not _COMPOUND.fullmatch(token):
-            # `v1.2`, `gpt-4o` and `it's`: its parts side by side, as the text has them.
-            contracted = pieces[0] if len(pieces[-1]) <= 2 and "'" in token.replace("’", "'") else ""
-            self._add([_word(contracted) if contracted else Term("phrase", (" ".join(pieces),))], excluded)
-        else:
-            self._add([_word(piece) for piece in pieces], excluded)
-
-    def phrase(self, quoted: str, *, excluded: bool, prefix: bool) -> None:
-        runs = [Term("run", (pair,)) for run in grams.runs(quoted) for pair in _pairs(run)]
-        words = [piece.lower() for piece in _WORD.findall(grams.without_runs(quoted))]
-        terms = list(runs)
-        if words:
-            kind: Kind = "prefix" if prefix else "phrase" if len(words) > 1 else "word"
-            terms.append(Term(kind, (" ".join(words)[:1000],)))
-        if not self._strict:
-            self._add([*terms, *map(_word, words if len(words) > 1 else ())], False)
-            return
-        self._add(terms, excluded, required=True)
-
-    def _add(self, terms: list[Term], excluded: bool, required: bool = False) -> None:
-        if excluded:
-            self._excluded += terms
-            self._tie = ""
-            return
-        tie, self._tie = self._tie, ""
-        if not terms:
-            return
-        if tie == "OR" and len(terms) == 1 and self._found[-1].kind != "run" and terms[0].kind != "run":
-            before = self._found.pop()
-            was_required = len(self._found) in self._required
-            self._required.discard(len(self._found))
-            kind: Kind = before.kind if before.kind == terms[0].kind else "phrase"
-            terms = [Term(kind, tuple(dict.fromkeys((*before.forms, *terms[0].forms))))]
-            required = required and was_required
-        elif tie == "AND":
-            self._required.add(len(self._found) - 1)
-            required = True
-        if required:
-            self._required.update(range(len(self._found), len(self._found) + len(terms)))
-        self._found += terms
-
-    def query(self, text: str) -> Query:
-        required = {self._found[number] for number in self._required}
-        terms = list(dict.fromkeys(self._found))
-        telling = [term for term in terms if term in required or not _says_nothing(term)]
-        # A question of such words alone is asked with them.
-        return Query(
-            text,
-            tuple((telling or terms)[:MOST_TERMS]),
-            frozenset(required),
-            tuple(dict.fromkeys(self._excluded)),
-        )
+def _plain(token: str) -> list[Term]:
+    """Return the terms of a word as it was typed."""
+    pieces = [piece.lower()[:_LONGEST_WORD] for piece in _WORD.findall(grams.without_runs(token))]
+    if 1 < len(pieces) <= 4 and not _COMPOUND.fullmatch(token):
+        # `v1.2`, `gpt-4o` and `it's`: its parts side by side, as the text has them.
+        is_contracted = len(pieces[-1]) <= 2 and "'" in token.replace("’", "'")
+        words = [Term("word", pieces[0]) if is_contracted else Term("phrase", " ".join(pieces))]
+    else:
+        words = [Term("word", piece) for piece in pieces]
+    return [*_runs(token), *words]
 
 
-def _word(word: str) -> Term:
-    return Term("word", english.forms(word))
+def _quoted(text: str) -> list[Term]:
+    words = [piece.lower() for piece in _WORD.findall(grams.without_runs(text))]
+    phrase = (
+        [Term("phrase" if len(words) > 1 else "word", " ".join(words)[:_LONGEST_PHRASE])] if words else []
+    )
+    return [*_runs(text), *phrase]
+
+
+def _runs(text: str) -> list[Term]:
+    """Return the pairs in what is written without spaces: most words of such a script have two characters."""
+    return [Term("run", pair) for run in grams.runs(text) for pair in _pairs(run)]
 
 
 def _pairs(run: str) -> list[str]:
-    """A run as the pairs in it: most words of a script without spaces have two characters."""
     if len(run) <= 2:
         return [run]
     return list(dict.fromkeys(run[start : start + 2] for start in range(len(run) - 1)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -10,14 +10,24 @@ GRAMS = "grams"
 
 # `seq` is a commit's place on the first-parent line of main, the first commit being 1. A commit that came in
 # by a merge has the seq of that merge and main = 0. Rows with `from_seq` and `to_seq` stand on that line: from
-# the one up to and without the other, NULL while they stand. A negative `from_seq` belongs to a listing.
+# the one up to and without the other, NULL while they stand.
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE entry (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
 
+-- The messages of a text, since each is weighed by its own length: a turn has two, what the one said and what the other
+-- answered; another text is one. `start` and `length` count characters; a length of -1 is the whole text.
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL
+);
+CREATE INDEX message_entry ON message (entry);
+CREATE VIEW message_text (id, entry, text) AS
+    SELECT m.id, m.entry, CASE WHEN m.length < 0 THEN e.text ELSE substr(e.text, m.start + 1, m.length) END
+    FROM message m JOIN entry e ON e.id = m.entry;
+
 CREATE VIRTUAL TABLE {WORDS} USING fts5 (
-    text, content = 'entry', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+    text, content = 'message_text', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE {GRAMS} USING fts5 (pieces, content = '', tokenize = "ascii tokenchars '_'");
 
@@ -115,9 +125,4 @@ CREATE INDEX link_target ON link (target);
 
 CREATE TABLE retraction (hash TEXT NOT NULL, from_seq INTEGER NOT NULL, to_seq INTEGER);
 CREATE INDEX retraction_hash ON retraction (hash);
-
-CREATE TABLE listing (id INTEGER PRIMARY KEY, tree TEXT NOT NULL UNIQUE, base_seq INTEGER NOT NULL);
-CREATE TABLE listing_path (
-    listing INTEGER NOT NULL, path INTEGER NOT NULL, PRIMARY KEY (listing, path)
-) WITHOUT ROWID;
 """

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from gitmem.index import grams
 from gitmem.index.claims import claims_of
 from gitmem.index.database import Database
+from gitmem.index.messages import messages_of
 from gitmem.index.records import Document, SessionFacts
 from gitmem.okf.entries import EntryKey
 
 _BATCH = 4_000  # Buys "full rebuild / bare loop": a statement for thousands of rows
 _SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq
-_LISTINGS = 16
 _BATCH_CHARACTERS = 8_000_000
 # Trailers that commits are looked up by.
 _TRAILERS = ("Session", "Agent", "Machine", "Source", "Derived-From", "Reverts", "Snapshot", "Parent-Session")
@@ -75,6 +75,7 @@ class Writer:
         self._next_path = self._next("path")
         self._next_commit = self._next("commits")
         self._last_entry = self._next("entry") - 1
+        self._next_message = self._next("message")
 
     def _next(self, table: str) -> int:
         found = self._database.row(f"SELECT max(id) FROM {table}")
@@ -101,16 +102,9 @@ class Writer:
             return True
         return self._database.row("SELECT 1 FROM commits WHERE oid = ?", (oid,)) is not None
 
-    def row_of(self, oid: str) -> int:
-        """The id of a commit's row; 0 where there is none."""
-        found = self._database.row("SELECT id FROM commits WHERE oid = ?", (oid,))
-        return int(found[0]) if found else 0
-
     # Spans
 
-    def open(
-        self, path: str, document: Document, origin: Origin, seq: int, *, closed: int | None = None
-    ) -> None:
+    def open(self, path: str, document: Document, origin: Origin, seq: int) -> None:
         """A document stands at a path from `seq` on."""
         digest = text_hash(document.text)
         if digest not in self._texts:
@@ -135,11 +129,9 @@ class Writer:
             document.replaces,
             origin.commit_id,
             seq,
-            closed,
+            None,
         ]
-        if closed is not None:
-            self._done_spans.append(self._spans.pop((number, document.key)))
-        elif document.key.space == "§":
+        if document.key.space == "§":
             self._claiming.add(digest)
         if len(self._spans) + len(self._done_spans) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
             self.flush()
@@ -183,30 +175,6 @@ class Writer:
     def unretract(self, name: str, seq: int) -> None:
         self._sql.execute("UPDATE retraction SET to_seq = ? WHERE hash = ? AND to_seq IS NULL", (seq, name))
 
-    # Listings: the tree of a commit that is not on the line, as what differs from one that is
-
-    def listing(self, tree: str, base_seq: int, paths: Sequence[str]) -> int:
-        """A listing of a tree: the line at `base_seq`, but for these paths. Gives the seq of its own spans."""
-        number = self._next("listing")
-        if number > _LISTINGS:
-            self.drop_listings()
-            number = 1
-        self._sql.execute("INSERT INTO listing VALUES (?, ?, ?)", (number, tree, base_seq))
-        self._sql.executemany(
-            "INSERT INTO listing_path VALUES (?, ?)", [(number, self.path(p)) for p in paths]
-        )
-        return -number
-
-    def drop_listings(self) -> None:
-        sql = self._sql
-        gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq < 0").fetchall()
-        for table in ("listing_path", "listing"):
-            sql.execute(f"DELETE FROM {table}")
-        sql.execute("DELETE FROM span WHERE from_seq < 0")
-        for (entry,) in gone:
-            self._drop_if_nowhere(entry)
-        self._last_entry = self._next("entry") - 1
-
     # Going back
 
     def roll_back(self, seq: int) -> None:
@@ -217,7 +185,6 @@ class Writer:
                 f"DELETE FROM {table} WHERE commit_id IN (SELECT id FROM commits WHERE seq > ?)", (seq,)
             )
         sql.execute("DELETE FROM commits WHERE seq > ?", (seq,))
-        self.drop_listings()
         gone = sql.execute("SELECT DISTINCT entry FROM span WHERE from_seq > ?", (seq,)).fetchall()
         for table in ("span", "link", "session", "retraction"):
             sql.execute(f"DELETE FROM {table} WHERE from_seq > ?", (seq,))
@@ -227,6 +194,7 @@ class Writer:
         sql.execute("DELETE FROM session_size")
         sql.execute("INSERT INTO session_size SELECT session, count(*) FROM span GROUP BY session")
         self._last_entry = self._next("entry") - 1
+        self._next_message = self._next("message")
         self._next_commit = self._next("commits")
 
     def _drop_if_nowhere(self, entry: int) -> None:
@@ -234,7 +202,11 @@ class Writer:
         if sql.execute("SELECT 1 FROM span WHERE entry = ? LIMIT 1", (entry,)).fetchone():
             return
         (text,) = sql.execute("SELECT text FROM entry WHERE id = ?", (entry,)).fetchone()
-        sql.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (entry, text))
+        sql.execute(
+            "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM message_text WHERE entry = ?",
+            (entry,),
+        )
+        sql.execute("DELETE FROM message WHERE entry = ?", (entry,))
         if piece := grams.indexed(text):
             sql.execute("INSERT INTO grams (grams, rowid, pieces) VALUES ('delete', ?, ?)", (entry, piece))
         sql.execute("DELETE FROM claim WHERE entry = ?", (entry,))
@@ -290,9 +262,16 @@ class Writer:
     def _insert_texts(self) -> None:
         sql = self._sql
         sql.executemany("INSERT OR IGNORE INTO entry (hash, text) VALUES (?, ?)", self._texts.items())
+        added = sql.execute("SELECT id, hash FROM entry WHERE id > ? ORDER BY id", (self._last_entry,))
+        messages = [(entry, *one) for entry, digest in added for one in messages_of(self._texts[digest])]
+        first, self._next_message = self._next_message, self._next_message + len(messages)
+        sql.executemany(
+            "INSERT INTO message VALUES (?, ?, ?, ?)",
+            [(number, *one) for number, one in enumerate(messages, first)],
+        )
         sql.execute(
-            "INSERT INTO words (rowid, text) SELECT id, text FROM entry WHERE id > ? ORDER BY id",
-            (self._last_entry,),
+            "INSERT INTO words (rowid, text) SELECT id, text FROM message_text WHERE id >= ? ORDER BY id",
+            (first,),
         )
         needing = [(digest, piece) for digest, text in self._texts.items() if (piece := grams.indexed(text))]
         sql.executemany(

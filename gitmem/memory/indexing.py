@@ -83,54 +83,12 @@ class Indexing:
         self._bundle.report(Notice("index-private", detail=trouble.why))
         return self._keep(Index(self._private(tip)))
 
-    def listing(self, index: Index, oid: Oid) -> tuple[int, int]:
-        """The tree of a commit that main never stood at: its number, and the place that it counts from.
-
-        Kept by the tree's id, for the next question about it.
-        """
-        from gitmem.index.writer import Writer
-
-        commit = self._repository.store.commit(oid)
-        known = index.listing(commit.tree)
-        if known is not None:
-            return known
-        if not index.database.is_writable:
-            raise IndexTrouble("unwritable", "it cannot be written to")
-        base, seq = self._nearest(index, commit)
-        with index.database.writing():
-            known = index.listing(commit.tree)
-            if known is not None:
-                return known
-            return self._replay(Writer(index.database)).list_tree(commit, base, seq), seq
-
-    def _nearest(self, index: Index, commit: Commit) -> tuple[Commit | None, int]:
-        """The nearest commit before it that main stood at."""
-        current: Commit | None = commit
-        while current is not None:
-            row = index.commit(current.oid)
-            if row is not None and row.main:
-                return current, row.seq
-            current = self._repository.store.commit(current.parents[0]) if current.parents else None
-        return None, 0
-
     # Writing
 
     def rebuild(self) -> Index:
         """The index made anew from the history, whatever stood there."""
         self.close()
         return self._keep(Index(self._build(self._bundle.tip, unless_current=False)))
-
-    def verify(self) -> list[str]:
-        """What differs between the index and one made beside it: nothing, or a sentence for each difference."""
-        from gitmem.index.compare import differences
-
-        index = self.current()
-        tip = index.tip
-        beside = self._private(tip)
-        try:
-            return differences(index.database, beside)
-        finally:
-            beside.close()
 
     def forget(self) -> None:
         """Delete the index, with every text that it holds; the next reader makes it again."""

@@ -109,22 +109,6 @@ class Replay:
     def _retracts(self, path: str, entry: TreeEntry | None) -> bool:
         return entry is not None and retracts(self._repository.store.blob(entry.oid), path)
 
-    # Trees beside the line
-
-    def list_tree(self, commit: Commit, base: Commit | None, base_seq: int) -> int:
-        """Take in the tree of a commit off the line, as what differs from one on it; gives its number."""
-        changes = list(self._diff.changes(base.tree if base else EMPTY_TREE, commit.tree))
-        seq = self._writer.listing(commit.tree, base_seq, [change.path for change in changes])
-        facts = facts_of(commit)
-        number = self._writer.row_of(commit.oid)
-        origin = self._origin(facts, number)
-        for change in changes:
-            if change.new is not None and _may_hold_documents(change.path):
-                for document in self._read(change.path, change.new).documents.values():
-                    self._writer.open(change.path, document, origin, seq, closed=seq)
-        self._writer.flush()
-        return -seq
-
     # Merges
 
     def _side(self, merge: Commit, seq: int) -> dict[tuple[str, EntryKey], Origin]:

@@ -9,9 +9,9 @@ WORD = re.compile(r"[^\W_]+")
 """A word: a run of letters and digits of any script."""
 
 # English alone: in other languages what is frequent in a bundle weighs little anyway.
-_STOP = """a about also am an and any are as at be been being both but by can could d did do does few for from had has have
-he her hers him his how i if in into is it its just ll m me more most my no not of on or other our re s she
-should so some such t than that the their them then there these they this those to too up us ve very was we were
+_STOP = """a about also am an and any are as at be been being both but by can could d did do does few for from get gets
+getting got had has have he her hers him his how i if in into is it its just ll m me more most my no not now of on or other
+our re s she should so some such t than that the their them then there these they this those to too up us ve very was we were
 what when where which while who whom whose why will with would you your aren couldn didn doesn don hadn hasn
 haven isn shouldn wasn weren won wouldn"""
 STOP = frozenset(_STOP.split())
@@ -41,3 +41,8 @@ def sentences(text: str) -> list[str]:
     """Split a text into sentences, each on one line, without headings."""
     pieces = (" ".join(piece.split()) for piece in _SENTENCE_END.split(text) if piece)
     return [piece for piece in pieces if piece and not piece.startswith("#")]
+
+
+def roots(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, without those that carry no meaning."""
+    return frozenset(map(root, WORD.findall(fold(text)))) - STOP

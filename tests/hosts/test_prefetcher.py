@@ -54,18 +54,18 @@ def prepared(recall: Prefetcher, query: str) -> None:
 def test_a_question_of_its_own_is_looked_up(recalls: Recalls) -> None:
     """What was prepared for the last one does not answer it."""
     recall = recalls()
-    assert "PostgreSQL" in recall.prefetch("which database for billing?")
-    prepared(recall, "which database for billing?")
+    assert "PostgreSQL" in recall.prefetch("which database do we use for billing?")
+    prepared(recall, "which database do we use for billing?")
     assert "8443" in recall.prefetch("and which port has the staging server?")
 
 
 def test_what_was_prepared_is_there_at_once(recalls: Recalls, home: HermesHome) -> None:
     """A turn that asks for nothing new reads it without the bundle."""
     recall = recalls()
-    prepared(recall, "which database for billing?")
+    prepared(recall, "which database do we use for billing?")
     shutil.move(home.path / "gitmem", home.path / "away")
     try:
-        assert "PostgreSQL" in recall.prefetch("billing database?")
+        assert "PostgreSQL" in recall.prefetch("our billing database?")
     finally:
         shutil.move(home.path / "away", home.path / "gitmem")
 
@@ -74,9 +74,9 @@ def test_what_was_prepared_is_there_at_once(recalls: Recalls, home: HermesHome) 
 def test_a_turn_about_nothing_gets_nothing(recalls: Recalls, said: str) -> None:
     """Not even what was prepared for the last question."""
     recall = recalls()
-    prepared(recall, "which database for billing?")
+    prepared(recall, "which database do we use for billing?")
     assert "" == recall.prefetch(said)
-    assert "PostgreSQL" in recall.prefetch("billing database?")
+    assert "PostgreSQL" in recall.prefetch("our billing database?")
 
 
 def test_the_last_session_is_recalled_by_its_time(recalls: Recalls) -> None:
@@ -99,7 +99,7 @@ def test_what_the_prompt_has_is_not_recalled(recalls: Recalls, home: HermesHome)
 
 def test_settings_decide_what_is_recalled(recalls: Recalls) -> None:
     """Only tools, no budget, never, every second turn, few characters."""
-    question = "which database for billing?"
+    question = "which database do we use for billing?"
     for settings in ({"recall_mode": "tools"}, {"context_budget": 0}, {"context_cadence": 0}):
         assert "" == recalls(**settings).prefetch(question)
     second = recalls(context_cadence=2)
@@ -122,7 +122,7 @@ def test_nothing_is_recalled_from_a_bundle_that_is_gone(recalls: Recalls, home: 
     recall = recalls()
     shutil.move(home.path / "gitmem", home.path / "away")
     try:
-        assert "" == recall.prefetch("which database for billing?")
+        assert "" == recall.prefetch("which database do we use for billing?")
     finally:
         shutil.move(home.path / "away", home.path / "gitmem")
 
@@ -156,7 +156,7 @@ def test_a_lookup_that_takes_long_is_waited_for_once(
         return lookup(query)
 
     monkeypatch.setattr(recall._prefetch, "_recall", slow)
-    assert "" == recall.prefetch("which database for billing?")
+    assert "" == recall.prefetch("which database do we use for billing?")
     waited: list[float] = []
     settle = recall._prefetch.settle
 

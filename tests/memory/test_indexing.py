@@ -18,6 +18,7 @@ from gitmem.memory.memory import Memory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.index.compare import same_as_rebuilt
 from tests.memory.find.support_index import (
     bare_bundle,
     concept,
@@ -42,10 +43,6 @@ def bundle(tmp_path: Path) -> Iterator[Memory]:
 
 def texts(bundle: Memory, path: str, **how: object) -> list[str]:
     return [span.text for span in spans_in(bundle, path, **how)]  # type: ignore[arg-type]
-
-
-def same_as_rebuilt(bundle: Memory) -> list[str]:
-    return bundle.index.verify()
 
 
 # --- following the history --------------------------------------------------------------------------------
@@ -253,8 +250,8 @@ def test_step_by_step_equals_rebuilt(steps: list[tuple[str, dict[str, bytes | No
                 parents = (tip, other) if what == "merge" and other != tip else (tip,)
                 made.append(graft(repository, existing, parents=parents, Session=f"s{number}"))
             if what in ("commit", "merge", "reset") and pick % 3:
-                assert bundle.index.verify() == []
-        assert bundle.index.verify() == []
+                assert same_as_rebuilt(bundle) == []
+        assert same_as_rebuilt(bundle) == []
         assert bundle.warnings == []
     finally:
         bundle.index.close()
@@ -383,7 +380,7 @@ def test_the_real_capture_path_is_indexed(tmp_path: Path) -> None:
     assert len(decisions) == 2
     assert len({span.text for span in decisions}) == 1
     assert decisions[0].tags == ("database",)
-    assert made.index.verify() == []
+    assert same_as_rebuilt(made) == []
 
 
 def test_the_end_of_a_process_closes_no_connection_under_a_worker(bundle: Memory) -> None:

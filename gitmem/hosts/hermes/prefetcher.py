@@ -146,9 +146,9 @@ def _end(prefetch: Prefetch, lookup: _Lookup, patience: float) -> None:
 
 def _words(query: str, now: datetime) -> frozenset[str]:
     """The words that tell one question from another; none where there is nothing to look up."""
-    from gitmem.memory.find.question import Question
+    from gitmem.memory.find.context import Prompt
     from gitmem.text.words import STOP, WORD, fold
 
-    if not Question.of(query, now=now):
+    if not Prompt.of(query, now=now):
         return frozenset()
     return frozenset(WORD.findall(fold(query))) - STOP

@@ -24,8 +24,7 @@ def _search(value: Mapping[str, Any], now: datetime) -> Iterable[str]:
     for hit in value["hits"]:
         yield hit if hit == CUT else _line(hit["id"], age(hit["at"], now), hit["session"], _text(hit))
     if not value["hits"]:
-        near = value.get("did_you_mean")
-        yield f"Nothing found. Did you mean {', '.join(near)}?" if near else "Nothing found."
+        yield "Nothing found."
 
 
 def _fetch(value: Mapping[str, Any], now: datetime) -> Iterable[str]:

@@ -53,7 +53,6 @@ def search(call: Call) -> Value:
     call.session.showed((hit.path, hit.key) for hit in found.hits)
     return {
         "hits": [_hit(hit, as_of=bool(as_of), removed=removed) for hit in found.hits],
-        **({"did_you_mean": list(found.near)} if found.near else {}),
     }
 
 
@@ -68,7 +67,6 @@ def _hit(hit: Hit, *, as_of: bool, removed: bool) -> Value:
         "session": hit.session or None,
         "machine": hit.machine or None,
         **({"holds": held} if held else {}),
-        **({"alike": hit.alike} if hit.alike else {}),
     }
 
 

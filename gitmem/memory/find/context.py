@@ -1,20 +1,28 @@
-"""Context: what is recalled for one turn, unasked. A few lines that have to do with it, as data and not as instructions."""
+"""Context: what is recalled for one turn, unasked. A few lines that have to do with it, as data and not as instructions.
+
+An entry is recalled if it has two telling words of the prompt, or all of them, and enough of the prompt by how rare each
+word is; of a turn the user's message decides. Where the prompt speaks of what is ours less is enough than elsewhere, and of
+what is known one word.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import IndexTrouble
-from gitmem.index.find import find
+from gitmem.index.find import Candidates, find
 from gitmem.index.marking import counter
-from gitmem.memory.find.passage import passage
-from gitmem.memory.find.question import Question, words_of
-from gitmem.memory.find.relevance import Relevance
-from gitmem.memory.find.search import Search, Wanted
+from gitmem.index.messages import split
+from gitmem.index.query import Query, parse
+from gitmem.memory.find.look_back import Stretch, is_about_user, looks_back
+from gitmem.memory.find.question import is_question, says_little, telling_words
+from gitmem.memory.find.search import Search, Wanted, on_one_line
 from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
@@ -22,37 +30,48 @@ from gitmem.okf.entries import EntryKey
 from gitmem.okf.plain import plain, shortened
 from gitmem.okf.ranks import KNOWLEDGE, SAID
 from gitmem.safety.fence import fence
-from gitmem.text.words import STOP, WORD, fold, root
+from gitmem.text.words import WORD, fold, roots, sentences
 
 if TYPE_CHECKING:
     from gitmem.index.lookup import Span
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place, SessionFacts
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.find.look_back import Stretch
-    from gitmem.memory.find.ranking import Ranked, Ranking
+    from gitmem.memory.find.ranking import Ranked
     from gitmem.memory.indexing import Index
     from gitmem.okf.ranks import Rank
 
-_LONGEST = 240  # characters of one line's text
+_LONGEST = 240  # characters of a message in a line
 _LABEL = 40
 _MOST = 6
 _LOOKED_AT = 24
 """Candidates, from the best on, whose sentences are looked at."""
 _READ = 20_000  # characters of a text in which the sentences are looked for
+_ELSEWHERE = 0.4
+"""What is added to the least share of a prompt where it does not speak of what is ours."""
+_SMALL = 500
+"""Messages: in a memory that has fewer, a word that is missing says as little as one that is there once."""
 _WORTH = 0.7  # of the best one's share of the question: what has less is left out
 _ALIKE = 0.8
 _SAME_SUBJECT = 0.5
-_KNOWN = 0.85
+_KNOWN = 0.8
 """The share of a line's words from which an entry of the prompt block says it already."""
 _SESSIONS = 5
 _LOOKED_BACK_AT = 100
 _PER_SESSION = 3
 _EVENTS = 200
-_WHO = re.compile(r"^\[(?:user|assistant)\] | \[assistant\] ")
 _USER_PART = re.compile(r"\[user\] (.*?)(?:\n\[assistant\]|\Z)", re.DOTALL)
 # What no person chose as a name: long numbers, hashes, times.
 _MACHINE_MADE = re.compile(r"\d{5,}|(?=[a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
+_OUR_WORDS = """i my mine we our ours us ich wir uns unser unsere unserem unseren unserer mein meine meinem meinen meiner
+je nous notre nos mon ma mes yo nosotros nuestro nuestra mi mis io noi nostro nostra mio mia eu meu minha"""
+_OURS = frozenset(_OUR_WORDS.split())
+# "How do I", "can I", "I should": whoever asks so may ask about the world at large.
+_ANYBODY = re.compile(
+    r"\b(?:how (?:do|can|could|would|should)|can|could|should|would|may|must|if) i\b"
+    r"|\bi (?:can|could|should|would|want|need|have to|am|m|d)\b"
+    r"|\bwie (?:kann|soll|muss|konnte|mache) ich\b|\b(?:kann|soll|darf) ich\b|\bcomment (?:puis )?je\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +117,13 @@ def context(
 ) -> Context:
     """The entries worth knowing for a turn; the block for the prompt is within `budget` characters.
 
-    Nothing where no entry has two telling words of the question, or a rare one. Nothing of the present `session`,
-    which the agent has before it anyway, and nothing that is in the prompt block: `block` is its text, or None for
-    the curated store as a whole. `reader` is for whom it is, where several users talk to one agent. What is
-    shown is `noted` in the session's record, so that a take-back knows what it reached.
+    Nothing where no entry has enough of the question. Nothing of the present `session`, which the agent has before it
+    anyway, and nothing that is in the prompt block: `block` is its text, or None for the curated store as a whole.
+    `reader` is for whom it is, where several users talk to one agent. What is shown is `noted` in the session's record,
+    so that a take-back knows what it reached.
     """
     room = (bundle.config.context_budget if budget is None else budget) - _OVERHEAD
-    question = Question.of(query, now=bundle.world.local(bundle.world.clock().timestamp()))
+    question = Prompt.of(query, now=bundle.world.local(bundle.world.clock().timestamp()))
     if room <= 0 or not question:
         return Context()
     try:
@@ -119,6 +138,90 @@ def context(
 
         note_recalled(bundle, session, ((one.path, one.key) for one in found.shown))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a turn asks for; false where nothing in it can be looked up."""
+
+    query: Query
+    """Its telling words; none where it asks for a time or a person alone."""
+    stretches: tuple[Stretch, ...] = ()
+    about_user: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.query or self.stretches or self.about_user)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it speaks of what is ours or mine: then it is hardly about the world at large."""
+        said = _ANYBODY.sub(" ", " ".join(WORD.findall(fold(self.query.text))))
+        return not _OURS.isdisjoint(said.split())
+
+    def asks_about(self, at: str) -> bool:
+        """Whether a moment is in the time that it asks about."""
+        return any(stretch.has(at) for stretch in self.stretches)
+
+    @classmethod
+    def of(cls, text: str, *, now: datetime) -> Prompt:
+        """The question in a text; `now` has the time zone of whoever asks."""
+        if is_about_user(text):
+            return cls(Query(text), about_user=True)
+        back = looks_back(text, now=now)
+        asked = parse(text, strict=False)
+        terms = tuple(term for term in asked.terms if telling_words(term.text) or term.kind == "run")
+        if back:  # the words for a time are no subject
+            terms = tuple(term for term in terms if not back.subjects.isdisjoint(fold(term.text).split()))
+        return cls(replace(asked, terms=terms), back.stretches)
+
+
+class Gate:
+    """How much of a prompt an entry must have to be put before a turn unasked."""
+
+    def __init__(self, prompt: Prompt, found: Candidates, least: float) -> None:
+        self._prompt = prompt
+        self._least = least if prompt.is_ours else min(1.0, least + _ELSEWHERE)
+        self._enough = min(2, len(found.query.terms))
+        total = max(_SMALL, found.total)
+        self._weights = [math.log((2 + total) / (1 + count)) for count in found.frequency]
+        self._whole = sum(self._weights) or 1.0
+
+    def share(self, ranked: Ranked) -> float:
+        """The share of the prompt that an entry has, by how rare each word is; 0 where it is too little."""
+        is_turn, is_known = ranked.place.type == "turn", ranked.place.rank == KNOWLEDGE
+        counts = ranked.candidate.messages[0].counts if is_turn else ranked.candidate.counts
+        enough = 1 if is_known and self._prompt.is_ours else self._enough
+        share = (
+            sum(weight for weight, count in zip(self._weights, counts, strict=True) if count) / self._whole
+        )
+        if self._prompt.asks_about(ranked.place.at):
+            return 1 + share if share else 0.0  # of what was said then any word is enough
+        return share if sum(map(bool, counts)) >= enough and share >= self._least else 0.0
+
+
+Counter = Callable[[str], int]
+"""Tells how often a term of the question is in a folded text."""
+
+
+def passage(text: str, counters: Sequence[Counter], longest: int) -> str:
+    """The sentences of a message that have most of a question, within `longest` characters; the first ones if none has."""
+    whole = on_one_line(text)
+    if len(whole) <= longest:
+        return whole
+    said = [on_one_line(sentence) for sentence in sentences(text)]
+    found = [frozenset(number for number, count in enumerate(counters) if count(fold(one))) for one in said]
+    best: tuple[int, str] = (0, whole)
+    for start, first in enumerate(found):
+        end, length = start, 0
+        while first and end < len(said) and (length := length + len(said[end]) + 1) <= longest:
+            end += 1
+        end = max(end, start + 1)
+        kinds = len(frozenset().union(*found[start:end]))
+        if kinds > best[0]:
+            last = max(number for number in range(start, end) if found[number])
+            # One behind the last that has a term may be the answer.
+            best = kinds, " ".join(said[start : min(end, last + 2)])
+    return shortened(best[1], longest)
 
 
 class _Piece(NamedTuple):
@@ -141,7 +244,7 @@ class _Builder:
         self._reader = reader
         self._egress = Egress(bundle, index, reader=reader)
 
-    def build(self, question: Question, room: int) -> Context:
+    def build(self, question: Prompt, room: int) -> Context:
         lines: list[str] = []
         shown: list[Shown] = []
         said: list[frozenset[str]] = []
@@ -172,54 +275,65 @@ class _Builder:
         """What is recalled by itself: not what a tool returned, which nobody chose to keep."""
         return (KNOWLEDGE, SAID) if self._bundle.config.session_search else (KNOWLEDGE,)
 
-    def _pieces(self, question: Question) -> Iterable[_Piece]:
+    def _pieces(self, question: Prompt) -> Iterable[_Piece]:
         if question.about_user:
             return self._profile()
         return self._answers(question) if question.query else self._looking_back(question.stretches)
 
     # By the words of a question
 
-    def _answers(self, question: Question) -> list[_Piece]:
+    def _answers(self, question: Prompt) -> list[_Piece]:
         """The entries that have enough of the question, the best first and of two that disagree the newer."""
         search = self._bundle.part(Search)
         here = (self._session,) if self._session else ()
         wanted = Wanted(without_sessions=here, ranks=self._ranks, reader=self._reader)
         found = find(self._index.database, question.query, search.filters(self._index, wanted))
-        relevance = Relevance(question, found)
+        gate = Gate(question, found, self._bundle.config.context_share)
         counters = list(map(counter, question.query.terms))
         known = self._known()
         rated: list[tuple[float, _Piece]] = []
         best = 0.0
-        for ranked in self._likely(question, search.ranking(self._index, found), relevance):
-            # What is read must have the words: a long text has two of them by chance.
-            clean = self._egress.clean(ranked.candidate.text)[:_READ]
-            text, counts = passage(clean, counters, _LONGEST)
-            share = relevance.share(counts, text, then=question.asks_about(ranked.place.at))
-            if not share or self._is_replaced(ranked.candidate.id, ranked.place):
-                continue
+        likely = (
+            (share, one)
+            for one in search.ranking(self._index, found).entries()
+            if (share := gate.share(one)) and not self._is_replaced(one.candidate.id, one.place)
+        )
+        for share, ranked in islice(likely, _LOOKED_AT):
             if not self._may_inject(ranked.candidate.text, ranked.place):
                 continue  # nor does it raise the bar for the others
             best = max(best, share)
-            if not _says(known, text):
-                rated.append((share, _Piece(plain(text), ranked.place, words_of(text))))
+            text = self._line(ranked, counters)
+            if not _says(known, split(ranked.candidate.text)[0]):
+                rated.append((share, _Piece(plain(text), ranked.place, telling_words(text))))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
 
     def _may_inject(self, text: str, place: Place) -> bool:
         """Talk that the scanner doubts is found by those who search for it, and put before no model unasked."""
         return self._egress.lets_out(text, place) and self._egress.unconfirmed(place) != DOUBTED
 
-    def _likely(self, question: Question, ranking: Ranking, relevance: Relevance) -> Iterator[Ranked]:
-        """The best of the entries that have enough of the question somewhere in them."""
-        return islice(
-            (
-                one
-                for one in ranking.entries()
-                if relevance.share(
-                    one.candidate.counts, one.candidate.text, then=question.asks_about(one.place.at)
-                )
-            ),
-            _LOOKED_AT,
+    def _line(self, ranked: Ranked, counters: Sequence[Counter]) -> str:
+        """What a line shows of an entry: of each message the sentences that have most of the question."""
+        clean = self._egress.clean(ranked.candidate.text)[:_READ]
+        said = split(clean)
+        shown = [passage(message, counters, _LONGEST) for message in said]
+        if ranked.place.type != "turn":
+            return " ".join(shown)
+        if is_question(said[0]) and says_little(said[1:]):
+            # The question was left open: what was said next may be the answer.
+            shown += self._next(ranked.place)
+        return " ".join(
+            f"[{who}] {text}" for who, text in zip(cycle(("user", "assistant")), shown, strict=False)
         )
+
+    def _next(self, place: Place) -> list[str]:
+        """What was said in the turn after one, as far as it may leave."""
+        behind = self._index.events_around(place.session, place.id, 1)[-1:]
+        return [
+            shortened(message, _LONGEST)
+            for span in behind
+            if span.id != place.id and span.type == "turn" and self._may_inject(span.text, span)
+            for message in split(self._egress.clean(span.text))
+        ]
 
     def _is_replaced(self, entry: int, place: Place) -> bool:
         """Whether it was about the user and is for the prompt block to say, as it holds now."""
@@ -228,10 +342,10 @@ class _Builder:
     def _known(self) -> list[frozenset[str]]:
         """What the agent has before it in its prompt block, entry by entry."""
         if self._block is not None:
-            return list(map(_roots, re.split(r"\n§\n|\n\n+|\n(?=[-*] )", self._block)))
+            return list(map(roots, re.split(r"\n§\n|\n\n+|\n(?=[-*] )", self._block)))
         machine = self._bundle.config.machine
         files = (layout.MEMORY, layout.USER, *((layout.machine_memory(machine),) if machine else ()))
-        return [_roots(span.text) for path in files for span in self._index.spans_in(path)]
+        return [roots(span.text) for path in files for span in self._index.spans_in(path)]
 
     # About the user
 
@@ -272,7 +386,7 @@ class _Builder:
                 continue
             if span.type == "decision":
                 decided.append(span)
-            elif span.type == "turn" and words_of(_said_by_user(span.text)):
+            elif span.type == "turn" and telling_words(_said_by_user(span.text)):
                 asked.append(span)
         decided = decided[1 - _PER_SESSION :]
         first = max(1, _PER_SESSION - len(decided) - 1)
@@ -288,7 +402,7 @@ class _Builder:
         for span in spans:
             if self._may_inject(span.text, span) and (clean := self._egress.clean(span.text)):
                 shown = plain(shortened(part(clean), _LONGEST))
-                yield _Piece(shown, span, words_of(shown))
+                yield _Piece(shown, span, telling_words(shown))
 
     # A line
 
@@ -326,14 +440,9 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _says(known: Iterable[frozenset[str]], text: str) -> bool:
     """Whether one of the known texts has nearly all words of this one, but for those that say nothing."""
-    text = _WHO.sub("", text)
-    words = _roots(" ".join(words_of(text)))
-    words = words if len(words) > 1 else _roots(text)
+    words = roots(" ".join(telling_words(text)))
+    words = words if len(words) > 1 else roots(text)
     return bool(words) and any(len(words & one) >= _KNOWN * len(words) for one in known)
-
-
-def _roots(text: str) -> frozenset[str]:
-    return frozenset(map(root, WORD.findall(fold(text)))) - STOP
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitmem.index.dates import mentions
-from gitmem.memory.find import everyday
+from gitmem.memory.find.question import says_nothing
 from gitmem.okf import timestamps
 from gitmem.text.words import WORD, fold
 
@@ -97,10 +97,12 @@ _WHO_WORDS = """we us our i me my you happened happen recap summary summarise su
 passiert nous notre on je nosotros hicimos hablamos noi"""
 _WHO = frozenset(_WHO_WORDS.split())
 # Words of such a question that are no subject of their own.
-_LOOKING_WORDS = """war waren hat accomplish accomplished achieve achieved agree agreed catch chat chatted conversation cover
-covered decide decided discuss discussed happened happen leave left off recap session sessions speak spoke
-spoken stopped summary talk talked work worked progress topic topics besprochen gemacht gearbeitet
-gesprochen passiert geblieben aufgehort stehen avons parle discute hicimos hablamos fatto parlato"""
+_LOOKING_WORDS = """accomplish accomplished achieve achieved agree agreed ask asked been catch chat chatted continue
+conversation cover covered decide decided discuss discussed doing done far going happened happen leave learn learned left
+let me off recap remember session sessions speak spoke spoken stopped summarise summarize summary talk talked tell told
+topic topics work worked working progress said say am dem das der die war waren hat wir uns du mir besprochen gemacht
+gearbeitet gesprochen passiert geblieben aufgehort stehen mal avons nous fait parle discute qu la le hicimos hablamos
+fatto parlato"""
 _LOOKING = frozenset(_LOOKING_WORDS.split())
 _ABOUT_ME = _any(
     r"(?:knows?|known|remember(?:ed)?|learn(?:ed|t)?|stored|noted|saved|have|tell me) (?:\w+ ){0,3}about (?:me|myself)",
@@ -142,15 +144,15 @@ def looks_back(text: str, *, now: datetime) -> LookBack:
     is_ours = not _WHO.isdisjoint(said) or _LAST_TIME.search(words)
     if rest == words or not (len(said) <= _BARE or (is_past and is_ours)):
         return LookBack()
-    return LookBack(tuple(_stretches(words, text, now)), frozenset(_subjects(rest, _LOOKING)))
+    return LookBack(tuple(_stretches(words, text, now)), frozenset(_subjects(rest)))
 
 
 def _words(text: str) -> str:
     return " ".join(WORD.findall(fold(text))) if len(text) <= _LONGEST else ""
 
 
-def _subjects(words: str, known: frozenset[str] = frozenset()) -> list[str]:
-    return [word for word in words.split() if word not in known and not everyday.says_nothing(word)]
+def _subjects(words: str) -> list[str]:
+    return [word for word in words.split() if word not in _LOOKING and not says_nothing(word)]
 
 
 def _stretches(words: str, text: str, now: datetime) -> Iterator[Stretch]:

@@ -8,26 +8,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import IndexTrouble, UsageError
+from gitmem.errors import IndexTrouble, UnknownRevision
 from gitmem.git.objects import Oid
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
-from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed, with_decisions
+from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
-from gitmem.memory.find.alike import folded
-from gitmem.memory.find.asks import Asks
-from gitmem.memory.find.ranking import Ranked, Ranking, Settings
+from gitmem.memory.find.question import Question, is_question
+from gitmem.memory.find.ranking import Ranked, Ranking
 from gitmem.memory.gate.egress import Asked, Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
+from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT, USER_PROFILE
 from gitmem.okf.layout import TOOL as TOOL_PAGE
 from gitmem.okf.plain import plain
 from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
-from gitmem.text.words import fold
 
 if TYPE_CHECKING:
     from gitmem.index.readers import Reader
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 _SNIPPET = 240
 _LONGEST = 4_000  # characters of one entry; whoever wants more reads the file
 MOST = 1_000
-_TALKS = 10
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _AFTER_HEADING = " \t#"
 _WHY = "\n\n## Rationale\n\n"
@@ -123,8 +121,6 @@ class Hit:
     """The wording that holds now, where this text talks about an older one."""
     unconfirmed: str = ""
     """Where it came from, where nobody confirmed it."""
-    alike: int = 0
-    """How many older ones say the same with other numbers, and are not listed."""
 
     def __repr__(self) -> str:
         return brief(self, path=self.path, type=self.type, score=self.score, snippet=repr(self.snippet))
@@ -137,8 +133,6 @@ class Found:
     query: Query
     hits: tuple[Hit, ...] = ()
     withheld: int = 0
-    near: tuple[str, ...] = ()
-    """Words that are in the memory and look like those that were asked for, where nothing was found."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -158,7 +152,7 @@ class Search:
 
     def __call__(self, query: str, wanted: Wanted | None = None, *, limit: int = 10) -> Found:
         """The best entries for a query."""
-        asked = parse(query)
+        asked = self.asked(query)
         index = self._bundle.part(Indexing).current()
         try:
             return self._answer(index, asked, wanted or Wanted(), limit)
@@ -175,7 +169,7 @@ class Search:
             texts = listed(index.database, filters, limit=max(CANDIDATES, 2 * limit))
             ranked = [one for one in map(Ranked.unranked, texts) if wanted.lists(one.place.type)]
             return self._shown(index, query, wanted, filters, ranked, limit)
-        found = self.candidates(index, query, filters, limit=max(CANDIDATES, 2 * limit))
+        found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
         return self._shown(index, query, wanted, filters, self.ranking(index, found).entries(), limit)
 
     def _shown(
@@ -187,28 +181,21 @@ class Search:
         ranked: Iterable[Ranked],
         limit: int,
     ) -> Found:
-        """As many as are wanted of those that may leave, each series once."""
+        """As many as are wanted of those that may leave."""
         egress = self.egress(index, wanted, filters)
         hits: list[Hit] = []
-        for alike in folded(ranked):
+        for one in ranked:
             if len(hits) == limit:
                 break
-            for number, one in enumerate(alike):
-                if egress.lets_out(one.candidate.text, one.place):
-                    hits.append(self._hit(index, query, one, egress, len(alike) - number - 1))
-                    break
-        near = () if hits or egress.withheld or not query else self._near(index, query, filters, egress)
-        return Found(query, tuple(hits), egress.withheld, near)
+            if egress.lets_out(one.candidate.text, one.place):
+                hits.append(self._hit(index, query, one, egress))
+        return Found(query, tuple(hits), egress.withheld)
 
     # For those who rank on their own
 
-    def candidates(self, index: Index, query: Query, filters: Filters, *, limit: int) -> Candidates:
-        """The texts that may answer; for a choice or a reason also what was decided where it was talked about."""
-        found = find(index.database, query, filters, limit=limit)
-        if Asks.of(query.text).kind not in ("choice", "reason"):
-            return found
-        # What was decided has seldom the words of the question; it stands beside the talk that has them.
-        return with_decisions(index.database, found, filters, _sessions_of(found.texts[:_TALKS]))
+    def asked(self, query: str) -> Query:
+        """The query as it is meant: in a question, quotation marks and minus signs are only how people write."""
+        return parse(query, strict=not is_question(query))
 
     def egress(self, index: Index, wanted: Wanted, filters: Filters) -> Egress:
         """The way out for what was asked; who has an older tree checked out asks about that."""
@@ -218,15 +205,12 @@ class Search:
     def ranking(self, index: Index, found: Candidates) -> Ranking:
         """The candidates of a query, weighed."""
         sessions = {place.session for one in found.texts for place in one.places if place.session}
-        paths = {place.path for one in found.texts[:50] for place in one.places if place.space == "concept"}
-        settings = Settings(
-            self._bundle.world.clock(),
-            self._bundle.config.recency_half_life,
-            mentions(found.query.text, now=self._bundle.world.clock()),
-            Asks.of(found.query.text),
+        return Ranking(
+            found,
+            sizes=index.session_sizes(sessions),
+            mentions=mentions(found.query.text, now=self._bundle.world.clock()),
+            question=Question.of(found.query.text),
         )
-        links = index.links_among(paths) if len(paths) > 1 else ()
-        return Ranking(found, settings, sizes=index.session_sizes(sessions), links=links)
 
     def filters(self, index: Index, wanted: Wanted) -> Filters:
         """What people asked for, in the index's terms."""
@@ -244,8 +228,11 @@ class Search:
             ranks=RANKS if wanted.events or wanted.removed else wanted.ranks,
             reader=wanted.reader,
         )
-        commit = self._bundle.resolve(wanted.as_of) if wanted.as_of else self._bundle.checked_out()
-        return self._as_of(index, filters, commit) if commit else filters
+        if wanted.as_of:
+            return self._as_of(index, filters, self._bundle.resolve(wanted.as_of))
+        here = self._bundle.checked_out()
+        # A branch that main never was at has nothing in the index: then what main has is searched.
+        return self._as_of(index, filters, here) if here and index.commit(here) else filters
 
     def _moment(self, text: str, *, start: bool) -> str:
         return timestamps.stamp(self._bundle.moment(text, start=start)) if text else ""
@@ -258,21 +245,23 @@ class Search:
         return shared_scopes(scope)[1:] if scope else shared_scopes(self._bundle.config.machine)
 
     def _as_of(self, index: Index, filters: Filters, commit: Oid) -> Filters:
+        """The filters for the tree of a commit; for one that a merge brought, the tree of that merge."""
         known = index.commit(commit)
-        if known is not None and known.main:
-            return replace(filters, seq=known.seq)
-        if filters.removed:
-            raise UsageError("`removed` with `as_of` requires a commit on main.")
-        listing, base = self._bundle.part(Indexing).listing(index, commit)
-        return replace(filters, seq=base, listing=listing)
+        if known is None:
+            raise UnknownRevision(
+                f"main never was at {commit[:12]}.", hint="Name a commit that is in `gitmem log`."
+            )
+        if not known.main:
+            merge = index.commit_at(known.seq)
+            self._bundle.report(Notice("as-of-merge", commit[:12], merge.oid[:12] if merge else ""))
+        return replace(filters, seq=known.seq)
 
     # What is shown
 
-    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress, alike: int) -> Hit:
+    def _hit(self, index: Index, query: Query, ranked: Ranked, egress: Egress) -> Hit:
         place, candidate = ranked.place, ranked.candidate
         gone = index.commit_at(place.to_seq) if place.to_seq else None
-        with_marks = candidate.marked or marked(index.database, query, candidate.id, candidate.text)
-        with_marks = without_tags(with_marks, place.tags)
+        with_marks = without_tags(marked(index.database, query, candidate.id, candidate.text), place.tags)
         shown, marks = _parted(egress.piece(candidate.text, with_marks, snippet))
         return Hit(
             egress.name(place.path),
@@ -289,31 +278,13 @@ class Search:
             EntryKey(place.space, place.key),
             shown,
             marks,
-            {name: round(value, 4) for name, value in ranked.parts.items()},
+            {name: round(value, 4) for name, value in ranked.parts.named().items()},
             _others(candidate, place),
             gone.oid if gone else "",
             place.rank,
             egress.name(place.source),
             plain(egress.since(candidate.text, place)),
             plain(egress.unconfirmed(place)),
-            alike,
-        )
-
-    def _near(self, index: Index, query: Query, filters: Filters, egress: Egress) -> tuple[str, ...]:
-        """Words like those that were asked for, of texts that a search for them would show."""
-        from gitmem.index.suggest import near_words
-
-        words = near_words(index.database, [term.text for term in query.terms if term.kind == "word"])
-        return tuple(
-            word
-            for word in words
-            if any(
-                egress.lets_out(ranked.candidate.text, ranked.place)
-                and word in fold(egress.clean(ranked.candidate.text))
-                for ranked in self.ranking(
-                    index, find(index.database, parse(word), filters, limit=CANDIDATES)
-                ).entries()
-            )
         )
 
 
@@ -361,10 +332,6 @@ def _others(candidate: Candidate, place: Place) -> int:
     """In how many other places a text is; that a decision is in its session, or a fact in a profile, says nothing new."""
     same = (one for one in candidate.places if one.space == place.space and one.type != USER_PROFILE)
     return max(0, sum(1 for _ in same) - 1)
-
-
-def _sessions_of(texts: Sequence[Candidate]) -> list[str]:
-    return list(dict.fromkeys(place.session for one in texts for place in one.places if place.session))
 
 
 def _cut(text: str) -> str:

@@ -90,7 +90,6 @@ def test_what_is_kept_is_found_at_once(client: Inside) -> None:
     [decision] = client.use("search", query="billing", type="Decision").split("\n")
     assert "Use PostgreSQL for billing" in client.use("fetch", id=first_id(decision), level="full")
     assert "Nothing found." in client.use("search", query="zebra")
-    assert "Did you mean postgresql" in client.use("search", query="postgresqk")
 
 
 def test_revise(client: Inside, place: Place) -> None:

@@ -1,4 +1,4 @@
-"""The order of an answer: what is known before talk about it, what holds before what held, a series once."""
+"""The order of an answer: what is known before talk about it, and what holds before what held."""
 
 from __future__ import annotations
 
@@ -53,13 +53,6 @@ def test_a_question_that_was_asked_before_is_no_answer(own: Memory) -> None:
     assert found[-1].startswith("[user] When is Milo's birthday?")
 
 
-def test_a_decision_is_found_beside_the_question_that_it_settled(own: Memory) -> None:
-    """Its own words are not those of the question."""
-    say(own, "s1", ("Which database do we choose?", "One with row locks."), decided=("Use Postgres", "JSON"))
-    say(own, "s2", ("The database is slow", "I restarted the database."))
-    assert texts(own, "which database did we choose")[0] == "Use Postgres"
-
-
 def test_the_newer_of_two_decisions_about_one_subject_comes_first(own: Memory, clock: Clock) -> None:
     say(
         own,
@@ -83,21 +76,6 @@ def test_what_the_user_no_longer_likes_is_found_on_no_page_of_the_profile(own: M
     assert [hit.text for hit in own.search("long answers", removed=True)] == ["Prefers long answers"]
 
 
-def test_a_series_is_one_hit_that_says_how_many_are_alike(own: Memory, clock: Clock) -> None:
-    for free in (80, 74, 61):
-        clock.now += timedelta(days=1)
-        own.record_observation(f"The staging database has {free} GB free", session=f"night-{free}")
-    own.record_observation("The staging database moved to Helsinki", session="s1")
-    hits = [hit for hit in own.search("staging database") if "free" in hit.text]
-    assert [(hit.text, hit.alike) for hit in hits] == [("The staging database has 61 GB free", 2)]
-
-
-def test_facts_are_never_folded(own: Memory) -> None:
-    own.remember("Port 8080 is for staging")
-    own.remember("Port 8081 is for staging")
-    assert len(texts(own, "staging port")) == 2
-
-
 def test_scores_fall_from_hit_to_hit(own: Memory, clock: Clock) -> None:
     say(
         own,
@@ -110,3 +88,33 @@ def test_scores_fall_from_hit_to_hit(own: Memory, clock: Clock) -> None:
     own.remember("Deploys are on Thursdays")
     scores = [hit.score for hit in own.search("deploy day")]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_word_of_a_short_message_says_more_than_one_in_a_long_answer(own: Memory) -> None:
+    """Each message is weighed by its own length: what the user said is short, an agent's answers are not."""
+    talk = " ".join(f"Then there is thing number {number}, which costs little." for number in range(60))
+    say(own, "s1", ("Tell me about gardens", f"{talk} A trellis costs more. A trellis lasts. {talk}"))
+    say(own, "s2", ("I bought a trellis for the roses", f"How nice. {talk} {talk}"))
+    assert texts(own, "trellis")[0].startswith("[user] I bought a trellis")
+
+
+def test_labels_of_speakers_are_not_words(own: Memory) -> None:
+    say(own, "s1", ("The ferry leaves at nine", "Noted."))
+    own.remember("The user takes the early ferry")
+    assert [hit.text for hit in own.search("user")] == ["The user takes the early ferry"]
+    assert not own.search("assistant").hits
+
+
+def test_a_question_requires_nothing_and_plain_words_may(own: Memory) -> None:
+    """Quotation marks and minus signs command a search, and are only how people write in a question."""
+    own.remember("The ferry to Nantucket is late")
+    assert texts(own, 'why is "the old ferry" late -again?') == ["The ferry to Nantucket is late"]
+    assert texts(own, '"the old ferry"') == []
+    assert texts(own, "ferry -nantucket") == []
+
+
+def test_of_a_series_the_newest_comes_first(own: Memory, clock: Clock) -> None:
+    for free in (80, 74, 61):
+        clock.now += timedelta(days=1)
+        own.record_observation(f"The staging database has {free} GB free", session=f"night-{free}")
+    assert [text.split()[4] for text in texts(own, "staging database")] == ["61", "74", "80"]

@@ -161,7 +161,7 @@ def test_a_model_writes_the_recap_and_sentences_stand_in_for_it(tmp_path: Path) 
 
 def test_context_is_fenced_small_and_new(bundle: Memory) -> None:
     """Best entries with their date and no path, nothing that is in the prompt block, within the budget."""
-    found = context(bundle, "what disk does the server atlas have", session="today")
+    found = context(bundle, "what disk does our server atlas have", session="today")
     assert "notes/disk.md" in [shown.path for shown in found.shown]
     assert "memories/MEMORY.md" not in [shown.path for shown in found.shown]
     assert not any("today" == shown.session for shown in found.shown)
@@ -189,7 +189,7 @@ def test_copies_of_one_fact_do_not_crowd_out_the_others(tmp_path: Path) -> None:
         | {f"notes/else-{n}.md": concept(f"Bird {n}", "It sings in the morning") for n in range(20)}
         | {"notes/other.md": concept("Cable", "The gateway cable is red")},
     )
-    shown = context(made, "gateway port cable").shown
+    shown = context(made, "our gateway port, and the cable").shown
     assert 2 == len(shown)
     assert "notes/other.md" in [one.path for one in shown]
     made.index.close()

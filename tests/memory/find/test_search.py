@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitmem.errors import UsageError
+from gitmem.errors import UnknownRevision
 from gitmem.memory.find.search import Found, on_one_line, snippet
 from gitmem.memory.memory import Memory
 
@@ -130,16 +130,9 @@ def test_free_text_is_never_an_error(bundle: Memory, query: str) -> None:
 
 
 def test_an_empty_query_finds_nothing(bundle: Memory) -> None:
-    """Nothing to look for, nothing found, nothing suggested."""
+    """Nothing to look for, nothing found."""
     for query in ("", "  ", "?!…"):
-        assert ((), ()) == (bundle.search(query).hits, bundle.search(query).near)
-
-
-def test_near_words_are_offered_where_nothing_is_found(bundle: Memory) -> None:
-    """A slip of the finger gets the word that is there."""
-    found = bundle.search("tomatos compielr")
-    assert [] == [hit for hit in found.hits if "compiler" in hit.text]
-    assert "compiler" in bundle.search("compielr").near
+        assert () == bundle.search(query).hits
 
 
 @pytest.mark.parametrize(
@@ -192,12 +185,12 @@ def test_the_limit_holds(bundle: Memory) -> None:
 def test_each_part_of_a_score_is_told(bundle: Memory) -> None:
     """The parts are the score: sums, then factors."""
     hit = bundle.search("use postgresql for invoices").hits[0]
-    added = sum(value for name, value in hit.parts.items() if not name.startswith("x ") and name != "link")
+    added = sum(value for name, value in hit.parts.items() if not name.startswith("x "))
     factor = 1.0
     for name, value in hit.parts.items():
         factor *= value if name.startswith("x ") else 1.0
-    assert hit.score == pytest.approx(added * factor + hit.parts.get("link", 0.0), rel=0.01)
-    assert {"words", "title", "phrase"} <= set(hit.parts)
+    assert hit.score == pytest.approx(added * factor, rel=0.01)
+    assert {"words", "session", "x type"} <= set(hit.parts)
 
 
 def test_neighbours_in_a_session_count(bundle: Memory) -> None:
@@ -206,14 +199,8 @@ def test_neighbours_in_a_session_count(bundle: Memory) -> None:
     assert hit.parts["neighbours"] > 0
 
 
-def test_a_link_from_a_hit_counts(bundle: Memory) -> None:
-    """What the decision links to gains by it."""
-    hits = {hit.path: hit for hit in bundle.search("invoices").hits}
-    assert hits["notes/setup.md"].parts["link"] > 0
-
-
 def test_newer_comes_before_older_where_all_else_is_the_same(own: Memory) -> None:
-    """Recency is mild, and a tie falls to the newer."""
+    """A tie falls to the newer."""
     graft(
         own.repository,
         {
@@ -247,17 +234,26 @@ def test_as_of_a_commit_and_what_was_removed(own: Memory) -> None:
     assert [("The port is 8080", own.tip)] == [(hit.text, hit.removed) for hit in gone]
 
 
-def test_as_of_a_commit_that_main_never_stood_at(own: Memory) -> None:
-    """A side of the history has a listing of its own, made once."""
+def test_as_of_a_commit_that_a_merge_brought_answers_for_the_merge(own: Memory) -> None:
+    """And says so; a commit that main never had is refused."""
     base = own.tip
     side = graft(own.repository, {"notes/side.md": concept("The port on the side")}, move=False)
+    with pytest.raises(UnknownRevision, match="main never was at"):
+        own.search("port", as_of=side)
     graft(own.repository, {"notes/main.md": concept("The port on main")})
-    assert ["notes/side.md"] == paths(own.search("port", as_of=side))
-    assert ["notes/main.md"] == paths(own.search("port"))
+    merge = graft(
+        own.repository,
+        {"notes/side.md": concept("The port on the side")},
+        parents=(own.tip, side),
+        kind="merge",
+    )
+    graft(own.repository, {"notes/later.md": concept("The port later")})
+    own.notices.clear()
+    assert {"notes/side.md", "notes/main.md"} == set(paths(own.search("port", as_of=side)))
+    assert [
+        f"main never was at {side[:12]}: searched as of {merge[:12]}, the merge that brought it."
+    ] == own.warnings
     assert [] == paths(own.search("port", as_of=base))
-    assert ["notes/side.md"] == paths(own.search("port", as_of=side))
-    with pytest.raises(UsageError, match="a commit on main"):
-        own.search("port", as_of=side, removed=True)
 
 
 def test_retracted_texts_do_not_come_out_even_as_of_then(own: Memory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitmem.index.database import Database
 from gitmem.index.writer import CLAIMS
+from gitmem.memory.memory import Memory
 
 # Everything that a reader could notice; ids are replaced by what they stand for.
 _VIEWS = {
@@ -30,14 +31,25 @@ _VIEWS = {
     ),
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (
-        "SELECT v.term, e.hash, v.offset FROM words_places v JOIN entry e ON e.id = v.doc "
-        "WHERE v.doc IN (SELECT entry FROM span WHERE from_seq > 0)"
+        "SELECT v.term, e.hash, m.start, v.offset FROM words_places v JOIN message m ON m.id = v.doc "
+        "JOIN entry e ON e.id = m.entry WHERE m.entry IN (SELECT entry FROM span WHERE from_seq > 0)"
     ),
+    "messages": "SELECT e.hash, m.start, m.length FROM message m JOIN entry e ON e.id = m.entry",
     "grams": (
         "SELECT v.term, e.hash, v.offset FROM grams_places v JOIN entry e ON e.id = v.doc "
         "WHERE v.doc IN (SELECT entry FROM span WHERE from_seq > 0)"
     ),
 }
+
+
+def same_as_rebuilt(memory: Memory) -> list[str]:
+    """Compare the index of a memory with one made beside it."""
+    index = memory.index.current()
+    beside = memory.index._private(index.tip)
+    try:
+        return differences(index.database, beside)
+    finally:
+        beside.close()
 
 
 def differences(one: Database, other: Database) -> list[str]:
