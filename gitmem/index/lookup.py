@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gitmem.index.database import Database
 from gitmem.index.filters import marks
 from gitmem.index.records import Place, SessionFacts
+from gitmem.okf import timestamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class CommitRow:
 
 
 class Standing(NamedTuple):
-    """Where and when an entry was what it claims: as knowledge, or as an observation."""
+    """Where and when an entry was knowledge, or an observation."""
 
     path: str
     space: str
@@ -38,6 +39,7 @@ class Standing(NamedTuple):
     replaces: str
     from_seq: int
     to_seq: int | None
+    session: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ _SPAN = (
     "JOIN commits c ON c.id = s.origin "
 )
 
-_CLAIMING = "(s.rank = 'knowledge' OR s.type = 'observation')"
+_KNOWN = "(s.rank = 'knowledge' OR s.type = 'observation')"
+_HAVING = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
 _AT_ONCE = 500
 _EVENT_OF = "s.session = ? AND s.space = 'event' AND s.to_seq IS NULL"
 
@@ -95,6 +98,11 @@ class Lookup:
     def commit_at(self, seq: int) -> CommitRow | None:
         """The commit at a place of the first-parent line."""
         return next(iter(self._commits("WHERE c.seq = ? AND c.main = 1", (seq,))), None)
+
+    def time_of(self, seq: int) -> str:
+        """Return the time of the commit at a place of the first-parent line, to the second."""
+        found = self.commit_at(seq)
+        return timestamps.of_seconds(found.time).strftime("%Y-%m-%dT%H:%M:%S") if found else ""
 
     def commits_touching(self, path: str, *, limit: int = -1) -> list[CommitRow]:
         """Commits that changed a file, or anything below a directory, newest first; "" is everything.
@@ -293,23 +301,46 @@ class Lookup:
         found = self._database.rows(f"SELECT {columns} FROM session WHERE {where}", tuple(values))
         return [SessionFacts(*row) for row in found]
 
-    # Claims: what entries say that may not hold any more
+    # Keys: by what a text is known that repeats an entry
 
-    def has_claims(self) -> bool:
-        return self._database.row("SELECT 1 FROM claim LIMIT 1") is not None
+    def has_keys(self) -> bool:
+        return self._database.row("SELECT 1 FROM key LIMIT 1") is not None
 
-    def claims_near(self, words: Iterable[str], *, topic: bool = False) -> list[tuple[int, str]]:
-        """The claims that a text of these words may be, or talk about: the entry's id, and the claim as it is stored."""
-        listed = list(words)
+    def keys_near(self, tokens: Iterable[str]) -> list[tuple[int, str]]:
+        """Return the keys and quotes that a text of these tokens may have, each with the id of its entry."""
+        listed = list(tokens)
         found: dict[tuple[int, str], None] = {}
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             rows = self._database.rows(
-                f"SELECT entry, words FROM claim WHERE anchor IN ({marks(some)}) AND topic = ? ORDER BY entry",
-                (*some, int(topic)),
+                f"SELECT entry, word FROM key WHERE token IN ({marks(some)}) ORDER BY entry", some
             )
-            found |= dict.fromkeys((entry, claim) for entry, claim in rows)
+            found |= dict.fromkeys((entry, word) for entry, word in rows)
         return list(found)
+
+    def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool:
+        """Say whether knowledge, or a user in another session, had some words before a commit of the line."""
+        found = self._database.row(
+            f"SELECT 1 FROM span s WHERE s.entry IN ({_HAVING}) AND s.entry <> ? "
+            "AND s.from_seq BETWEEN 1 AND ? AND (s.rank = 'knowledge' OR (s.type = 'turn' AND s.session <> ?)) LIMIT 1",
+            (f'"{phrase}"', entry, seq - 1, session),
+        )
+        return found is not None
+
+    def written_in(self, session: str) -> list[tuple[int, str, str]]:
+        """Return the entries of the curated stores that a session wrote and that are gone: id, time, text."""
+        found = self._database.rows(
+            "SELECT e.id, s.at, e.text FROM span s JOIN entry e ON e.id = s.entry WHERE s.session = ? "
+            "AND s.space = '§' AND s.to_seq IS NOT NULL AND s.from_seq > 0 ORDER BY s.at",
+            (session,),
+        )
+        return [(entry, at, text) for entry, at, text in found]
+
+    def turns_beside(self, session: str, at: str) -> tuple[list[Span], list[Span]]:
+        """Return the last turn of a session before a moment and the first one after it, each where there is one."""
+        before = self._events("AND s.type = 'turn' AND s.at < ?", (session, at, 1), backwards=True)
+        behind = self._events("AND s.type = 'turn' AND s.at >= ?", (session, at, 1), backwards=False)
+        return before, behind
 
     def text_of(self, entry: int) -> str:
         found = self._database.row("SELECT text FROM entry WHERE id = ?", (entry,))
@@ -335,22 +366,19 @@ class Lookup:
         where = "s.replaces = ? AND s.replaces <> '' AND +p.name = ? AND s.to_seq IS NULL"
         return self._standings(where, (replaces, path))
 
-    def knowledge_with(self, words: Iterable[str], limit: int) -> list[tuple[int, str]]:
-        """Knowledge of now whose text has all of these words."""
-        asked = " AND ".join(f'"{word}"' for word in words)
-        having = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
-        chosen = f"e.id IN ({having})" if asked else "s.space = '§'"
+    def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]:
+        """Return the knowledge of now that has these words in a row."""
         found = self._database.rows(
             "SELECT DISTINCT e.id, e.text FROM entry e JOIN span s ON s.entry = e.id "
-            f"WHERE {chosen} AND s.to_seq IS NULL AND s.from_seq > 0 AND {_CLAIMING} LIMIT ?",
-            ((asked, limit) if asked else (limit,)),
+            f"WHERE e.id IN ({_HAVING}) AND s.to_seq IS NULL AND s.from_seq > 0 AND {_KNOWN} LIMIT ?",
+            (f'"{phrase}"', limit),
         )
         return [(entry, text) for entry, text in found]
 
     def _standings(self, where: str, values: Iterable[Any]) -> list[Standing]:
         found = self._database.rows(
-            "SELECT p.name, s.space, s.key, s.type, s.at, s.scope, s.trust, s.replaces, s.from_seq, s.to_seq "
-            f"FROM span s JOIN path p ON p.id = s.path WHERE {where} AND s.from_seq > 0 AND {_CLAIMING} "
+            "SELECT p.name, s.space, s.key, s.type, s.at, s.scope, s.trust, s.replaces, s.from_seq, s.to_seq, s.session "
+            f"FROM span s JOIN path p ON p.id = s.path WHERE {where} AND s.from_seq > 0 AND {_KNOWN} "
             "ORDER BY s.from_seq, s.id",
             tuple(values),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -80,16 +80,15 @@ CREATE INDEX span_gone ON span (to_seq) WHERE to_seq IS NOT NULL;
 -- Used only by queries that repeat `replaces <> ''`: of a bound value SQLite cannot know it.
 CREATE INDEX span_replaces ON span (replaces) WHERE replaces <> '';
 
--- What entries claim that may not hold here: each sentence, by words of which a text that says it has at least one;
--- and by one that a text has which only talks about it (topic = 1).
-CREATE TABLE claim (
-    anchor TEXT NOT NULL,
-    topic INTEGER NOT NULL,
+-- By what a text is known that repeats an entry which may not hold here: its keys, and its sentences word for word.
+-- `token` is a word of it that such a text has.
+CREATE TABLE key (
+    token TEXT NOT NULL,
+    word TEXT NOT NULL,
     entry INTEGER NOT NULL,
-    words TEXT NOT NULL,
-    PRIMARY KEY (anchor, topic, entry, words)
+    PRIMARY KEY (token, word, entry)
 ) WITHOUT ROWID;
-CREATE INDEX claim_entry ON claim (entry);
+CREATE INDEX key_entry ON key (entry);
 
 CREATE TABLE session (
     name TEXT NOT NULL,

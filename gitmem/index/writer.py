@@ -9,11 +9,11 @@ from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from gitmem.index import grams
-from gitmem.index.claims import claims_of
 from gitmem.index.database import Database
 from gitmem.index.messages import messages_of
 from gitmem.index.records import Document, SessionFacts
 from gitmem.okf.entries import EntryKey
+from gitmem.text.keys import keys_of, quotes_of, tokens_of
 
 _BATCH = 4_000  # Buys "full rebuild / bare loop": a statement for thousands of rows
 _SESSION, _FROM = 5, -2  # where a row of a span has its session and its first seq
@@ -46,11 +46,13 @@ class CommitFacts:
 
 
 _INSERT_SESSION = f"INSERT INTO session VALUES ({', '.join('?' for _ in fields(SessionFacts))}, ?, NULL)"
-CLAIMS = (
+KEYED = (
     "s.from_seq > 0 AND (s.space = '§' OR "
     "(s.to_seq IS NOT NULL AND (s.rank = 'knowledge' OR s.type = 'observation')))"
 )
-"""Which spans `s` have their claims kept: what is curated, which may hold elsewhere only or be hidden, and what is gone."""
+"""Which spans `s` have their keys kept: what is curated, which may hold elsewhere only or be hidden, and what is gone."""
+
+_MOST_KEYS = 200
 
 
 class Writer:
@@ -66,7 +68,7 @@ class Writer:
         self._spans: dict[tuple[int, EntryKey], list[Any]] = {}
         self._done_spans: list[list[Any]] = []
         self._closed: list[tuple[int, int, str, str]] = []
-        self._claiming: set[bytes] = set()
+        self._keyed: set[bytes] = set()
         self._first_closed: int | None = None
         self._commits: list[tuple[Any, ...]] = []
         self._trailers: list[tuple[str, str, int]] = []
@@ -132,7 +134,7 @@ class Writer:
             None,
         ]
         if document.key.space == "§":
-            self._claiming.add(digest)
+            self._keyed.add(digest)
         if len(self._spans) + len(self._done_spans) >= _BATCH or self._characters >= _BATCH_CHARACTERS:
             self.flush()
 
@@ -209,7 +211,7 @@ class Writer:
         sql.execute("DELETE FROM message WHERE entry = ?", (entry,))
         if piece := grams.indexed(text):
             sql.execute("INSERT INTO grams (grams, rowid, pieces) VALUES ('delete', ?, ?)", (entry, piece))
-        sql.execute("DELETE FROM claim WHERE entry = ?", (entry,))
+        sql.execute("DELETE FROM key WHERE entry = ?", (entry,))
         sql.execute("DELETE FROM entry WHERE id = ?", (entry,))
 
     # Batches
@@ -250,7 +252,7 @@ class Writer:
             "(NULL, (SELECT id FROM entry WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [*self._done_spans, *self._spans.values()],
         )
-        self._insert_claims()
+        self._insert_keys()
         for rows in (self._new_paths, self._commits, self._trailers, self._changes, self._closed):
             rows.clear()
         self._spans.clear()
@@ -282,30 +284,27 @@ class Writer:
         self._texts.clear()
         self._characters = 0
 
-    def _insert_claims(self) -> None:
-        """What came that is curated, and what went: others go on to hold, and nobody asks what they claim."""
+    def _insert_keys(self) -> None:
+        """Keep the keys of what came that is curated, and of what went: of other entries none are asked for."""
         texts = [
             self._database.row("SELECT id, text FROM entry WHERE hash = ?", (digest,))
-            for digest in self._claiming
+            for digest in self._keyed
         ]
         if self._first_closed is not None:
             texts += self._database.rows(
                 "SELECT DISTINCT e.id, e.text FROM span s JOIN entry e ON e.id = s.entry "
-                f"WHERE s.to_seq >= ? AND {CLAIMS}",
+                f"WHERE s.to_seq >= ? AND {KEYED}",
                 (self._first_closed,),
             )
         self._sql.executemany(
-            "INSERT OR IGNORE INTO claim VALUES (?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO key VALUES (?, ?, ?)",
             [
-                (anchor, topic, entry, claim.stored())
+                (max(tokens_of(word), key=len), word, entry)
                 for entry, text in dict.fromkeys(filter(None, texts))
-                for claim in claims_of(text)
-                for topic, anchors in enumerate((claim.anchors, (claim.topic,)))
-                for anchor in anchors
-                if anchor
+                for word in (*sorted(keys_of(text)), *quotes_of(text))[:_MOST_KEYS]
             ],
         )
-        self._claiming.clear()
+        self._keyed.clear()
         self._first_closed = None
 
 

@@ -107,6 +107,7 @@ def _call(talk: Driver, name: str, content: str, came: str) -> None:
 
 def _in_an_observation(talk: Driver, text: str) -> None:
     talk.on_delegation("look after the lantern", f"I saw this. {text}. That was all.")
+    turn(talk, [], "go on", "gone on")
 
 
 RECORDS: Mapping[str, Callable[[Driver, str], None]] = {

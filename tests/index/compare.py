@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.index.database import Database
-from gitmem.index.writer import CLAIMS
+from gitmem.index.writer import KEYED
 from gitmem.memory.memory import Memory
 
 # Everything that a reader could notice; ids are replaced by what they stand for.
@@ -25,9 +25,9 @@ _VIEWS = {
     ),
     "sizes of sessions": "SELECT session, entries FROM session_size",
     "links": "SELECT p.name, l.target, l.from_seq, l.to_seq FROM link l JOIN path p ON p.id = l.source",
-    "claims": (
-        "SELECT k.anchor, k.topic, e.hash, k.words FROM claim k JOIN entry e ON e.id = k.entry WHERE k.entry IN "
-        f"(SELECT s.entry FROM span s WHERE {CLAIMS})"
+    "keys": (
+        "SELECT k.token, k.word, e.hash FROM key k JOIN entry e ON e.id = k.entry WHERE k.entry IN "
+        f"(SELECT s.entry FROM span s WHERE {KEYED})"
     ),
     "retractions": "SELECT hash, from_seq, to_seq FROM retraction",
     "words": (

@@ -25,7 +25,6 @@ from gitmem.safety.fence import sanitize
 
 if TYPE_CHECKING:
     from gitmem.git.tree import Tree
-    from gitmem.index.claims import Claim
     from gitmem.index.lookup import Lookup
     from gitmem.index.readers import Reader
     from gitmem.index.records import Place
@@ -82,6 +81,8 @@ class Egress:
         self._reader = reader
         self._scopes = scopes
         self._as_then: set[str] = set()
+        self._left: dict[str, str] = {}
+        """What is left of a text that was let out, as of its place."""
         self._doubted: set[int] = set()
         self._seen: dict[str, bool] = {}
         self._judged: dict[tuple[str, Scope, str], Result] = {}
@@ -108,6 +109,8 @@ class Egress:
             return False
         if self._about == "then" and place.rank == KNOWLEDGE:
             self._as_then.add(text)  # it was asked for what was known then
+        if self._standing is not None and text not in self._as_then:
+            self._left[text] = self._standing.kept(text, place)
         return bool(self._kept(text))
 
     def _may_be_read(self, text: str, place: Place) -> bool:
@@ -138,14 +141,15 @@ class Egress:
         """The wording that holds now, where a record says or talks about an older one; empty where none does."""
         if self._standing is None or self._about != "now" or place.rank == KNOWLEDGE:
             return ""
-        wording = self._standing.instead(text)
+        wording = self._standing.instead(text, place)
         return self.clean(wording) if wording and self.is_harmless(wording) else ""
 
     def _kept(self, text: str) -> str:
         """What of a text still holds."""
         if self._standing is None or text in self._as_then:
             return text
-        return self._standing.kept(text)
+        known = self._left.get(text)
+        return self._standing.kept(text) if known is None else known
 
     @cached_property
     def _standing(self) -> Standing | None:
@@ -157,13 +161,13 @@ class Egress:
         scopes = self._scopes if self._scopes is not None else shared_scopes(self._bundle.config.machine)
         return Standing(self._index, scopes, held=self._held, is_hidden=self._hides)
 
-    def _held(self) -> Sequence[Claim]:
+    def _held(self) -> Sequence[str]:
         # Buys the cold prefetch of docs/performance.md: most bundles hold nothing, and parse no YAML for it.
         if self._bundle.repository.refs.read(QUARANTINE) is None:
             return ()
-        from gitmem.memory.gate.quarantine import HeldClaims
+        from gitmem.memory.gate.quarantine import HeldKeys
 
-        return self._bundle.part(HeldClaims)()
+        return self._bundle.part(HeldKeys)()
 
     def _hides(self, text: str) -> bool:
         from gitmem.safety.verdict import Verdict

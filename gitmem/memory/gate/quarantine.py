@@ -18,10 +18,10 @@ from gitmem.okf import layout
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.short_ids import is_meant, meant
+from gitmem.text.keys import is_sure, keys_of, quotes_of
 from gitmem.version import __version__
 
 if TYPE_CHECKING:
-    from gitmem.index.claims import Claim
     from gitmem.memory.bundle import Bundle
     from gitmem.safety.verdict import Result
 
@@ -158,20 +158,19 @@ class Quarantine:
         raise BundleBusy("Somebody else keeps changing the quarantine: try again in a moment.")
 
 
-class HeldClaims:
-    """What the entries in quarantine claim: a person has yet to say whether any of it holds."""
+class HeldKeys:
+    """The keys and quotes of the entries in quarantine: a person has yet to say whether any of it holds."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._known: tuple[str | None, tuple[Claim, ...]] = (None, ())
+        self._known: tuple[str | None, tuple[str, ...]] = (None, ())
 
-    def __call__(self) -> tuple[Claim, ...]:
+    def __call__(self) -> tuple[str, ...]:
         tip = self._bundle.repository.refs.read(QUARANTINE)
         if tip != self._known[0]:
-            from gitmem.index.claims import claims_of
-
             held = [
                 one for one in self._bundle.part(Quarantine).all() if one.destination.get("kind") == "entry"
             ]
-            self._known = tip, tuple(claim for one in held for claim in claims_of(one.text))
+            words = [word for one in held for word in (*keys_of(one.text), *quotes_of(one.text))]
+            self._known = tip, tuple(one for one in words if " " in one or is_sure(one))
         return self._known[1]

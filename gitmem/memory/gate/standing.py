@@ -1,14 +1,15 @@
-"""What no longer holds: the one place that knows the content of what was taken out, wherever else it was written.
+"""What no longer holds: the one place that knows where else a text is that was taken out, and what of it an agent gets.
 
 An entry holds here while it is in the tree, for this machine, not retracted, not the losing side of a contest and not
-hidden by the scanner. What it claims (`gitmem.index.claims`) is gone when it holds no more, or waits in quarantine.
-A sentence that is such a claim is withheld from whatever record it is in, unless knowledge that holds says the same:
+hidden by the scanner. What repeats one that holds no more is known in two ways, and no words are compared:
 
-- a curated entry always does;
-- a decision, a plan or another concept does where it is younger than the removal of a curated entry, since a person or
-  an agent wrote it knowing that; and never for what was retracted or holds on another machine.
+- by link: the turn in which a session wrote the entry goes with it, whole, in whatever words and language it was;
+- by key: a number, an id, an address or a name that the entry brought into the memory (`gitmem.text.keys`), or one of its
+  sentences word for word. The sentence that has it is left out, with a gap in its place.
 
-So the wording that came instead is never withheld for what it shares with the old one.
+What was said after the removal is never left out: the line of commits says what came after. Nor is what knowledge that
+holds says too: a curated entry always does; a decision, a plan or another concept where it is younger than the removal,
+since a person or an agent wrote it knowing that.
 """
 
 from __future__ import annotations
@@ -16,36 +17,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gitmem.index.claims import Claim, Sentence, lead, sentences_of, words_of
 from gitmem.index.lookup import Standing as Span
 from gitmem.index.records import DEPRECATED
 from gitmem.okf.entries import entry_hash
 from gitmem.okf.layout import USER_PROFILE
+from gitmem.text.keys import is_sure, keys_of, says, stretches, tokens_of, without
+from gitmem.text.words import STOP, root
+
+if TYPE_CHECKING:
+    from gitmem.index.lookup import Span as Event
+    from gitmem.index.records import Place
 
 _OBSERVATION = "observation"
 _RECORDS = (_OBSERVATION, USER_PROFILE)
 """What says that something was known once, not that it holds."""
 _MOST_RIVALS = 50
-_MOST_ANSWERS = 1_000
 _MOST_STEPS = 8
-_LEAST_LEFT = 2
-"""Words: what is left of a record that says no more is not worth showing."""
 
 
 class Index(Protocol):
-    """What the search index knows of claims and of where entries were."""
+    """What the search index knows of keys, and of where entries were."""
 
-    def has_claims(self) -> bool: ...
+    def has_keys(self) -> bool: ...
     def has_retractions(self) -> bool: ...
+    def keys_near(self, tokens: Iterable[str]) -> list[tuple[int, str]]: ...
+    def was_known(self, phrase: str, entry: int, seq: int, session: str) -> bool: ...
+    def written_in(self, session: str) -> list[tuple[int, str, str]]: ...
+    def turns_beside(self, session: str, at: str) -> tuple[list[Event], list[Event]]: ...
     def retracted_among(self, names: Iterable[str]) -> set[str]: ...
-    def claims_near(self, words: Iterable[str], *, topic: bool = False) -> list[tuple[int, str]]: ...
     def standings(self, entry: int) -> list[Span]: ...
+    def time_of(self, seq: int) -> str: ...
     def rivals(self, path: str, replaces: str) -> list[Span]: ...
     def successors(self, key: str) -> list[tuple[int, str]]: ...
-    def knowledge_with(self, words: Iterable[str], limit: int) -> list[tuple[int, str]]: ...
+    def knowledge_with(self, phrase: str, limit: int) -> list[tuple[int, str]]: ...
     def text_of(self, entry: int) -> str: ...
 
 
@@ -61,9 +67,20 @@ class _Fate:
     """From which commit of the line on it holds."""
     left: int = 0
     """The commit with which it was taken out; 0 for one that is there, and hidden or another machine's."""
+    left_at: str = ""
+    came: int = 0
+    """The commit that brought it first, and in which session."""
+    session: str = ""
     retracted: bool = False
     observed: bool = False
     """Whether it is only what an agent saw, which is no knowledge."""
+
+    def is_after(self, place: Place | None) -> bool:
+        """Say whether a text is older than the removal; what has no place counts as older.
+
+        The line of commits says so. A record that was committed later, here or on another machine, has its own time.
+        """
+        return place is None or not self.left or place.from_seq < self.left or place.at < self.left_at
 
 
 class Standing:
@@ -74,107 +91,112 @@ class Standing:
         index: Index,
         scopes: Sequence[str],
         *,
-        held: Callable[[], Sequence[Claim]],
+        held: Callable[[], Sequence[str]],
         is_hidden: Callable[[str], bool],
     ) -> None:
+        """`held` gives the keys and quotes of what waits in quarantine."""
         self._index = index
         self._scopes = scopes
         self._held = held
         self._is_hidden = is_hidden
         self._fates: dict[int, _Fate] = {}
-        self._looked: dict[str, list[tuple[int, int]]] = {}
-        self._answers: dict[tuple[frozenset[str], tuple[str, ...], _Fate | None], bool] = {}
-        self._sayings: dict[int, set[frozenset[str]]] = {}
+        self._known: dict[tuple[int, str], bool] = {}
+        self._turns: dict[str, dict[str, _Fate]] = {}
 
-    def kept(self, text: str) -> str:
-        """The text without the sentences that no longer hold; empty where it says nothing else."""
-        gone = self._gone(text)
-        if not gone:
-            return text
-        kept, end = [], 0
-        for start, stop in gone:
-            kept.append(text[end : max(start, end)])
-            end = max(end, stop)
-        left = "".join([*kept, text[end:]])
-        if sum(len(one.words) for one in sentences_of(left)) < _LEAST_LEFT:
+    def kept(self, text: str, place: Place | None = None) -> str:
+        """The text with a gap for each sentence that no longer holds; empty where it says nothing else."""
+        if place is not None and self._turn_is_gone(place):
             return ""
-        return "\n".join(line for line in left.splitlines() if line.strip(" \t.!?,;:") not in _EMPTY)
+        words = {word for _, word in self._gone(text, place)}
+        words |= {word for word in self._held() if tokens_of(word) <= tokens_of(text)}
+        keys, quotes = ({one for one in words if (" " in one) is spaced} for spaced in (False, True))
+        spans = {*(says(text, keys, quotes) if words else ()), *self._retracted(text)}
+        return without(text, sorted(spans)) if spans else text
 
-    def instead(self, text: str) -> str:
-        """The wording that holds now, for a text that says or talks about an older one; empty where none does."""
-        if not self._has_claims:
-            return ""
-        words = words_of(text)
-        near = dict.fromkeys([*self._index.claims_near(words), *self._index.claims_near(words, topic=True)])
-        claims = [(claim, entry) for entry, stored in near if (claim := Claim.of(stored)).is_about(words)]
-        sentences = sentences_of(text) if claims else []
-        for claim, entry in claims:
-            if any(claim.is_in(one.words) or claim.is_about(one.words) for one in sentences):
-                fate = self._fate(entry)
-                wording = self._successor(fate) if fate.curated and not fate.holds else ""
-                if wording and wording not in text:  # what a text says itself needs no note
-                    return wording
+    def instead(self, text: str, place: Place | None = None) -> str:
+        """The wording that holds now, for a text that has an older one; empty where none does."""
+        for fate, _ in self._gone(text, place):
+            wording = self._successor(fate) if fate.curated else ""
+            if wording and wording not in text:  # what a text says itself needs no note
+                return wording
         return ""
 
     # One text
 
-    def _gone(self, text: str) -> list[tuple[int, int]]:
-        """Where in a text something is that no longer holds, in order."""
-        known = self._looked.get(text)
+    def _gone(self, text: str, place: Place | None) -> list[tuple[_Fate, str]]:
+        """The keys and quotes that a text may have of entries that hold no more, and held when it was written."""
+        near = self._index.keys_near(tokens_of(text)) if self._has_keys else []
+        found = []
+        for entry, word in near:
+            fate = self._fate(entry)
+            if fate.holds and not self._hides(entry, fate):
+                continue
+            if fate.is_after(place) and self._tells(entry, word, fate):
+                found.append((fate, word))
+        return found
+
+    def _tells(self, entry: int, word: str, fate: _Fate) -> bool:
+        """Whether a word says that a text speaks of an entry: the entry brought it, and nothing that holds has it."""
+        known = self._known.get((entry, word))
         if known is None:
-            known = self._looked[text] = self._looked_for(text)
+            is_quote = " " in word
+            known = self._known[entry, word] = not self._still_said(entry, word, fate) and (
+                is_quote or is_sure(word) or not self._index.was_known(word, entry, fate.came, fate.session)
+            )
         return known
 
-    def _looked_for(self, text: str) -> list[tuple[int, int]]:
-        words = words_of(text)
-        near: list[tuple[int, str]] = self._index.claims_near(words) if self._has_claims else []
-        claims = [(Claim.of(stored), entry) for entry, stored in near]
-        claims += [(claim, 0) for claim in self._held()]
-        claims = [(claim, entry) for claim, entry in claims if claim.may_be_in(words)]
-        if not claims and not self._has_retractions:
-            return []
-        sentences = sentences_of(text)
-        gone = set(map(_place, self._retracted(text, sentences)))
-        for claim, entry in claims:
-            matches = _said(claim, sentences)
-            fate = self._fate(entry) if matches and entry else None
-            if fate is None or not fate.holds or self._hides(entry, fate):
-                gone.update(_place(one) for one, whole in matches if not self._still_said(whole, claim, fate))
-        return sorted(gone)
+    def _still_said(self, gone: int, word: str, fate: _Fate) -> bool:
+        """Whether knowledge that holds has a word of an entry that is gone."""
+        if " " in word and any(self._still_said(gone, one, fate) for one in word.split() if is_sure(one)):
+            return True
+        for entry, text in self._index.knowledge_with(word, _MOST_RIVALS):
+            other = self._fate(entry)
+            if entry == gone or not other.holds or self._hides(entry, other) or not _outlives(other, fate):
+                continue
+            if " " in word or word in keys_of(text):
+                return True
+        return False
 
-    def _retracted(self, text: str, sentences: Sequence[Sentence]) -> list[Sentence]:
+    def _retracted(self, text: str) -> list[tuple[int, int]]:
         """The sentences that are a retracted entry, word for word: its text may never have been here."""
         if not self._has_retractions:
             return []
-        names = {name: one for one in sentences for name in _hashes(text[one.start : one.end])}
+        names = {name: span for span in stretches(text) for name in _names(text[slice(*span)])}
         return [names[name] for name in self._index.retracted_among(names)]
 
-    def _still_said(self, sentence: Sentence, claim: Claim, fate: _Fate | None = None) -> bool:
-        """Whether knowledge that holds says what a sentence shares with a claim that is gone."""
-        shared = claim.words & sentence.words
-        written = tuple(sorted(sentence.written[word] for word in shared if word.isascii() and word != "not"))
-        asked = shared, written, fate
-        # One text may say the same a thousand times, or a thousand times nearly the same: then what is gone stays gone.
-        if asked not in self._answers and len(self._answers) < _MOST_ANSWERS:
-            self._answers[asked] = self._is_known(shared, written, fate)
-        return self._answers.get(asked, False)
+    # One turn
 
-    def _is_known(self, shared: frozenset[str], written: Sequence[str], fate: _Fate | None) -> bool:
-        for entry, text in self._index.knowledge_with(written, _MOST_RIVALS):
-            other = self._fate(entry)
-            if not other.holds or self._hides(entry, other) or not _outlives(other, fate):
-                continue
-            if entry not in self._sayings:
-                self._sayings[entry] = {one.words for one in sentences_of(text)}
-            if any(shared <= words for words in self._sayings[entry]):
-                return True
-        return False
+    def _turn_is_gone(self, place: Place) -> bool:
+        """Whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced."""
+        if place.space != "event" or not place.session or place.type == "decision":
+            return False
+        if place.session not in self._turns:
+            self._turns[place.session] = self._gone_turns(place.session)
+        gone = self._turns[place.session]
+        if not gone:
+            return False
+        _, behind = self._index.turns_beside(place.session, place.at)
+        turn = place.key if place.type == "turn" else behind[0].key if behind else ""
+        return turn in gone and gone[turn].is_after(place)
+
+    def _gone_turns(self, session: str) -> dict[str, _Fate]:
+        """The turns of a session that wrote what is gone, by their ids."""
+        found = {}
+        for entry, at, text in self._index.written_in(session):
+            fate = self._fate(entry)
+            if not fate.holds and fate.left and not self._successor(fate):
+                before, behind = self._index.turns_beside(session, at)
+                # A turn is recorded when it is over. A program of one's own may do so before it writes the entry.
+                turns = sorted([*behind, *before], key=lambda one: _shares(text, one.text), reverse=True)
+                if turns:
+                    found[turns[0].key] = fate
+        return found
 
     # Entries
 
     @cached_property
-    def _has_claims(self) -> bool:
-        return self._index.has_claims()
+    def _has_keys(self) -> bool:
+        return self._index.has_keys()
 
     @cached_property
     def _has_retractions(self) -> bool:
@@ -201,12 +223,15 @@ class Standing:
             # the user's profile only says that it was learned that day.
             holding = [one for one in holding if 0 < left <= one.from_seq and one.type not in _RECORDS]
         return _Fate(
-            # One that never was knowledge claims nothing that could be gone.
+            # One that never was knowledge says nothing that could be gone.
             bool(holding) or not spans,
             any(span.space == "§" for span in (holding or spans)),
             keys,
             max((span.from_seq for span in holding), default=0),
             left,
+            self._index.time_of(left) if left else "",
+            min((span.from_seq for span in spans), default=0),
+            spans[0].session if spans else "",
             retracted,
             bool(spans) and all(span.type == _OBSERVATION for span in spans),
         )
@@ -256,32 +281,15 @@ def _outlives(other: _Fate, gone: _Fate | None) -> bool:
     return not gone.curated or 0 < gone.left <= other.since
 
 
-def _said(claim: Claim, sentences: Sequence[Sentence]) -> list[tuple[Sentence, Sentence]]:
-    """The sentences that are a claim, each with the words by which it is one.
-
-    A number is also one in the answer to a question: "What is the PIN of the canteen?" "4711".
-    """
-    found = [(one, one) for one in sentences if claim.is_in(one.words)]
-    numbers = claim.numbers
-    if numbers:
-        for one, other in pairwise(sentences):
-            both = Sentence(one.start, other.end, one.written | other.written)
-            if claim.is_in(both.words):
-                found += [(each, both) for each in (one, other) if not numbers.isdisjoint(each.words)]
-    return found
-
-
-def _place(sentence: Sentence) -> tuple[int, int]:
-    return sentence.start, sentence.end
-
-
-def _hashes(sentence: str) -> Iterable[str]:
+def _names(sentence: str) -> Iterable[str]:
     """The names under which an entry of these words would be retracted, as people would write it."""
-    for text in dict.fromkeys((sentence.strip(), sentence[lead(sentence) :].strip())):
-        bare = text.rstrip(".")
-        for one in (bare, f"{bare}."):
-            yield entry_hash(one)
-            yield entry_hash(one[:1].upper() + one[1:])
+    bare = sentence.strip().rstrip(".")
+    for one in (bare, f"{bare}."):
+        yield entry_hash(one)
+        yield entry_hash(one[:1].upper() + one[1:])
 
 
-_EMPTY = frozenset(("", "[user]", "[assistant]"))
+def _shares(text: str, turn: str) -> int:
+    """The number of words and keys of an entry that a turn has, to tell the one before it from the one behind it."""
+    words = {root(one) for one in tokens_of(text) - STOP}
+    return len(words & {root(one) for one in tokens_of(turn)}) + len(keys_of(text) & keys_of(turn))

@@ -66,13 +66,9 @@ def test_a_number_does_not_come_back_as_an_answer(bundle: Memory) -> None:
 
 
 def test_what_came_instead_is_shown_and_noted(bundle: Memory) -> None:
-    """A turn that merely talks about it says what holds since then; the new wording is whole."""
+    """A turn that has the old wording leaves it out and says what holds since then; the new wording is whole."""
     bundle.curated.add("Weekly report is due on Thursdays")
-    said(
-        bundle,
-        "The weekly report took me all of yesterday evening",
-        "I send the weekly report on Thursdays then",
-    )
+    said(bundle, "I send the weekly report on Thursdays then. It took me all of yesterday evening.")
     bundle.curated.replace("Thursdays", "Weekly report is due on Fridays")
     hits = {hit.type: hit for hit in bundle.search("weekly report")}
     assert "Weekly report is due on Fridays" == hits["CuratedMemory"].text
@@ -86,8 +82,8 @@ def test_a_slight_rewording_hides_neither_itself_nor_what_repeats_it(bundle: Mem
     old = "the staff kitchen of the second floor keeps its spare keys in the orange box"
     new = "the staff kitchen of the second floor keeps its spare keys in the green box"
     bundle.curated.add(old)
-    bundle.curated.replace(old, new)
     said(bundle, f"{new.capitalize()}.", f"{old.capitalize()}.")
+    bundle.curated.replace(old, new)
     assert new in found(bundle, "staff kitchen keys")
     shown = recalled(bundle, "where are the spare keys of the staff kitchen")
     assert "green" in shown
@@ -114,14 +110,16 @@ def test_a_decision_after_the_removal_holds_and_one_before_does_not(bundle: Memo
     assert "Thursdays again" in found(bundle, "release trains")
 
 
-def test_what_was_taken_back_stays_out_of_a_later_decision(bundle: Memory) -> None:
-    """The poison is not knowledge, whoever repeats it; a person's own entry is."""
+def test_what_was_taken_back_stays_out_of_an_earlier_decision(bundle: Memory) -> None:
+    """The poison is in no record of before; what is said after it was taken back is said knowing that."""
     text = "Invoices are paid to account DE99 at Northbank"
     commit = bundle.curated.add(text).commit
-    take_back(bundle, commit)
     bundle.record_decision("Pay all invoices to account DE99 at Northbank", session="derived")
     bundle.record_observation(f"Note: {text.lower()}", session="derived")
-    assert "DE99" not in recalled(bundle, "invoices Northbank")
+    take_back(bundle, commit)
+    assert "de99" not in recalled(bundle, "invoices Northbank").lower()
+    bundle.record_decision("Never again pay invoices to account DE99", session="after")
+    assert "Never again pay invoices to account DE99" in found(bundle, "invoices account")
 
 
 def test_an_entry_of_another_machine_is_not_told_here(bundle: Memory) -> None:
@@ -205,7 +203,7 @@ def test_a_title_that_no_longer_holds_is_not_told(bundle: Memory) -> None:
     assert "4711" not in str(bundle.recent_sessions())
 
 
-def test_the_claims_of_an_index_are_those_of_one_made_anew(bundle: Memory) -> None:
+def test_the_keys_of_an_index_are_those_of_one_that_is_rebuilt(bundle: Memory) -> None:
     """Entries that came, went, and went again after the line was taken back."""
     bundle.curated.add(PIN)
     bundle.index.current()

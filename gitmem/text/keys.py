@@ -1,0 +1,168 @@
+"""Keys of a text: numbers, ids, addresses and names, which survive a rewording or a translation. Pure.
+
+They are known by how they are written and not by a list of words, so they are the same in every language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+GAP = "[…]"
+"""What is left in the place of a stretch that was taken out."""
+_LONGEST = 20_000
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]{1,12}://[^\s<>\"'`)\]}]+|www\.[^\s<>\"'`)\]}]+|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+# An account or a telephone number is written in groups, and is one number.
+_GROUPS = re.compile(
+    r"\b[A-Z]{2}\d{2}(?:[ \u00a0][A-Z0-9]{2,4}){2,8}\b|(?<![\w.])\+?\d[\d ()/\u00a0-]{5,22}\d(?![\w.])"
+)
+_THOUSANDS = re.compile(r"(?<=\d)[ ,.'’\u00a0\u202f](?=\d{3}(?!\d))")
+_WORD = re.compile(r"[^\W_]+(?:[-_.,:#/@'’][^\W_]+)*")
+_PLAIN = re.compile(r"[^\W_]+")
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
+_TOUCHING = re.compile(rf"(?<=[{_UNSPACED}])(?=[0-9A-Za-z])|(?<=[0-9A-Za-z])(?=[{_UNSPACED}])")
+_AMOUNT = re.compile(r"(\d+)(k|m)")
+_ZEROS = {"k": "000", "m": "000000"}
+_SENTENCE = re.compile(r"[^.!?\n。！？…;]+(?:[.](?=\w)[^.!?\n。！？…;]*)*[.!?。！？…;\n]*")
+_LEAD = re.compile(r"\s*(?:\[(?:user|assistant)\] )?")
+"""What is before a sentence and no part of it: the speaker's label in a turn."""
+_OPENS = frozenset('].!?:;。！？…\n|>"“”«»([*-')
+_SAYS_NOTHING = 0.5
+"""The share of longer words with a capital from which capitals say nothing: a headline, or a language of such nouns."""
+_FEW_CAPITALS = 3
+_ACRONYM = 4
+"""Letters up to which a word in capitals is a word like another: PIN, GPU."""
+_CLAUSE = 4
+"""Spaces between the words of a clause that tells by itself."""
+_SURE = 3
+"""Letters and digits of a number or an id from which on two texts do not have it by chance."""
+
+
+def fold(text: str) -> str:
+    """Return the text without case, width and accents."""
+    if text.isascii():
+        return text.lower()
+    parted = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFKC", "".join(one for one in parted if not unicodedata.combining(one)))
+
+
+def tokens_of(text: str) -> frozenset[str]:
+    """Return the runs of letters and digits in a text, folded, and those of its numbers as keys have them."""
+    found = _PLAIN.findall(_apart(fold(text)))
+    if any(map(str.isdigit, text)):
+        found += [token for key in keys_of(text) for token in _PLAIN.findall(key)]
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4_096)
+def keys_of(text: str) -> frozenset[str]:
+    """Return the numbers, ids, addresses and names of a text."""
+    text = unicodedata.normalize("NFKC", text[:_LONGEST])
+    found = {fold(one).partition("://")[2] or fold(one) for one in _ADDRESS.findall(text)}
+    text = _apart(_ADDRESS.sub(" ", text))
+    text = _GROUPS.sub(lambda match: re.sub(r"[^0-9A-Za-z]", "", match[0]), text)
+    text = _THOUSANDS.sub("", text)
+    found.update(_numbers_and_names(text))
+    return frozenset(one for one in (key.strip(".,;:!?/'’") for key in found) if one)
+
+
+def _numbers_and_names(text: str) -> Iterator[str]:
+    words = list(_WORD.finditer(text))
+    long = [match[0] for match in words if len(match[0]) > 3]
+    capitals = sum(one[0].isupper() for one in long)
+    tells = capitals < _FEW_CAPITALS or capitals <= _SAYS_NOTHING * len(long)
+    for match in words:
+        word = match[0]
+        if any(map(str.isdigit, word)):
+            number = fold(word)
+            amount = _AMOUNT.fullmatch(number)
+            number = amount[1] + _ZEROS[amount[2]] if amount else number
+            if sum(map(str.isalnum, number)) > 1:
+                yield number
+        elif len(word) > 2 and _is_name(word, tells and not _opens(text, match.start())):
+            yield fold(re.sub(r"['’]s?$", "", word))
+
+
+def _is_name(word: str, capital_tells: bool) -> bool:
+    """Say whether a word is spelled like a name: joined with a capital, one inside, or one where no sentence begins."""
+    if "_" in word or (any(map(str.isupper, word[1:])) and not word.isupper()):
+        return True
+    is_acronym = word.isupper() and len(word) <= _ACRONYM
+    return word[0].isupper() and capital_tells and not is_acronym
+
+
+def _opens(text: str, start: int) -> bool:
+    before = text[max(0, start - 4) : start].rstrip(" \t")
+    return not before or before[-1] in _OPENS
+
+
+def is_sure(key: str) -> bool:
+    """Say whether a key is no word: an id, an address or a number that two texts do not share by chance."""
+    return any(map(str.isdigit, key)) and sum(map(str.isalnum, key)) >= _SURE
+
+
+def quotes_of(text: str) -> list[str]:
+    """Return the sentences of a text and their longer clauses as plain words, to find them word for word."""
+    found: dict[str, None] = {}
+    for match in _SENTENCE.finditer(text[:_LONGEST]):
+        found |= dict.fromkeys(filter(_tells, [_plain(match[0])]))
+        clauses = map(_plain, match[0].split(", "))
+        found |= dict.fromkeys(one for one in clauses if one.count(" ") >= _CLAUSE)
+    return list(found)
+
+
+def _tells(words: str) -> bool:
+    return words.count(" ") >= 2 or (not words.isascii() and len(words) > 5)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_PLAIN.findall(_apart(fold(text))))
+
+
+def _apart(text: str) -> str:
+    """Part numbers from writing that has no spaces between words."""
+    return text if text.isascii() else _TOUCHING.sub(" ", text)
+
+
+def says(text: str, keys: Collection[str], quotes: Collection[str] = ()) -> list[tuple[int, int]]:
+    """Return the sentences of a text that have one of these keys, or one of these quotes word for word."""
+    return [
+        (start, end)
+        for start, end in stretches(text)
+        if not keys_of(text[start:end]).isdisjoint(keys) or _holds(text[start:end], quotes)
+    ]
+
+
+def stretches(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end."""
+    found = []
+    for match in _SENTENCE.finditer(text):
+        said = match[0].rstrip()
+        lead = _LEAD.match(said)
+        start = lead.end() if lead else 0
+        if said[start:]:
+            found.append((match.start() + start, match.start() + len(said)))
+    return found
+
+
+def _holds(sentence: str, quotes: Collection[str]) -> bool:
+    plain = f" {_plain(sentence)} " if quotes else ""
+    return any(f" {quote} " in plain or (not quote.isascii() and quote in plain) for quote in quotes)
+
+
+def without(text: str, spans: Collection[tuple[int, int]]) -> str:
+    """Return the text with a gap in the place of these stretches; empty where nothing else is left."""
+    kept: list[str] = []
+    end = 0
+    for start, stop in spans:
+        between = text[end:start]
+        if between.strip() or not kept:
+            kept += [between, GAP, "" if text[stop : stop + 1].isspace() else " "]
+        end = stop
+    left = "".join((*kept, text[end:])).strip()
+    return left if _PLAIN.search(re.sub(r"^\[(?:user|assistant)\]", "", left, flags=re.MULTILINE)) else ""

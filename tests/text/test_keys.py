@@ -1,0 +1,69 @@
+"""Keys: what of a text survives a rewording or a translation, and what is left of one without them."""
+
+from __future__ import annotations
+
+import pytest
+from gitmem.text.keys import keys_of, quotes_of, says, without
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("Office door code is 7390#.", "Merk dir bitte: der Türcode ist 7390#", "7390"),
+        ("The database listens on port 5432", "it listens on 5432 since May", "5432"),
+        ("The account is DE89 3704 0044 0532 0130 00", "DE89370400440532013000", "de89370400440532013000"),
+        ("The budget is 12,000 euros", "Das Budget: 12.000 Euro", "12000"),
+        ("The budget is 12k", "a budget of 12 000", "12000"),
+        ("Call +49 170 1234567", "Ruf +49 (170) 1234567 an", "491701234567"),
+        ("My sister is called Mirela", "I met Mirela's friend", "mirela"),
+        ("The host is db-7.lan", "ssh DB-7.lan", "db-7.lan"),
+        ("Mail goes to ada@example.org", "an ada@example.org.", "ada@example.org"),
+        ("The flag is dark_mode", "set dark_mode", "dark_mode"),
+        ("密码是4711", "Пароль 4711", "4711"),
+    ],
+)
+def test_a_key_is_the_same_in_other_words(one: str, other: str, shared: str) -> None:
+    """By how it is written, in any language."""
+    assert shared in keys_of(one) & keys_of(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please remember this.",
+        "The PIN and the GPU",
+        "Thanks! That is all.",
+        "A Headline With Many Capitals Says Nothing Much",
+        "Der Bericht über die Wohnung und das Auto liegt im Schrank",
+        "I have 3 of them",
+    ],
+)
+def test_common_words_are_no_keys(text: str) -> None:
+    """Nor is what begins a sentence, a headline, nouns of a language that writes all of them large, or a digit."""
+    assert frozenset() == keys_of(text)
+
+
+def test_only_the_sentence_that_has_it_is_left_out() -> None:
+    """A gap says that something was there; the speakers stay."""
+    text = "[user] The PIN is 4711. The soup is good.\n[assistant] Noted: 4711."
+    left = without(text, says(text, {"4711"}))
+    assert "[user] […] The soup is good.\n[assistant] […]" == left
+    assert "" == without("[user] It is 4711.", says("[user] It is 4711.", {"4711"}))
+
+
+def test_a_quote_is_found_word_for_word() -> None:
+    """Whatever its case and punctuation; a sentence of two words is too short to tell."""
+    [quote] = quotes_of("The spare keys are in the orange box. Fine.")
+    assert says("So: the spare keys, are in the ORANGE box!", (), {quote})
+    assert not says("The spare keys are in the green box", (), {quote})
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_looked_through(text: str) -> None:
+    """Without its own keys it has none of them."""
+    keys = keys_of(text)
+    left = without(text, says(text, keys))
+    assert isinstance(left, str)
+    assert not any(says(left, {key}) for key in keys)
