@@ -55,6 +55,7 @@ def test_another_thread_waits(state: LocalState) -> None:
     """Of one process and with the same object: it is not the same owner."""
     lock = state.lock("bundle", BUSY)
     seen: list[str] = []
+    refused = threading.Event()
     with lock.hold("first"):
 
         def other() -> None:
@@ -63,11 +64,13 @@ def test_another_thread_waits(state: LocalState) -> None:
                 lock.hold("second", wait=0),
             ):
                 pass
+            refused.set()
             with lock.hold("second", wait=120):
                 seen.append("second")
 
         thread = threading.Thread(target=other)
         thread.start()
+        assert refused.wait(120)
         seen.append("first")
     thread.join()
     assert ["first", "second"] == seen

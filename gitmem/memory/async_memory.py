@@ -67,6 +67,7 @@ class AsyncMemory:
     revert = Awaitable(Memory.revert)
     restore = Awaitable(Memory.restore)
     undo = Awaitable(Memory.undo)
+    undoable = Awaitable(Memory.undoable)
     redo = Awaitable(Memory.redo)
     snapshot = Awaitable(Memory.snapshot)
     sync = Awaitable(Memory.sync)

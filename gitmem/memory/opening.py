@@ -16,7 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
 from gitmem.files import read_settings
 from gitmem.git.repository import Repository
-from gitmem.git.setup import open_repository, rejoin
+from gitmem.git.setup import git_dir_of, open_repository, rejoin
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
 from gitmem.memory.lifetime import Purpose
 from gitmem.memory.memory import Memory
@@ -119,6 +119,7 @@ def refuse_inside_a_bundle(path: str) -> None:
 
 
 def _of_others(path: str) -> BundleUnusable:
+    git_dir_of(path)  # raises where the git directory itself is what is missing
     return BundleUnusable(
         f"{path} holds a memory that nothing on this machine made or took in: it may be anybody's.",
         hint=f"If it is yours, run `gitmem init {shlex.quote(path)}`; else `gitmem clone` makes one that is checked.",

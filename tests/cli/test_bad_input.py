@@ -268,9 +268,9 @@ def test_a_newer_format(mem: Cli) -> None:
 
 
 def test_a_disk_that_refuses_writes(mem: Cli) -> None:
-    """A state directory that cannot be made stands for a read-only disk (tests may run as root)."""
-    shutil.rmtree(mem.root / ".git/gitmem")
-    mem.write(".git/gitmem", "in the way")
+    """A directory of locks that cannot be made stands for a read-only disk (tests may run as root)."""
+    shutil.rmtree(mem.root / ".git/gitmem/locks")
+    mem.write(".git/gitmem/locks", "in the way")
     mem.remember("a fact")
     told = _stops(mem, "edit", "--commit")
     assert told.startswith("The bundle cannot be written (")

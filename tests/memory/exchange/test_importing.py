@@ -323,18 +323,6 @@ def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
     assert TOKEN.encode() not in b"".join(bundle.read(path) or b"" for path in bundle.file_paths())
 
 
-def test_what_was_erased_is_not_imported_back(bundle: Memory, tmp_path: Path) -> None:
-    """The receipt knows it again."""
-    bundle.remember("Anna's door code is blue harbour 7731.")
-    bundle.erase(text="blue harbour 7731")
-    (tmp_path / "in.jsonl").write_text(
-        json.dumps({"gitmem": "entry", "text": "The code is blue harbour 7731, still."})
-    )
-    bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
-
-    assert "The code is (erased), still." in texts(bundle)
-
-
 # --- folders ---------------------------------------------------------------------------------------------
 
 
