@@ -246,7 +246,7 @@ def test_without_consent_nothing_is_sent(machines: Machines) -> None:
     target = str(machines.root / "second.git")
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", target], check=True)
     Remotes(a.repository).save(Remote("second", target))
-    with pytest.raises(UsageError, match="agreed"):
+    with pytest.raises(UsageError, match="not allowed"):
         machines.sync(a, "second")
     assert run_git(target, "for-each-ref") == ""
 
