@@ -65,6 +65,12 @@ class DiskGroup:
         """Take in a file that was written already; whoever opened it closes it."""
         self._waiting.append(descriptor)
 
+    def add_directory(self, path: str) -> None:
+        """Take in the names of a directory that may be gone already."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            self._ours.append(os.open(path, os.O_RDONLY))
+            self.add(self._ours[-1])
+
     def start(self) -> None:
         """Let the disk begin, while the caller goes on with something else."""
         self._flushing = start_flushing(self._waiting)
@@ -168,17 +174,6 @@ def close_later(descriptors: Sequence[int]) -> None:
         close() if waiters is None else waiters.do(close)
 
 
-def do_beside(job: Callable[[], object]) -> None:
-    """Do something that the disk may refuse while the caller goes on."""
-
-    def work() -> None:
-        with contextlib.suppress(OSError):
-            job()
-
-    waiters = _DiskWaiters.shared()
-    work() if waiters is None else waiters.do(work)
-
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_DiskWaiters.forget)
 
@@ -259,17 +254,17 @@ def append_to(path: str, data: bytes, *, durable: bool = False) -> None:
 
 
 def replace_file(
-    path: str, data: bytes, *, scratch: str, mode: int = PRIVATE, durable: bool = False, mtime: int = 0
+    path: str, data: bytes, *, scratch: str, mode: int = PRIVATE, durable: bool = False
 ) -> os.stat_result:
     """Put `data` at `path` at once: a reader sees the old file or the new one, never a part.
 
-    Gives the stat of what was written, taken before anybody else could change it. `mtime`, in nanoseconds, is the
-    file's from the beginning.
+    Gives the stat of what was written, taken before anybody else could change it.
     """
     temporary = os.path.join(scratch, f"{os.getpid()}-{threading.get_ident()}-file")
     try:
-        written = write_new(temporary, data, mode=mode, durable=durable, mtime=mtime)
-        return move(temporary, path) or written
+        written = write_new(temporary, data, mode=mode, durable=durable)
+        os.replace(temporary, path)
+        return written
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -317,47 +312,24 @@ def replacement(
         remove_file(temporary)
 
 
-def write_new(
-    path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = False, mtime: int = 0
-) -> os.stat_result:
+def write_new(path: str, data: bytes, *, mode: int = PRIVATE, durable: bool = False) -> os.stat_result:
     """Write a file that nobody else knows of; gives its stat."""
     with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode) as descriptor:
         write_all(descriptor, data)
-        if mtime:
-            os.utime(descriptor if os.utime in os.supports_fd else path, ns=(mtime, mtime))
         if durable:
             os.fsync(descriptor)
         return os.fstat(descriptor)
 
 
-def move(source: str, target: str) -> os.stat_result | None:
-    """Rename, and where the two lie on different file systems copy beside the target first.
-
-    Gives the stat of the copy where one was made.
-    """
+def write_open(path: str, data: bytes, *, mode: int = PRIVATE) -> tuple[int, os.stat_result]:
+    """Write a file that nobody else knows of; gives its descriptor, which is still open, and its stat."""
+    descriptor = create(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, mode)
     try:
-        os.replace(source, target)
-        return None
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with open(source, "rb") as file:
-            data, was = file.read(), os.fstat(file.fileno())
-        # The name is one that the bundle's exclude file covers, should we die here.
-        beside = os.path.join(os.path.dirname(target), f"{TEMPORARY}{os.getpid()}")
-        try:
-            # On disk at once: what comes after it on the other file system may get there first.
-            written = write_new(beside, data, mode=was.st_mode & 0o777, durable=True, mtime=was.st_mtime_ns)
-            if written.st_mode != was.st_mode:
-                os.chmod(beside, was.st_mode & 0o777)
-            os.replace(beside, target)
-            durable_directory(os.path.dirname(target))
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(beside)
-            raise
-        os.unlink(source)
-        return written
+        write_all(descriptor, data)
+        return descriptor, os.fstat(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_file(path: str) -> bytes | None:

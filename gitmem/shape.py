@@ -119,7 +119,7 @@ SHAPES: dict[str, str] = {
     "started: str? = state.@started, ended: str? = state.@ended, agent: str? = state.@agent, "
     "machine: str? = state.@machine, learned: Learned = learned(changes)",
     "StoreUsage": "target: str, path: str, entry_count: int, usage: int, limit: int",
-    "PendingEdit": "path: str, change: str, staged: bool, problem: str?",
+    "PendingEdit": "path: str, change: str, problem: str?",
     "Status": "bundle: str, git_dir: str, commit: str = newest.id, subject: str = newest.subject, at: str = newest.at, "
     "format: int, file_count: int = paths.#, concept_count: int, store: Weight = weight, curated: [StoreUsage], "
     "last_session: LastSession?, events_waiting: int, remotes: [RemoteStanding], "

@@ -85,31 +85,15 @@ LOCKS = Name(
 PENDING = Name(
     "pending",
     "text",
-    "the last commit, under way or `settled`, and the files that may not be on disk yet",
-    "git.pending",
-    deletable=False,
-    erase="keep",
-)
-PENDING_TOO = Name(
-    "pending-too",
-    "text",
-    "the same: the two take turns, so that one that is torn leaves the other",
-    "git.pending",
-    deletable=False,
-    erase="keep",
-)
-PENDING_REF = Name(
-    "pending-ref",
-    "text",
-    "the locks on refs that are held; not there while none is",
-    "git.refs",
+    "the last commit, under way or `settled`",
+    "git.commit_note",
     deletable=False,
     erase="keep",
 )
 INDEX_SEEN = Name(
     "index-seen",
     "text",
-    "git's index as gitmem last wrote it, to know what a person staged",
+    "git's index as it was last found to hold what a tip holds",
     "git.index_file",
 )
 CLOCKS = Name(

@@ -64,7 +64,6 @@ def test_the_writer_of_a_name_exists(name: Name) -> None:
     handed_over = constant.startswith("_") or name in (
         state.TMP,
         state.PENDING,
-        state.PENDING_TOO,
         state.LOCKS,
         JOURNAL,
     )

@@ -199,7 +199,7 @@ def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
         return
     from tempfile import TemporaryFile
 
-    from gitmem.git.lock_files import break_ancient
+    from gitmem.git.git_locks import break_ancient
 
     root = os.fsdecode(path)
     git_dir = os.path.join(root, ".git") if os.path.isdir(os.path.join(root, ".git")) else root

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from gitmem.files import overwrite_file, read_file
 from gitmem.git import git_index
 from gitmem.git.git_index import GitIndex, Record
-from gitmem.git.objects import FILE, Oid, TreeEntry, file_id, path_bytes, path_text
+from gitmem.git.objects import FILE, Oid, TreeEntry, path_bytes, path_text
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import Marks, WorkTree, marks
 from gitmem.state import INDEX_SEEN, LocalState
@@ -29,7 +29,7 @@ class IndexFile:
     # Whose it is
 
     def is_ours(self, tip: Oid) -> bool:
-        """Nobody wrote the index since we did for this tip, so nothing is staged."""
+        """Nobody wrote the index since it was found to have what this tip has."""
         signature = self.signature(tip)
         return signature == _NO_INDEX or self.has_seen(signature)
 
@@ -49,12 +49,12 @@ class IndexFile:
         return _signed(tip, stat)
 
     def note(self, signature: bytes) -> None:
-        """Remember that nothing is staged in the index with this signature."""
+        """Remember that the index with this signature has what the tip has."""
         with contextlib.suppress(OSError):  # only a shortcut
             overwrite_file(self._seen_path, signature)
 
     def note_written(self, tip: Oid, stat: os.stat_result) -> None:
-        """Remember the index as we wrote it, to tell it from what a person staged later."""
+        """Remember the index as we wrote it."""
         self.note(_signed(tip, stat))
 
     # What it says
@@ -86,11 +86,6 @@ class IndexFile:
         """This index was written, and had this stat before it got its name."""
         self._cached = marks(stat), index
 
-    def oid(self, path: str) -> Oid | None:
-        """The blob that the index has for a file."""
-        index = self.read()
-        return None if index is None else index.oid_of(path_bytes(path))
-
     def paths(self) -> list[str] | None:
         """Files that the index has; None where it cannot be read."""
         index = self.read()
@@ -117,16 +112,11 @@ class IndexFile:
             return self._whole(tip, records, moment)
         return index.splice(records, moment // 1_000_000_000, self._holds_blob)
 
-    def repaired(self, paths: Iterable[str], old: Tree, target: Tree, moment: int) -> GitIndex:
-        """The index after a crash: records that still are the old tip's, or are of files written anew, follow the target."""
-        index = self.read()
-        if index is None:
-            return self._whole(target, {}, moment)
-        changes = {
-            path: target.entry(path)
-            for path in paths
-            if index.oid_of(path_bytes(path)) in (file_id(old.entry(path)), file_id(target.entry(path)))
-        }
+    def following(self, paths: Iterable[str], target: Tree, moment: int) -> GitIndex:
+        """The index after a crash: the records of these files follow the target; one that cannot be read is made again."""
+        changes = {path: target.entry(path) for path in paths}
+        if self.read() is None:
+            return self.made(target, moment)
         written = {path: self._worktree.stat_if_holds(path, entry) for path, entry in changes.items()}
         return self.spliced(changes, target, written, moment)
 

@@ -7,17 +7,17 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import VERIFY, BundleUnusable, InvalidContent
 from gitmem.files import append_to, durable_directory, read_file, remove_file
 from gitmem.git.objects import Oid, Person
 from gitmem.permissions import make_directories
-from gitmem.state import PENDING_REF, LocalState
+from gitmem.state import LocalState
 
 if TYPE_CHECKING:
-    from gitmem.git.lock_files import PreparedLock
+    from gitmem.git.git_locks import PreparedLock
 
 BRANCH = "refs/heads/main"
 QUARANTINE = "refs/gitmem/quarantine"
@@ -53,7 +53,7 @@ class Refs:
     ) -> None:
         self._git_dir = git_dir
         self._hold = hold
-        self._noted: dict[str, int] = {}
+        self._taken = 0
 
     def path(self, name: str) -> str:
         return os.path.join(self._git_dir, *name.split("/"))
@@ -156,51 +156,39 @@ class Refs:
 
     @contextlib.contextmanager
     def locked(self, name: str) -> Iterator[PreparedLock]:
-        """Git's own lock on a file, noted before it is taken: should we die, the next writer breaks it.
+        """Git's own lock on a file: should we die, the next writer breaks it.
 
-        There is one note, and so the bundle lock is held as long as it counts.
+        The bundle lock is held as long: a lock of ours that nobody here holds is a dead writer's then.
         """
-        from gitmem.git.lock_files import PreparedLock
-        from gitmem.git.pending import Pending, PendingFile
+        from gitmem.git.git_locks import PreparedLock
 
         path, state = self.path(name), LocalState(self._git_dir)
         make_directories(os.path.dirname(path))
-        aside = f"{threading.get_ident()}-ref{len(self._noted)}"
         scratch = state.scratch  # made, and with it the directory of the lock
         with self._hold():
-            if not self._noted:
-                self.break_stale()
-            note = PendingFile(state, PENDING_REF)
-            lock = PreparedLock(path, os.path.join(scratch, aside))
-            outermost = not self._noted
-            self._noted[f"{name}.lock"] = lock.inode
+            self.break_stale([name])
+            self._taken += 1
+            lock = PreparedLock(path, os.path.join(scratch, f"{threading.get_ident()}-ref{self._taken}"))
             try:
-                note.rewrite(Pending(None, _ZERO, (), dict(self._noted)))
                 if name != "index":  # whose lock an editor may hold for long
                     lock.break_ancient()
                 lock.take(time.monotonic() + _LOCK_WAIT)
                 yield lock
             finally:
                 lock.release()
-                if outermost:
-                    self._noted.clear()
-                    with contextlib.suppress(OSError):
-                        note.remove()
                 lock.forget()
 
-    def noted(self) -> dict[str, int]:
-        """The locks that a writer of ours holds, or held when it died: their names and inodes."""
-        from gitmem.git.pending import PendingFile
+    def stale_locks(self, names: Iterable[str] | None = None) -> list[str]:
+        """The lock files that dead writers of ours left. The caller holds the bundle lock."""
+        from gitmem.git.git_locks import stale_locks
 
-        note = PendingFile(LocalState(self._git_dir), PENDING_REF).read()
-        return note.locks if note is not None else {}
+        wanted = self.locks() if names is None else names
+        return stale_locks([self.path(name) + ".lock" for name in wanted], LocalState(self._git_dir).scratch)
 
-    def break_stale(self) -> None:
-        """Give back the locks that a dead writer held. The caller holds the bundle lock."""
-        from gitmem.git.lock_files import break_stale
-
-        break_stale(self._git_dir, self.noted())
-        LocalState(self._git_dir).remove(PENDING_REF)
+    def break_stale(self, names: Iterable[str] | None = None) -> None:
+        """Give back the locks that dead writers held. The caller holds the bundle lock."""
+        for path in self.stale_locks(names):
+            remove_file(path)
 
     def locks(self) -> list[str]:
         """Git's locks that are held, on a ref or on a file beside them, by the name of what they lock."""

@@ -26,14 +26,14 @@ from gitmem.files import (
     remove_file,
     replace_file,
 )
-from gitmem.git.lock_files import PreparedLock
+from gitmem.git.git_locks import PreparedLock
 from gitmem.git.objects import GitObject, Oid, TreeEntry
 from gitmem.git.packs import StagedPack, compress
 from gitmem.git.refs import BRANCH, check_ref_name
 from gitmem.git.repository import Repository
 from gitmem.git.tree import Tree
 from gitmem.okf.paths import check_path
-from gitmem.state import ERASING, INDEX_SEEN
+from gitmem.state import ERASING, INDEX_SEEN, PENDING
 
 _MANIFEST = "manifest"
 _REFS = "packed-refs"
@@ -63,9 +63,6 @@ class Replacement:
             with _git_locks(repository) as locks:
                 if repository.refs.under("refs/") != dict(self.seen):
                     raise BundleBusy("Somebody moved a branch or a tag meanwhile: run the command again.")
-                # The notes of earlier commits go with the exchange, so all that they name is on disk before it.
-                make_durable(repository.root, repository.pending.carried())
-                make_durable(repository.git_dir, [_INDEX])
                 os.rename(scratch, repository.state.path(ERASING))
                 durable_directory(repository.state.directory)
                 repository.on_stage("decided")
@@ -225,7 +222,7 @@ def _finish(repository: Repository, locks: Mapping[str, PreparedLock]) -> None:
     _move_refs(repository, staged, manifest, locks)
     for number, path in manifest["files"]:
         _place_file(repository, os.path.join(staged, number), path, gone=path in manifest["gone"])
-    repository.pending.remove()  # it speaks of commits that are no more
+    repository.state.remove(PENDING)  # it speaks of commits that are no more
     repository.state.remove(INDEX_SEEN)
     for path, (old, new) in manifest["worktree"].items():
         _bring(repository, path, old, new)

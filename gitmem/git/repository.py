@@ -16,8 +16,8 @@ from gitmem.git.tree import Tree
 from gitmem.state import LocalState
 
 if TYPE_CHECKING:
+    from gitmem.git.commit_note import NoteFile
     from gitmem.git.index_file import IndexFile
-    from gitmem.git.pending import PendingFile
     from gitmem.git.worktree import WorkTree
     from gitmem.git.worktree_status import WorkTreeStatus
     from gitmem.locks import Lock
@@ -77,7 +77,7 @@ class Repository:
     def status(self) -> WorkTreeStatus:
         from gitmem.git.worktree_status import WorkTreeStatus
 
-        return WorkTreeStatus(self.worktree, self.index_file, self.store)
+        return WorkTreeStatus(self.worktree, self.index_file)
 
     @cached_property
     def lock(self) -> Lock:
@@ -85,11 +85,11 @@ class Repository:
         return self.state.lock("bundle", "The bundle is in use by {owner}: try again when it is done.")
 
     @cached_property
-    def pending(self) -> PendingFile:
-        from gitmem.git.pending import PendingFile
-        from gitmem.state import PENDING, PENDING_TOO
+    def note(self) -> NoteFile:
+        """The note of the commit under way."""
+        from gitmem.git.commit_note import NoteFile
 
-        return PendingFile(self.state, PENDING, PENDING_TOO)
+        return NoteFile(self.state)
 
     def tip(self) -> Oid | None:
         return self.refs.read(BRANCH)

@@ -77,6 +77,7 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
             raise BundleUnusable(f"{root} is a bare repository.", hint=how)
         raise BundleNotFound(f"There is no bundle in {root}.", hint="Make one with `gitmem init`.")
     safe_directory.check(root, git_dir, world)
+    _refuse_apart(root, git_dir)
     if (common := read_file(os.path.join(git_dir, "commondir"))) is not None:
         main = _main_work_tree(os.path.join(git_dir, common.decode("utf-8", "replace").strip()))
         how = f"Work there: `cd {shlex.quote(main)}`, then the same command."
@@ -99,6 +100,22 @@ def open_repository(root: str, world: World = _NOBODY) -> Repository:
 
 def _repository(root: str, git_dir: str, world: World) -> Repository:
     return Repository(root, git_dir, world.env) if world.env else Repository(root, git_dir)
+
+
+def _refuse_apart(root: str, git_dir: str) -> None:
+    """Refuse two file systems: a file is written in the git directory and renamed to its place."""
+    if _device(root) != _device(git_dir):
+        raise BundleUnusable(
+            f"{root} and its git directory {git_dir} are on two file systems.",
+            hint="Keep the git directory beside the files, and let the file `.git` name it there.",
+        )
+
+
+def _device(path: str) -> int:
+    """The file system of what is at a path, or will be."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.stat(path).st_dev
 
 
 def _main_work_tree(git_dir: str) -> str:
@@ -165,6 +182,7 @@ def make_repository(root: str, *, separate_git_dir: str | None = None, world: Wo
     """Make an empty repository with its work tree at `root`, ready for the first commit; it is its owner's alone."""
     root = os.path.abspath(root)
     git_dir = os.path.abspath(separate_git_dir) if separate_git_dir else os.path.join(root, ".git")
+    _refuse_apart(root, git_dir)
     try:
         _make_top(root)
         _make_top(git_dir, is_ours=True)

@@ -9,18 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 from gitmem.errors import BundleBusy, BundleUnusable, GitMemError
 from gitmem.files import DiskGroup, disk_error, durable_directory
-from gitmem.git.lock_files import PreparedLock
+from gitmem.git.commit_note import CommitNote
+from gitmem.git.git_locks import PreparedLock
 from gitmem.git.message import KINDS, Message
 from gitmem.git.objects import Commit, GitObject, Oid, Person, TreeEntry, blob_id, parse_commit, render_commit
 from gitmem.git.packs import StagedPack
-from gitmem.git.pending import Pending, moment_after
 from gitmem.git.recovery import recover
 from gitmem.git.refs import BRANCH
 from gitmem.git.repository import Repository
-from gitmem.git.stale_index import taken_back
 from gitmem.git.tree import Edit, Tree, check_size, is_same
 from gitmem.git.worktree import FilesAside
 from gitmem.git.worktree_status import HandEdit, Look
@@ -28,6 +28,7 @@ from gitmem.permissions import make_directories
 
 _TRIES = 50
 _LOCK_WAIT = 2.0
+_FEW = 64
 _MANY = 1000
 
 
@@ -185,7 +186,7 @@ def _refuse_hand_edits(
     paths: tuple[str, ...],
     draft: Draft,
 ) -> Look:
-    """What the files and git's index are before the change; raises where a person's work is in its way."""
+    """What the files are before the change; raises where a person's work is in its way."""
     repository.worktree.refuse_links(paths)
     repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
     look = repository.status.look(base, paths, tip or "")
@@ -193,12 +194,12 @@ def _refuse_hand_edits(
         edit
         for edit in look.edits
         if not (edit.path in draft.takes_in and draft.takes_in[edit.path] == edit.data)
-        and not (edit.path in draft.leaves and not edit.staged)
+        and edit.path not in draft.leaves
         and not _is_already(edit, tree.entry(edit.path))
     ]
     if in_the_way:
-        if repository.tip() != tip or taken_back(repository) is not None:
-            raise _TipMoved  # the files, or the index, are those of another commit
+        if repository.tip() != tip:
+            raise _TipMoved  # the files are those of another commit
         raise HandEditsInTheWay(in_the_way)
     return look
 
@@ -206,9 +207,9 @@ def _refuse_hand_edits(
 class _Steps:
     """The order of one commit, which must not change.
 
-    Note and objects on disk, git's locks, reflog, the ref (acknowledged), work tree, git's index, note
-    settled. With the ref before the index lock, a plain `git commit` in between would silently
-    take the change back.
+    Note and objects on disk, git's locks, reflog, the ref (acknowledged), files of the work tree on disk, their
+    names, git's index, names on disk, note settled. With the ref before the index lock, a plain `git commit` in
+    between would silently take the change back.
     """
 
     def __init__(
@@ -241,8 +242,7 @@ class _Steps:
             self._index_lock.forget()
             raise
         self._pack = StagedPack(repository.store.pack_directory, objects, stem=aside)
-        self._moment = moment_after(self._index_lock.moment)
-        self._files = FilesAside(aside + "-file", self._moment)
+        self._files = FilesAside(aside + "-file")
         self._moving = False
         self._finished = False
         self.doubt = ""
@@ -262,7 +262,7 @@ class _Steps:
                 finally:
                     self._index_lock.release()
                 if not self._finished:
-                    self._repository.pending.settle()
+                    self._repository.note.settle()
                 for lock in (self._ref_lock, self._index_lock):
                     lock.forget()
         self._files.close()
@@ -281,26 +281,18 @@ class _Steps:
         locks = (self._index_lock, self._ref_lock)
         for lock in locks:
             lock.wait_for_foreign(time.monotonic() + _LOCK_WAIT)
-        note = Pending(
-            self._tip,
-            self._commit.oid,
-            tuple(self._edits),
-            {"index.lock": self._index_lock.inode, f"{BRANCH}.lock": self._ref_lock.inode},
-            tuple(self._leaves),
-            self._moment,
-            repository.pending.carried(),
-        )
+        note = CommitNote(self._tip, self._commit.oid, tuple(self._edits), tuple(self._leaves))
         with DiskGroup() as disk:
             self._pack.write(disk)
             self._ref_lock.write(self._commit.oid.encode() + b"\n", disk)
-            repository.pending.write(note, disk)
+            repository.note.write(note, disk)
             disk.start()
             self._make_aside()
             disk.wait()
         for lock in locks:
             lock.take(time.monotonic() + _LOCK_WAIT)
         repository.refuse_if_busy()
-        if repository.tip() != self._tip or self._look.index_changed():
+        if repository.tip() != self._tip:
             raise _TipMoved
         self._pack.publish()
         repository.on_stage("objects")
@@ -315,7 +307,7 @@ class _Steps:
 
     def _make_aside(self) -> None:
         """Write the files of the work tree without their names, while the disk is busy anyway."""
-        for path, content in self._edits.items():
+        for path, content in islice(self._edits.items(), _FEW):  # the rest once the commit is acknowledged
             entry = self._tree.entry(path)
             if entry is not None and isinstance(content, bytes) and path not in self._leaves:
                 self._files.make(path, content, entry.mode)
@@ -326,17 +318,18 @@ class _Steps:
         worktree, index_file = repository.worktree, repository.index_file
         try:
             entries = {path: self._tree.entry(path) for path in self._edits}
-            nothing_staged = index_file.is_ours(self._tip or "")
-            moment = self._moment
+            is_ours = index_file.is_ours(self._tip or "")
+            for path, entry in entries.items():
+                if entry is not None and path not in self._files and path not in self._leaves:
+                    self._files.make(path, repository.store.blob(entry.oid), entry.mode)
+            self._files.flush()
             written: dict[str, os.stat_result | None] = {}
             for path, entry in entries.items():
-                content = self._edits[path]
                 if path in self._leaves or self._look.file_changed(path):
                     continue  # a person's file: it shows as their edit
-                if entry is not None and isinstance(content, bytes):
-                    written[path] = worktree.write(path, content, entry.mode, moment, self._files)
-                else:
-                    written[path] = worktree.bring(path, entry, moment)
+                if entry is None:
+                    worktree.remove(path)
+                written[path] = None if entry is None else worktree.put(path, self._files)
             repository.on_stage("work tree")
             lock = self._index_lock
             if len(written) > _MANY:
@@ -346,14 +339,13 @@ class _Steps:
                 written = index_file.still_held(entries, written, lock.moment)
             index = index_file.spliced(entries, self._tree, written, lock.moment)
             begun = time.monotonic()
-            index_stat = lock.put(index.raw, index.mtime)
+            index_stat = lock.put(index.raw, index.mtime, *worktree.directories(written))
             index_file.remember(index, index_stat)
-            if nothing_staged:
+            if is_ours:
                 index_file.note_written(self._commit.oid, index_stat)
             lock.linger(begun, len(index.names))
             lock.release()
-            repository.pending.settle()
-            repository.pending.cover(repository.root)
+            repository.note.settle()
             self._finished = True
             repository.on_stage("index")
         except (OSError, GitMemError) as error:
@@ -363,7 +355,7 @@ class _Steps:
 
 def _is_already(edit: HandEdit, entry: TreeEntry | None) -> bool:
     """The person's file is just what the change would put there."""
-    if edit.problem or edit.staged:
+    if edit.problem:
         return False
     if edit.data is None or entry is None:
         return edit.data is None and entry is None

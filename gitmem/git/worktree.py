@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import stat as stat_module
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from gitmem.errors import BundleUnusable, UnsafePath
 from gitmem.files import (
     TEMPORARY,
     close_later,
-    durable_directory,
     hold_replaced,
-    move,
+    make_durable,
     read_file,
     replace_file,
-    write_new,
+    start_flushing,
+    write_open,
 )
 from gitmem.git.objects import Oid, TreeEntry, blob_id, file_id
 from gitmem.git.store import ObjectStore
@@ -27,8 +26,8 @@ from gitmem.okf.paths import leads_outside
 from gitmem.permissions import make_directory
 from gitmem.state import LocalState
 
-_MOST_ASIDE = 64
-"""Each may hold a file descriptor for a moment, of which a host has perhaps a thousand."""
+_MOST_OPEN = 64
+"""File descriptors that a commit holds for a moment, of which a host has perhaps a thousand."""
 
 Marks = tuple[int, int, int]
 
@@ -61,11 +60,7 @@ class WorkTree:
         self._store = store
         self._git_dir = git_dir
         self._state = state
-
-    @cached_property
-    def _is_apart(self) -> bool:
-        """Work tree and git directory are on two file systems, which keep no order between them."""
-        return os.stat(self.root).st_dev != os.stat(self._git_dir).st_dev
+        self._changed: set[str] = set()
 
     def path(self, name: str) -> str:
         return f"{self.root}{os.sep}{name if os.sep == '/' else name.replace('/', os.sep)}"
@@ -165,37 +160,38 @@ class WorkTree:
 
     # Writing
 
-    def bring(self, path: str, entry: TreeEntry | None, moment: int = 0) -> os.stat_result | None:
+    def bring(self, path: str, entry: TreeEntry | None) -> os.stat_result | None:
         """Make one file what a tree says; gives its stat, None where it was removed."""
         if entry is None:
             self.remove(path)
             return None
-        return self.write(path, self._store.blob(entry.oid), entry.mode, moment)
+        return self.write(path, self._store.blob(entry.oid), entry.mode)
 
-    def write(
-        self, path: str, data: bytes, mode: int, moment: int, asides: FilesAside | None = None
-    ) -> os.stat_result:
-        """Put a file there atomically; gives its stat, from before a person could change it.
+    def write(self, path: str, data: bytes, mode: int) -> os.stat_result:
+        """Put a file there at once, on disk before it has its name; gives its stat from before anybody could change it."""
+        full = self.path(path)
+        return self._placed(
+            path,
+            lambda: replace_file(full, data, scratch=self._state.scratch, mode=mode & 0o777, durable=True),
+        )
 
-        `moment` is the mtime that the note of the commit names: a file that has it is as we wrote it, or a power
-        cut has damaged it. Without one (0) the file is on disk when this returns.
-        """
+    def put(self, path: str, asides: FilesAside) -> os.stat_result:
+        """Give a file that was written aside its name."""
+        return self._placed(path, lambda: asides.put(path, self.path(path)))
+
+    def _placed(self, path: str, place: Callable[[], os.stat_result]) -> os.stat_result:
         _refuse_outside(path)
         try:
-            return self._put(path, data, mode, moment, asides)
+            return place()
         except FileNotFoundError:
             self._make_directories(path)
-            return self._put(path, data, mode, moment, asides)
+            return place()
 
-    def _put(
-        self, path: str, data: bytes, mode: int, moment: int, asides: FilesAside | None
-    ) -> os.stat_result:
-        if asides is not None and path in asides:
-            return asides.put(path, self.path(path))
-        mode, durable = mode & 0o777, not moment
-        return replace_file(
-            self.path(path), data, scratch=self._state.scratch, mode=mode, durable=durable, mtime=moment
-        )
+    def directories(self, paths: Iterable[str]) -> set[str]:
+        """The directories whose names have changed since the last time, where these files were written or removed."""
+        found = {os.path.dirname(self.path(path)) for path in paths} | self._changed
+        self._changed = set()
+        return found
 
     def remove(self, path: str) -> None:
         """Remove a file and the directories it leaves empty."""
@@ -205,8 +201,6 @@ class WorkTree:
         if not os.path.isdir(full) or os.path.islink(full):
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 os.unlink(full)
-                if self._is_apart:
-                    durable_directory(os.path.dirname(full))
         directory = os.path.dirname(full)
         while directory != self.root:
             try:
@@ -214,6 +208,7 @@ class WorkTree:
             except OSError:  # not empty, or gone already
                 return
             directory = os.path.dirname(directory)
+            self._changed.add(directory)
 
     def _make_directories(self, path: str) -> None:
         current = self.root
@@ -221,6 +216,7 @@ class WorkTree:
             current = os.path.join(current, part)
             try:
                 make_directory(current)
+                self._changed.add(os.path.dirname(current))
             except FileExistsError:
                 if not os.path.isdir(current) or os.path.islink(current):
                     raise BundleUnusable(
@@ -271,18 +267,32 @@ class FilesAside:
     Buys "times the floor": they are written while the disk is busy with the objects anyway.
     """
 
-    def __init__(self, stem: str, moment: int) -> None:
+    def __init__(self, stem: str) -> None:
         self._stem = stem
-        self._moment = moment
         self._made: dict[str, tuple[str, os.stat_result]] = {}
+        self._open: list[int] = []
         self._replaced: list[int] = []
+        self._count = 0
 
     def make(self, path: str, data: bytes, mode: int) -> None:
-        """Write a file aside; a large change goes without, file by file, and so does one that waits for the disk."""
-        if len(self._made) < _MOST_ASIDE and self._moment:
-            temporary = f"{self._stem}-{len(self._made)}"
-            written = write_new(temporary, data, mode=mode & 0o777, mtime=self._moment)
-            self._made[path] = temporary, written
+        """Write a file aside."""
+        temporary = f"{self._stem}-{self._count}"
+        self._count += 1
+        descriptor, written = write_open(temporary, data, mode=mode & 0o777)
+        self._made[path] = temporary, written
+        if len(self._open) < _MOST_OPEN:
+            self._open.append(descriptor)
+        else:
+            os.close(descriptor)
+
+    def flush(self) -> None:
+        """Put the files on disk, side by side; of very many, all that the file system has."""
+        if len(self._made) > len(self._open):
+            make_durable(
+                os.path.dirname(self._stem), [os.path.basename(one) for one, _ in self._made.values()]
+            )
+        else:
+            start_flushing(self._open)()
 
     def __contains__(self, path: str) -> bool:
         return path in self._made
@@ -291,15 +301,16 @@ class FilesAside:
         """Give a file its name; gives its stat from before anybody else could change it."""
         temporary, written = self._made[path]
         # Buys "times the floor": freeing the old file takes longer than all else, and can wait until `close`.
-        self._replaced += hold_replaced(full)
-        copied = move(temporary, full)
+        if len(self._replaced) < _MOST_OPEN:
+            self._replaced += hold_replaced(full)
+        os.replace(temporary, full)
         del self._made[path]
-        return copied or written
+        return written
 
     def close(self) -> None:
         """Let go of the old files, and of new ones that never got their names."""
-        close_later(self._replaced)
-        self._replaced = []
+        close_later([*self._replaced, *self._open])
+        self._replaced, self._open = [], []
         for temporary, _ in self._made.values():
             with contextlib.suppress(OSError):
                 os.unlink(temporary)

@@ -1,4 +1,7 @@
-"""What a person changed in the work tree or staged, and whether somebody touched a file since we looked."""
+"""What a person changed in the work tree, and whether somebody touched a file since we looked.
+
+Git's index only answers for files whose stat it knows: what is staged and not in a file is no edit.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from dataclasses import dataclass
 
 from gitmem.git.git_index import GitIndex
 from gitmem.git.index_file import IndexFile
-from gitmem.git.objects import EXECUTABLE, FILE, Oid, file_id, path_bytes, path_text
-from gitmem.git.store import ObjectStore
+from gitmem.git.objects import Oid, file_id, path_bytes, path_text
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import Found, Marks, WorkTree, marks
 
@@ -23,7 +25,6 @@ class HandEdit:
 
     path: str
     data: bytes | None
-    staged: bool = False
     problem: str = ""
     stored: bytes | None = None
 
@@ -34,130 +35,73 @@ class HandEdit:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Some files and git's index as a commit found them before it writes them."""
+    """Some files as a commit found them before it writes them."""
 
     edits: list[HandEdit]
     """What a person changed among the files."""
-    _tip: Oid
     _files: Mapping[str, Marks | None]
-    _signature: bytes
     _worktree: WorkTree
-    _index: IndexFile
 
     def file_changed(self, path: str) -> bool:
         """Somebody touched the file since."""
         return path in self._files and self._worktree.marks(path) != self._files[path]
 
-    def index_changed(self) -> bool:
-        """Somebody wrote git's index since."""
-        return self._index.signature(self._tip) != self._signature
-
 
 class WorkTreeStatus:
-    """Compares work tree and git's index with a tip."""
+    """Compares the work tree with a tip."""
 
-    def __init__(self, worktree: WorkTree, index: IndexFile, store: ObjectStore) -> None:
+    def __init__(self, worktree: WorkTree, index: IndexFile) -> None:
         self._worktree = worktree
         self._index = index
-        self._store = store
 
     def hand_edits(self, tip: Tree, tip_oid: Oid) -> list[HandEdit]:
-        """Everything that differs from the tip: staged versions first, then the work tree's.
-
-        The index answers for files whose stat it knows, so only touched files are read.
-        """
+        """Everything in the work tree that differs from the tip; only files whose stat is unknown are read."""
         signature = self._index.signature(tip_oid)
         index = self._index.read()
-        if index is None:
-            return list(self._without_index(tip))
-        staged: list[HandEdit] = []
-        if not self._index.has_seen(signature):
-            staged = list(self._staged(index, tip))
-            if not staged:
-                self._index.note(signature)
-        return staged + list(self._unstaged(index))
+        listed = (
+            {} if index is None else {path_text(name): index.oid(at) for at, name in enumerate(index.names)}
+        )
+        if index is not None and self._index.has_seen(signature):
+            return list(self._differing(listed, index))
+        known = {path: entry.oid for path, entry in tip.files()}
+        if index is not None and listed == known:
+            self._index.note(signature)
+        return list(self._differing(known, index))
 
     def look(self, tip: Tree, paths: Iterable[str], tip_oid: Oid) -> Look:
         """Some paths only: what a commit must look at before it writes them.
 
-        Buys "100,000 files against 1,000": git's index is read only where somebody else wrote it.
+        Raises BundleBusy where git's index has a merge in it.
+        Buys "100,000 files against 1,000": the index is read only where somebody else wrote it.
         """
-        signature = self._index.signature(tip_oid)
-        index = None if self._index.is_ours(tip_oid) else self._index.read()
-        remembered = index or self._index.remembered()
+        index = self._index.remembered() if self._index.is_ours(tip_oid) else self._index.read()
         edits: list[HandEdit] = []
         seen: dict[str, Marks | None] = {}
         for path in paths:
             known = file_id(tip.entry(path))
-            name = path_bytes(path)
-            if index is not None:
-                place = index.place(name)
-                staged = index.oid(place) if place >= 0 else None
-                if staged != known:
-                    edits.append(self._staged_edit(path, index, place))
-                    # What differs from it in the work tree came later, also if it is the tip's.
-                    known = staged
             stat = self._worktree.stat(path)
             seen[path] = None if stat is None else marks(stat)
-            if stat is not None and remembered is not None and remembered.vouches(name, stat, known):
+            if stat is not None and index is not None and index.vouches(path_bytes(path), stat, known):
                 continue
             found = self._worktree.look_at(path, stat)
             if not found.holds(known):
                 edits.append(HandEdit.of(path, found))
-        return Look(edits, tip_oid, seen, signature, self._worktree, self._index)
+        return Look(edits, seen, self._worktree)
 
-    def _staged(self, index: GitIndex, tip: Tree) -> Iterator[HandEdit]:
-        missing = dict(tip.files())
-        for place, name in enumerate(index.names):
-            path = path_text(name)
-            entry = missing.pop(path, None)
-            oid = index.oid(place)
-            mode = index.mode(place)
-            if entry is not None and entry.oid == oid and (entry.mode == mode or mode in (FILE, EXECUTABLE)):
-                continue
-            yield self._staged_edit(path, index, place)
-        for path in missing:
-            yield HandEdit(path, None, staged=True)
-
-    def _staged_edit(self, path: str, index: GitIndex, place: int) -> HandEdit:
-        if place < 0:
-            return HandEdit(path, None, staged=True)
-        if index.mode(place) in (FILE, EXECUTABLE):
-            return HandEdit(path, self._store.blob(index.oid(place)), staged=True)
-        problem = "is a link or a repository of its own, which a bundle never holds"
-        return HandEdit(path, None, staged=True, problem=problem)
-
-    def _unstaged(self, index: GitIndex) -> Iterator[HandEdit]:
-        missing = dict(zip(index.names, range(len(index.names)), strict=True))
+    def _differing(self, known: Mapping[str, Oid], index: GitIndex | None) -> Iterator[HandEdit]:
+        missing = dict(known)
         unknown: list[str] = []
         for path, stat in self._worktree.files():
-            place = missing.pop(path_bytes(path), -1)
-            if place < 0:
+            oid = missing.pop(path, None)
+            if oid is None:
                 unknown.append(path)
-            elif not index.untouched(place, stat):
-                yield from self._edited(path, index.oid(place))
-        yield from self._untracked(unknown)
-        yield from (HandEdit(path_text(name), None) for name in missing)
-
-    def _without_index(self, tip: Tree) -> Iterator[HandEdit]:
-        """Without a usable index: read every file and compare it with the tip."""
-        missing = dict(tip.files())
-        unknown: list[str] = []
-        for path, _ in self._worktree.files():
-            entry = missing.pop(path, None)
-            if entry is None:
-                unknown.append(path)
-            else:
-                yield from self._edited(path, entry.oid)
-        yield from self._untracked(unknown)
-        yield from (HandEdit(path, None) for path in missing)
-
-    def _edited(self, path: str, oid: Oid) -> Iterator[HandEdit]:
-        # Not the mode: what is executable follows from the path, so a chmod is nothing to commit.
-        found = self._worktree.look(path)
-        if not found.holds(oid):
-            yield HandEdit.of(path, found)
-
-    def _untracked(self, paths: list[str]) -> Iterator[HandEdit]:
-        for path in self._worktree.not_ignored(paths):
+            elif index is None or not index.vouches(path_bytes(path), stat, oid):
+                # Not the mode: what is executable follows from the path, so a chmod is nothing to commit.
+                found = self._worktree.look(path)
+                if not found.holds(oid):
+                    yield HandEdit.of(path, found)
+        tracked = [path for path in unknown if index is not None and index.place(path_bytes(path)) >= 0]
+        new = self._worktree.not_ignored([path for path in unknown if path not in set(tracked)])
+        for path in (*tracked, *new):
             yield HandEdit.of(path, self._worktree.look(path))
+        yield from (HandEdit(path, None) for path in missing)

@@ -102,24 +102,18 @@ def take_in(bundle: Bundle, edits: Iterable[HandEdit], *, strict: bool, reason: 
                 f"{problem} It was edited by hand: repair or remove it, then run this again."
             )
         bundle.report(Notice("file-not-committed", path, problem))
-    # What was staged comes first, so that a version which only the index held has its commit.
-    published = []
-    for staged in (True, False):
-        group = {edit.path: edit for edit in usable if edit.staged == staged}
-        later = {edit.path for edit in usable if not edit.staged} if staged else set()
-        if group:
-            made = _commit(bundle, group, leave=later & group.keys(), reason=reason)
-            published += [made] if made else []
-            if made is None:
-                _put_back(bundle, group)
-    return published
+    if not usable:
+        return []
+    group = {edit.path: edit for edit in usable}
+    made = _commit(bundle, group, reason=reason)
+    if made is None:
+        _put_back(bundle, group)
+    return [made] if made else []
 
 
 def put_back(bundle: Bundle, path: str) -> None:
     """Make a file what the newest commit has, whatever a person made of it."""
     with bundle.writing("edit"):
-        if any(edit.staged for edit in bundle.hand_edits() if edit.path == path):
-            raise InvalidContent(f"{path} is staged: run `git restore --staged` on it first.")
         worktree = bundle.repository.worktree
         worktree.refuse_links([path])
         worktree.bring(path, bundle.tree().entry(path))
@@ -132,7 +126,7 @@ def commit_text(bundle: Bundle, path: str, data: bytes, *, reason: str = "") -> 
     with bundle.writing("edit"):
         worktree = bundle.repository.worktree
         worktree.refuse_links([path])
-        worktree.write(path, data, FILE, 0)
+        worktree.write(path, data, FILE)
         found = [edit for edit in bundle.hand_edits() if edit.path == path]
         published = take_in(bundle, found, strict=True, reason=reason)
     return published[-1].commit.oid if published else ""
@@ -146,13 +140,11 @@ def _put_back(bundle: Bundle, edits: Mapping[str, HandEdit]) -> None:
         for path, edit in edits.items():
             entry = tree.entry(path)
             as_it_was = edit.data is not None and worktree.holds(path, TreeEntry(FILE, blob_id(edit.data)))
-            if entry is not None and edit.stored == tree.read_entry(entry) and as_it_was and not edit.staged:
+            if entry is not None and edit.stored == tree.read_entry(entry) and as_it_was:
                 worktree.bring(path, entry)
 
 
-def _commit(
-    bundle: Bundle, edits: Mapping[str, HandEdit], *, leave: set[str], reason: str
-) -> Published | None:
+def _commit(bundle: Bundle, edits: Mapping[str, HandEdit], *, reason: str) -> Published | None:
     names = sorted(edits)
     what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     origin = Origin(machine=bundle.config.machine, source="hand edit", reason=reason)
@@ -173,7 +165,6 @@ def _commit(
             bundle.person_named(bundle.world.person or "human", moment),
             bundle.person_named("gitmem", moment),
             takes_in={path: edit.data for path, edit in edits.items()},
-            leaves=frozenset(leave),
         )
 
     return publish(bundle.repository, plan, purpose="edit")
@@ -201,12 +192,7 @@ def _acceptable(bundle: Bundle, edits: Iterable[HandEdit]) -> tuple[list[HandEdi
         except InvalidContent as error:
             problems[edit.path] = str(error)
             continue
-        if edit.staged and stored != edit.data and stored == bundle.read(edit.path):
-            problems[edit.path] = (
-                f"All that is staged of {edit.path} is held back: `git restore --staged` it."
-            )
-        else:
-            usable.append(replace(edit, stored=stored))
+        usable.append(replace(edit, stored=stored))
     return usable, problems
 
 

@@ -39,7 +39,6 @@ class PendingEdit:
 
     path: str
     change: str
-    staged: bool
     problem: str = ""
 
 
@@ -158,9 +157,8 @@ def _edits(memory: Memory, edits: list[HandEdit]) -> list[PendingEdit]:
     tree, found = memory.tree(), dict[str, PendingEdit]()
     problems = problems_of(memory, edits)
     for edit in edits:
-        staged = edit.staged or (edit.path in found and found[edit.path].staged)
         change = "added" if edit.path not in tree else "changed"
         if change == "changed" and edit.data is None and not edit.problem:
             change = "removed"
-        found[edit.path] = PendingEdit(edit.path, change, staged, problems.get(edit.path, ""))
+        found[edit.path] = PendingEdit(edit.path, change, problems.get(edit.path, ""))
     return list(found.values())

@@ -80,7 +80,7 @@ def test_status_lists_hand_edits(mem: Cli) -> None:
     shown = told[told.index("Edited by hand; ") :]
     expected = """\
 Edited by hand; the next write commits them:
-  added   notes/new.md  (staged)
+  added   notes/new.md
   changed memories/MEMORY.md
   removed memories/USER.md
 
@@ -123,9 +123,7 @@ def test_status_as_json(mem: Cli) -> None:
         "usage": 16,
         "limit": 2200,
     }
-    assert found["hand_edits"] == [
-        {"path": "memories/MEMORY.md", "staged": False, "problem": None, "change": "changed"}
-    ]
+    assert found["hand_edits"] == [{"path": "memories/MEMORY.md", "problem": None, "change": "changed"}]
     assert (found["file_count"], found["concept_count"], found["events_waiting"], found["last_gc"]) == (
         6,
         3,
@@ -164,14 +162,14 @@ def test_nothing_to_commit_is_no_failure(mem: Cli) -> None:
     assert len(mem("log", "--json").json["commits"]) == 1
 
 
-def test_commit_takes_in_what_was_staged_too(mem: Cli) -> None:
-    """A version that only the index held gets a commit of its own, before the work tree's."""
+def test_commit_takes_the_files_and_not_what_is_staged(mem: Cli) -> None:
+    """A version that only git's index holds is no edit; the index has what was committed then."""
     mem.write("notes/a.md", NOTE + "staged\n")
     mem.git("add", "notes")
     mem.write("notes/a.md", NOTE + "later\n")
-    assert len(mem("edit", "--commit", "--json").json["commits"]) == 2
-    assert mem("show", "HEAD~1:notes/a.md").out == NOTE + "staged\n"
+    assert len(mem("edit", "--commit", "--json").json["commits"]) == 1
     assert mem("show", "notes/a.md").out == NOTE + "later\n"
+    assert mem.git("status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize(

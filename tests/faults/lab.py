@@ -123,7 +123,7 @@ BEGINNINGS: dict[str, dict[str, bytes]] = {
     "plain": BEFORE,
     "first": {},  # no commit yet
     "join": {**BEFORE, "join.md": JOINED},  # so many packs that the next commit joins them
-    "separate": BEFORE,  # work tree and git directory on two file systems
+    "separate": BEFORE,  # the git directory beside the work tree
 }
 
 
@@ -292,36 +292,33 @@ def kill_recovery(root: Path, edit: str) -> None:
 
 
 def kill_leaving(root: Path) -> None:
-    """A commit of a staged version dies at every moment: the later version in the work tree stays."""
+    """A commit that leaves a file alone dies at every moment: the version in the work tree stays."""
     ledger = Ledger(root.parent / "ledger")
     for number in range(1, 500):
-        for later in (b"1\n", b"later\n"):  # set back to the tip's, or changed once more
+        for later in (b"1\n", b"later\n"):  # as the tip has it, or changed
 
-            def stage(later: bytes = later) -> None:
+            def change(later: bytes = later) -> None:
                 prepare(root, "plain")
-                (root / "a.md").write_bytes(b"staged\n")
-                run_git(root, "add", "a.md")
                 (root / "a.md").write_bytes(later)
 
-            verified(stage, "staging")
+            verified(change, "changing")
 
             def commit(n: int = number) -> int:
                 trap = Trap(n, kill=True)
                 repository = open_repository(str(root))
-                staged = {"a.md": b"staged\n"}
                 with trap:
-                    save(repository, staged, takes_in=staged, leaves=frozenset(staged))
+                    save(repository, {"a.md": b"committed\n"}, leaves=frozenset({"a.md"}))
                 return 0 if trap.sprung else 7
 
             status = forked(commit)
 
             def check(later: bytes = later) -> None:
                 repository = open_repository(str(root))
-                made = files_at(repository)["a.md"] == b"staged\n"
-                expected = {("a.md", later, False)} | (set() if made else {("a.md", b"staged\n", True)})
+                made = files_at(repository)["a.md"] == b"committed\n"
+                expected = {("a.md", later)} if made or later != b"1\n" else set()
 
-                def found() -> set[tuple[str, bytes | None, bool]]:
-                    return {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+                def found() -> set[tuple[str, bytes | None]]:
+                    return {(edit.path, edit.data) for edit in hand_edits(repository)}
 
                 assert expected == found(), (made, found())
                 saved(repository, {"after.md": b"after\n"})
@@ -333,7 +330,7 @@ def kill_leaving(root: Path) -> None:
             print(number - 1, "moments")
             assert number > 15
             break
-    ledger.path.unlink()
+    ledger.path.unlink(missing_ok=True)
 
 
 def kill_tags(root: Path) -> None:
@@ -540,12 +537,9 @@ def many_writers(root: Path, processes: str, commits: str) -> None:
 
 
 def taken_in(repository: Repository, edits: list[HandEdit]) -> None:
-    """Commit hand edits as the bundle does: what was staged first, then what is in the work tree."""
-    for staged in (True, False):
-        group = {edit.path: edit.data for edit in edits if edit.staged == staged}
-        later = {edit.path for edit in edits if not edit.staged} & group.keys() if staged else set()
-        if group:
-            save(repository, group, "taken in", takes_in=group, leaves=frozenset(later))
+    """Commit hand edits as the bundle does."""
+    group = {edit.path: edit.data for edit in edits}
+    save(repository, group, "taken in", takes_in=group)
 
 
 def patiently(repository: Repository, commit: Callable[[], Published]) -> None:

@@ -127,7 +127,7 @@ def test_damaged_packs_are_not_joined(repository: Repository, tmp_path: Path) ->
 def test_torn_note_is_ignored(repository: Repository) -> None:
     """A note of a commit under way that is cut, flipped or nonsense is none: the ref cannot have moved."""
     saved(repository, BEFORE)
-    note = Path(repository.git_dir, "gitmem", "pending-too")  # the second commit's
+    note = Path(repository.git_dir, "gitmem", "pending")
     forked_away(die_at, Path(repository.root), CHANGE, "objects")
     whole = note.read_bytes()
     assert whole.startswith(b"pending ")
@@ -144,7 +144,7 @@ def test_torn_note_is_ignored(repository: Repository) -> None:
     ]
     for content in damaged:
         note.write_bytes(content)
-        assert repository.pending.read() is None, content
+        assert repository.note.read() is None, content
     for content in damaged[:: len(damaged) // 6]:
         note.write_bytes(content)
         assert hand_edits(repository) == []
@@ -171,7 +171,7 @@ def test_note_that_names_a_lost_commit(repository: Repository) -> None:
     fsck_clean(repository)
 
 
-@pytest.mark.parametrize("name", ["index-seen", "locks/bundle", "pending-ref", "last-gc"])
+@pytest.mark.parametrize("name", ["index-seen", "locks/bundle", "last-gc"])
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"\xff\xfe\0" * 50, b"{}", b"null", b"[1]"])
 def test_garbage_in_our_state(repository: Repository, name: str, content: bytes) -> None:
     """Files of our own state that hold nonsense are ignored: everything in them can be rebuilt."""
@@ -181,13 +181,13 @@ def test_garbage_in_our_state(repository: Repository, name: str, content: bytes)
     run_git(repository.root, "add", "a.md")
     fresh = open_repository(repository.root)
 
-    assert [(edit.path, edit.staged) for edit in hand_edits(fresh)] == [("a.md", True)]
+    assert [edit.path for edit in hand_edits(fresh)] == ["a.md"]
     assert isinstance(fresh.lock.owner(), str)
     append(fresh, "b.md", b"x\n")
     append(fresh, "b.md", b"y\n")
 
     assert locks_left(fresh) == []
-    assert [(edit.path, edit.staged) for edit in hand_edits(fresh)] == [("a.md", True)]
+    assert [edit.path for edit in hand_edits(fresh)] == ["a.md"]
     fresh.store.close()
 
 

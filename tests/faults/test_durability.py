@@ -89,7 +89,7 @@ def test_order_of_a_commit(repository: Repository, recorder: Recorder) -> None:
     acknowledged = recorder.place("stage", "acknowledged")
     assert moved < acknowledged
     assert recorder.flushed(ref, moved)
-    note = os.stat(os.path.join(repository.state.directory, "pending-too")).st_ino  # the second commit's
+    note = os.stat(os.path.join(repository.state.directory, "pending")).st_ino
     assert recorder.flushed(note, moved)
     for ending in (".pack", ".idx"):
         inode, named = recorder.inode_renamed_to(ending)
@@ -98,9 +98,15 @@ def test_order_of_a_commit(repository: Repository, recorder: Recorder) -> None:
         assert recorder.flushed(os.stat(repository.store.pack_directory).st_ino, moved, after=named)
     heads = os.stat(os.path.join(repository.git_dir, "refs", "heads")).st_ino
     assert recorder.flushed(heads, acknowledged, after=moved)
-    # The work tree and git's index come after, and wait for nothing.
-    assert acknowledged < recorder.place("rename", "a.md")
-    assert recorder.place("rename", "a.md") < recorder.place("rename", "/index")
+    # The work tree and git's index follow, each on disk before it has its name, and the names before the note is settled.
+    assert acknowledged < recorder.place("rename", "a.md") < recorder.place("rename", "/index")
+    for ending in ("a.md", "b.md", "/index"):
+        inode, named = recorder.inode_renamed_to(ending)
+        assert recorder.flushed(inode, named)
+    _, named = recorder.inode_renamed_to("b.md")
+    settled = max(at for at, event in enumerate(recorder.events) if event[:2] == ("write", note))
+    for directory in (repository.root, os.path.join(repository.root, "d")):
+        assert recorder.flushed(os.stat(directory).st_ino, settled, after=named)
 
 
 def test_pack_before_its_index(repository: Repository, recorder: Recorder) -> None:

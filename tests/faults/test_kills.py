@@ -25,11 +25,9 @@ from tests.git.support import files_at, fsck_clean, locks_left, run_git, saved, 
         ("separate", "no"),
     ],
 )
-def test_killed_at_every_change_of_the_disk(tmp_path: Path, disk: Path, kind: str, edit: str) -> None:
+def test_killed_at_every_change_of_the_disk(tmp_path: Path, kind: str, edit: str) -> None:
     """A commit dies at its n-th change of the disk, for every n; later edits are told from what it left."""
-    # On two file systems, the work tree is on disk and the git directory in memory.
-    root = disk / "bundle" if kind == "separate" else tmp_path / "bundle"
-    experiment("kill-each", root, kind, edit, str(tmp_path))
+    experiment("kill-each", tmp_path / "bundle", kind, edit, str(tmp_path))
 
 
 @pytest.mark.slow
@@ -45,8 +43,8 @@ def test_killed_while_recovering(tmp_path: Path, edit: str) -> None:
     experiment("kill-recovery", tmp_path / "bundle", edit)
 
 
-def test_killed_while_committing_what_is_staged(tmp_path: Path) -> None:
-    """The work tree's later version of a staged file survives a kill at every moment, as an edit."""
+def test_killed_while_a_file_is_left_alone(tmp_path: Path) -> None:
+    """The work tree's version of a file that a commit leaves alone survives a kill at every moment, as an edit."""
     experiment("kill-leaving", tmp_path / "bundle")
 
 

@@ -70,17 +70,16 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
 
-    def note(self, name: str = "pending", mark: str = "pending", **changes: object) -> None:
+    def note(self, **changes: object) -> None:
         """Leave the note of a commit under way, well formed and forged."""
         tip = run_git(self.bundle, "rev-parse", "main")
         values: dict[str, object] = {
             "old": run_git(self.bundle, "rev-parse", "main~1"),
-            "new": tip, "paths": [], "locks": {}, "leaves": [], "moment": 1_700_000_000_000_001_000,
-            "earlier": {}, "number": 10**6,
+            "new": tip, "paths": [], "leaves": [],
         }  # fmt: skip
         body = json.dumps({**values, **changes}).encode()
         digest = hashlib.sha256(body).hexdigest()
-        (self.state / name).write_bytes(f"{mark} {digest} {len(body)}\n".encode() + body + b"\n")
+        (self.state / "pending").write_bytes(f"pending {digest} {len(body)}\n".encode() + body + b"\n")
 
     def forge_tip(self, *names: str) -> None:
         """Let `main` hold a file at a path that no tree should have."""
@@ -286,32 +285,28 @@ def _note(*paths: str, forge: bool = True, **changes: Any) -> Callable[[Place], 
         named = [path.format(around=place.around.name) for path in paths]
         if forge:
             place.forge_tip(*[path for path in named if not path.startswith("/")])
-        for name in ("pending", "pending-too"):
-            place.note(name, paths=named, **changes)
+        place.note(**{"paths": named, **changes})
 
     return make
 
 
 for _path in ("../{around}/new", "../new", "a/../../new", ".git/hooks/pre-commit", ".GIT/config", "/new"):
     _add(f"note {_path}", _note(_path))
-_add("note earlier", _note(earlier={"../new": 1, "..": 1}, forge=False))
-_add("note moment", _note(moment=10**30, forge=False))
-_add("note moment below", _note(moment=-(10**30), forge=False))
+_add("note leaves", _note("memories/MEMORY.md", leaves=["../new", ".."], forge=False))
 _add("note oid", _note(old="../../../../etc/passwd", forge=False))
 _add("note number", _note(old=5, new=7, forge=False))
 _add("note old missing", _note("memories/MEMORY.md", old="1" * 40, forge=False))
 
 
-def _locks(name: str) -> Callable[[Place], None]:
-    def make(place: Place) -> None:
-        victim = place.around / "file"
-        place.note(name, locks={f"../../{place.around.name}/file": victim.stat().st_ino})
+def _other_name(place: Place) -> None:
+    """A scratch directory that has a name of a file outside, as if that were a lock of ours."""
+    directory = place.state / "tmp" / "1-aa"
+    directory.mkdir(parents=True)
+    os.link(place.around / "file", directory / "1-index")
+    os.link(place.around / "file", place.git_dir / "index.lock")
 
-    return make
 
-
-for _name in ("pending", "pending-ref"):
-    _add(f"locks of {_name}", _locks(_name))
+_add("other name of a lock", _other_name)
 
 # What the state directory says
 
@@ -361,13 +356,12 @@ _MANIFEST: dict[str, Any] = {
     "worktree": {"memories/MEMORY.md": [f"100644 {_SOMEBODY}", ""]},
 }  # fmt: skip
 _NOTE: dict[str, Any] = {
-    "old": None, "new": _SOMEBODY, "paths": ["memories/MEMORY.md"], "locks": {"index.lock": 1}, "leaves": ["log.md"],
-    "moment": 1, "earlier": {"index.md": 1}, "number": 7,
+    "old": None, "new": _SOMEBODY, "paths": ["memories/MEMORY.md"], "leaves": ["log.md"],
 }  # fmt: skip
 _AGREED = {"files": {"skills/x/SKILL.md": "text"}, "held": {"skills/x/SKILL.md": "text"}}
 SAMPLES: dict[str, Any] = {
     "config": {"machine": "laptop", "bundle_path": "b", "agent_id": "hermes"},
-    "pending": _NOTE, "pending-too": _NOTE, "pending-ref": _NOTE,
+    "pending": _NOTE,
     "index-seen": [_SOMEBODY, "1", "1", "1"],
     "clocks": {"tip": _SOMEBODY, "skew": 1},
     "last-gc": {"loose": 1, "packs": 1, "bytes": 1},
@@ -435,7 +429,7 @@ def _plants(pattern: str, value: Any) -> Callable[[Place], None]:
                 (path / str(number)).write_text("planted\n")
             (path / "packed-refs").write_text("# pack-refs with: sorted \n")
             path = path / "manifest"
-        elif value is not None and "pending" in pattern:
+        elif pattern == "pending":
             body = text.encode()
             text = f"pending {hashlib.sha256(body).hexdigest()} {len(body)}\n{text}\n"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -472,7 +466,7 @@ UNKNOWN = {
 # Links
 
 _FILES = (
-    "pending", "pending-too", "pending-ref", "locks/bundle", "locks/gc", "locks/sync", "last-gc", "index-seen",
+    "pending", "locks/bundle", "locks/gc", "locks/sync", "last-gc", "index-seen",
     "index.db", "index.new.db", "locks/index", "pulled", "clocks", "session", "releases", "scanned-with",
 )  # fmt: skip
 

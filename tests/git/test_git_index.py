@@ -218,14 +218,10 @@ def test_staged_content_survives_in_foreign_formats(
     git("add", "--all")
     work_file(repository, "d/c.md").write_bytes(b"later\n")
 
-    found = {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+    found = {(edit.path, edit.data) for edit in hand_edits(repository)}
     saved(repository, {"a.md": b"2\n"})
 
-    assert {
-        ("d/c.md", b"staged\n", True),
-        ("new é.md", b"new\n", True),
-        ("d/c.md", b"later\n", False),
-    } == found
+    assert {("new é.md", b"new\n"), ("d/c.md", b"later\n")} == found
     assert b"staged\n" == try_git(repository.root, "cat-file", "blob", ":d/c.md").stdout
     assert b"new\n" == try_git(repository.root, "cat-file", "blob", ":new é.md").stdout
 
@@ -347,26 +343,26 @@ def test_index_put_back_by_a_late_git(repository: Repository, git: Git, lag: int
         saved(repository, {"a.md": b"%d\n" % (number + 1), f"n/{number}.md": b"new\n", "gone.md": None})
     index.write_bytes(old)  # what `git commit` does when it read the index before our commits
 
-    assert [("staged.md", True)] == [(edit.path, edit.staged) for edit in hand_edits(repository)]
+    assert ["staged.md"] == [edit.path for edit in hand_edits(repository)]
     saved(repository, {"d/b.md": b"y\n"})
 
-    assert [("staged.md", True)] == [(edit.path, edit.staged) for edit in hand_edits(repository)]
+    assert ["staged.md"] == [edit.path for edit in hand_edits(repository)]
     assert "A  staged.md" == git("status", "--porcelain")
     git("commit", "--quiet", "-m", "by hand")
     fsck_clean(repository)
 
 
-def test_version_staged_by_hand_is_no_late_git(repository: Repository, git: Git) -> None:
-    """Staging a removal, or one of several old versions, is a person's doing and stays."""
+def test_an_old_version_in_the_index_alone_follows_the_file(repository: Repository, git: Git) -> None:
+    """Staging an old version, or a removal, while the file stays as it is makes no edit and does not last."""
     saved(repository, {"a.md": b"0\n", "b.md": b"0\n"})
     saved(repository, {"a.md": b"1\n", "b.md": b"1\n"})
     git("reset", "--quiet", "HEAD~1", "--", "a.md")
+    git("rm", "--quiet", "--cached", "b.md")
+    assert [] == hand_edits(repository)
 
-    found = {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
     saved(repository, {"c.md": b"1\n"})
 
-    assert {("a.md", b"0\n", True), ("a.md", b"1\n", False)} == found
-    assert found == {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+    assert "" == git("status", "--porcelain")
 
 
 _RECORDS = st.dictionaries(

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from gitmem.errors import BundleUnusable
-from gitmem.git.message import Message
 from gitmem.git.recovery import hand_edits
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
-from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
-from gitmem.git.tree import Edit, Tree
+from gitmem.git.transaction import HandEditsInTheWay
+from gitmem.git.tree import Edit
 
 from tests.git.support import (
-    WHO,
     Git,
     files_at,
     files_in_work_tree,
@@ -33,11 +29,11 @@ from tests.git.support import (
     work_file,
 )
 
-Found = set[tuple[str, bytes | None, bool]]
+Found = set[tuple[str, bytes | None]]
 
 
 def found(repository: Repository) -> Found:
-    return {(edit.path, edit.data, edit.staged) for edit in hand_edits(repository)}
+    return {(edit.path, edit.data) for edit in hand_edits(repository)}
 
 
 @pytest.fixture
@@ -59,7 +55,7 @@ def test_empty_repository_with_files(repository: Repository) -> None:
     """Before the first commit every file is an edit."""
     work_file(repository, "a.md").write_bytes(b"x\n")
 
-    assert {("a.md", b"x\n", False)} == found(repository)
+    assert {("a.md", b"x\n")} == found(repository)
 
 
 def test_modified_deleted_added(filled: Repository) -> None:
@@ -69,9 +65,7 @@ def test_modified_deleted_added(filled: Repository) -> None:
     work_file(filled, "new dir").mkdir()
     work_file(filled, "new dir/ü.md").write_bytes(b"new\n")
 
-    assert {("a.md", b"2\n", False), ("d/b.md", None, False), ("new dir/ü.md", b"new\n", False)} == found(
-        filled
-    )
+    assert {("a.md", b"2\n"), ("d/b.md", None), ("new dir/ü.md", b"new\n")} == found(filled)
 
 
 def test_staged(filled: Repository, git: Git) -> None:
@@ -81,37 +75,34 @@ def test_staged(filled: Repository, git: Git) -> None:
     git("add", "--all")
     git("rm", "--quiet", "d/b.md")
 
-    assert {("a.md", b"2\n", True), ("new.md", b"new\n", True), ("d/b.md", None, True)} == found(filled)
+    assert {("a.md", b"2\n"), ("new.md", b"new\n"), ("d/b.md", None)} == found(filled)
 
 
 def test_staged_then_changed(filled: Repository, git: Git) -> None:
-    """Both the staged version and the later one are found, and can be committed one after the other."""
+    """The file is the edit; what only the index holds is none, and the index follows what is committed."""
     work_file(filled, "a.md").write_bytes(b"2\n")
     git("add", "--all")
     work_file(filled, "a.md").write_bytes(b"3\n")
-    assert {("a.md", b"2\n", True), ("a.md", b"3\n", False)} == found(filled)
+    assert {("a.md", b"3\n")} == found(filled)
 
-    save(filled, {"a.md": b"2\n"}, takes_in={"a.md": b"2\n"}, leaves=frozenset({"a.md"}))
-
-    assert {"a.md": b"2\n", "d/b.md": b"1\n", "d/c.md": b"1\n"} == files_at(filled)
-    assert {("a.md", b"3\n", False)} == found(filled)
     save(filled, {"a.md": b"3\n"}, takes_in={"a.md": b"3\n"})
+
     assert b"3\n" == files_at(filled)["a.md"]
+    assert "" == git("status", "--porcelain")
     fsck_clean(filled)
 
 
 def test_staged_and_reverted(filled: Repository, git: Git) -> None:
-    """A version that only the index holds is found, beside the file that was set back."""
+    """A version that only the index holds is no edit: the next write lets the index follow the file."""
     work_file(filled, "a.md").write_bytes(b"2\n")
     git("add", "--all")
     work_file(filled, "a.md").write_bytes(b"1\n")
-    assert {("a.md", b"2\n", True), ("a.md", b"1\n", False)} == found(filled)
+    assert set() == found(filled)
 
-    save(filled, {"a.md": b"2\n"}, takes_in={"a.md": b"2\n"}, leaves=frozenset({"a.md"}))
+    saved(filled, {"d/b.md": b"2\n"})
 
-    assert {("a.md", b"1\n", False)} == found(filled)
-    assert b"1\n" == work_file(filled, "a.md").read_bytes()
-    save(filled, {"a.md": b"1\n"}, takes_in={"a.md": b"1\n"})
+    assert b"1\n" == files_at(filled)["a.md"]
+    assert "" == git("status", "--porcelain")
     fsck_clean(filled)
 
 
@@ -119,11 +110,11 @@ def test_announced_only(filled: Repository, git: Git) -> None:
     """`git add -N` announces a file and stages nothing: it is an unstaged edit, and other commits go on."""
     work_file(filled, "new.md").write_bytes(b"new\n")
     git("add", "-N", "new.md")
-    assert {("new.md", b"new\n", False)} == found(filled)
+    assert {("new.md", b"new\n")} == found(filled)
 
     saved(filled, {"a.md": b"2\n"})
 
-    assert {("new.md", b"new\n", False)} == found(filled)
+    assert {("new.md", b"new\n")} == found(filled)
     assert "?? new.md" == git("status", "--porcelain")
 
 
@@ -168,7 +159,7 @@ def test_other_files_can_be_committed_around_an_edit(filled: Repository, git: Gi
     for number in range(3):
         saved(filled, {"a.md": b"%d\n" % (number + 5), f"n{number}.md": b"x\n"})
 
-    assert {("d/c.md", b"2\n", False)} == found(filled)
+    assert {("d/c.md", b"2\n")} == found(filled)
     assert " M d/c.md" == git("status", "--porcelain")
 
 
@@ -287,7 +278,7 @@ def test_file_replaced_by_a_directory(filled: Repository) -> None:
     work_file(filled, "a.md").unlink()
     work_file(filled, "a.md").mkdir()
     work_file(filled, "a.md/x.md").write_bytes(b"x\n")
-    assert {("a.md", None, False), ("a.md/x.md", b"x\n", False)} == found(filled)
+    assert {("a.md", None), ("a.md/x.md", b"x\n")} == found(filled)
 
     first = save(filled, {"a.md": None}, takes_in={"a.md": None})
     second = save(filled, {"a.md/x.md": b"x\n"}, takes_in={"a.md/x.md": b"x\n"})
@@ -305,7 +296,7 @@ def test_directory_replaced_by_a_file(filled: Repository) -> None:
         work_file(filled, name).unlink()
     work_file(filled, "d").rmdir()
     work_file(filled, "d").write_bytes(b"file\n")
-    assert {("d", b"file\n", False), ("d/b.md", None, False), ("d/c.md", None, False)} == found(filled)
+    assert {("d", b"file\n"), ("d/b.md", None), ("d/c.md", None)} == found(filled)
 
     first = save(filled, {"d/b.md": None, "d/c.md": None}, takes_in={"d/b.md": None, "d/c.md": None})
     second = save(filled, {"d": b"file\n"}, takes_in={"d": b"file\n"})
@@ -326,7 +317,7 @@ def test_file_in_the_way_of_a_new_directory(filled: Repository) -> None:
         save(filled, {"n/x.md": b"x\n"})
 
     assert before == tip_of(filled)
-    assert {("n", b"theirs\n", False)} == found(filled)
+    assert {("n", b"theirs\n")} == found(filled)
     assert [] == locks_left(filled)
 
 
@@ -358,47 +349,12 @@ def test_edit_while_the_commit_is_under_way(filled: Repository) -> None:
     saved(filled, {"a.md": b"ours\n", "d/b.md": b"ours\n", "new.md": b"ours\n", "fine.md": b"ours\n"})
 
     assert {
-        ("a.md", b"theirs\n", False),
-        ("d/b.md", None, False),
-        ("new.md", b"theirs too\n", False),
+        ("a.md", b"theirs\n"),
+        ("d/b.md", None),
+        ("new.md", b"theirs too\n"),
     } == found(filled)
     assert b"ours\n" == work_file(filled, "fine.md").read_bytes()
     assert b"ours\n" == files_at(filled)["a.md"]
-
-
-def test_staging_while_the_commit_is_under_way(filled: Repository, git: Git) -> None:
-    """A version that a person stages between our look at the index and our lock on it is not dropped."""
-    index, lock = Path(filled.index_file.path), Path(filled.index_file.path + ".lock")
-    before = index.read_bytes()
-    work_file(filled, "a.md").write_bytes(b"staged\n")
-    git("add", "a.md")
-    work_file(filled, "a.md").write_bytes(b"1\n")
-    staged = index.read_bytes()
-    index.write_bytes(before)
-    lock.write_bytes(staged)  # a `git add` that is about to end
-    planned = threading.Event()
-
-    def end_of_add() -> None:
-        planned.wait()
-        time.sleep(0.3)  # by now the commit has looked, and waits for the lock
-        lock.rename(index)
-
-    def plan(_: Tree) -> Draft:
-        planned.set()
-        return Draft({"a.md": b"ours\n"}, Message("flush", "x"), WHO, WHO)
-
-    thread = threading.Thread(target=end_of_add)
-    thread.start()
-    try:
-        with pytest.raises(HandEditsInTheWay) as raised:
-            publish(filled, plan, purpose="test")
-    finally:
-        thread.join()
-
-    found_edits = {(e.path, e.data, e.staged) for e in raised.value.edits}
-    assert found_edits == {("a.md", b"staged\n", True), ("a.md", b"1\n", False)}
-    assert "staged" == git("cat-file", "blob", ":a.md")
-    assert b"1\n" == files_at(filled)["a.md"]
 
 
 def test_reader_sees_no_edits_of_a_busy_writer(filled: Repository) -> None:

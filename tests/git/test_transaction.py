@@ -476,6 +476,20 @@ def test_many_commits_leave_few_packs(repository: Repository) -> None:
     fsck_clean(repository)
 
 
+def test_two_file_systems_are_refused(tmp_path: Path, disk: Path) -> None:
+    """Before anything is made, and when somebody moved the git directory there later."""
+    if os.stat(tmp_path).st_dev == os.stat(disk).st_dev:
+        pytest.skip("only one file system here")
+    with pytest.raises(BundleUnusable, match="two file systems"):
+        make_repository(str(tmp_path / "bundle"), separate_git_dir=str(disk / "bundle.git"))
+    assert not (tmp_path / "bundle").exists()
+    make_repository(str(tmp_path / "bundle"), separate_git_dir=str(tmp_path / "bundle.git"))
+    shutil.move(tmp_path / "bundle.git", disk / "bundle.git")
+    (tmp_path / "bundle/.git").write_text(f"gitdir: {disk}/bundle.git\n")
+    with pytest.raises(BundleUnusable, match="two file systems"):
+        open_repository(str(tmp_path / "bundle"))
+
+
 @pytest.mark.parametrize("relative", [True, False])
 def test_separate_git_directory(tmp_path: Path, relative: bool) -> None:
     """A `.git` file that points elsewhere works, and a relative one survives a move of both."""

@@ -68,7 +68,6 @@ PASSING = {
     "cloning",
     "taken",
     "taken-lately",
-    "pending-ref",
     "saved/<id>",
 }
 

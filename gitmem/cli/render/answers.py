@@ -92,7 +92,7 @@ def _tell_edits(app: App, heading: str, edits: Sequence[PendingEdit]) -> None:
     app.out.line(heading)
     for edit in edits:
         style = {"added": green, "removed": red}.get(edit.change, yellow)
-        note = f"  ({edit.problem})" if edit.problem else "  (staged)" if edit.staged else ""
+        note = f"  ({edit.problem})" if edit.problem else ""
         app.out.line("  ", style(f"{edit.change:<8}"), edit.path, dim(note))
 
 

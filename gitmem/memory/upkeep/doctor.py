@@ -136,23 +136,23 @@ class Diagnosis:
 
     def _locks(self) -> Iterator[Problem]:
         refs = self._repository.refs
-        note = self._repository.pending.read()
-        ours = {**(note.locks if note else {}), **refs.noted()}
-        for name in refs.locks():
+        held = refs.locks()
+        ours = set(refs.stale_locks(held)) if held else set()
+        for name in held:
             path = refs.path(name) + ".lock"
             try:
                 stat = os.stat(path)
             except OSError:
                 continue
             age = max(0, int((self._bundle.world.clock().timestamp() - stat.st_mtime) / 60))
-            if ours.get(f"{name}.lock") != stat.st_ino:
+            if path not in ours:
                 blocks = "nothing can be committed" if name in _FOR_COMMITS else f"{name} cannot be set"
                 yield Problem(
                     "lock",
                     f"Another program has held {path} for {age} minutes, so {blocks}.",
                     "Let that program end. If no git command is running, remove the file.",
                 )
-            elif note is None and self._is_free():
+            elif self._is_free() and not is_due(self._repository):
                 yield Problem(
                     "lock",
                     f"A sync or snapshot was interrupted {age} minutes ago and left the lock {path}.",

@@ -161,7 +161,7 @@ def test_a_store_file_in_any_state_is_readable(bundle: Memory, content: str) -> 
             bundle.curated.add("added later")
         with open(path, encoding="utf-8") as file:
             assert file.read() == content
-        bundle.repository.worktree.bring(layout.MEMORY, bundle.tree().entry(layout.MEMORY), 0)
+        bundle.repository.worktree.bring(layout.MEMORY, bundle.tree().entry(layout.MEMORY))
 
 
 def test_over_the_limit_on_disk_is_readable_and_can_shrink(make_bundle: Callable[..., Memory]) -> None:

@@ -16,7 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleUnusable
 from gitmem.files import DiskGroup
 from gitmem.git import housekeeping
-from gitmem.git.pending import Pending
+from gitmem.git.commit_note import CommitNote
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.upkeep.create import create, install_hooks
@@ -81,9 +81,9 @@ def test_a_disk_that_refuses(healthy: Memory) -> None:
 def test_an_interrupted_write(healthy: Memory) -> None:
     """A note that nobody settled: the next write finishes it, and so does the doctor."""
     with DiskGroup() as disk:
-        healthy.repository.pending.write(Pending(healthy.tip, healthy.tip, ()), disk)
+        healthy.repository.note.write(CommitNote(healthy.tip, healthy.tip, ()), disk)
         disk.flush()
-    assert healthy.repository.pending.read() is not None
+    assert healthy.repository.note.read() is not None
     _repaired(healthy, "interrupted")
 
 

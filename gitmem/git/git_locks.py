@@ -1,29 +1,35 @@
 """Git's own locks, taken so that a crash at any moment leaves none that only a person could clear.
 
-Each lock file is first made under another name, so that its inode is known and noted in
-`pending` before it appears under the name that git respects. That other name stays until the note
-is settled: while it is there, nobody else's lock file can get the same inode number.
+Each lock file is first made under another name in this process's scratch directory, and that name stays while the lock is
+held. So a lock is ours when a scratch directory has its other name, and a dead writer's when nobody here holds it: whoever
+takes one holds the bundle lock. After a power cut the other name may be gone; no lock is older than the boot.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import ClassVar
 
 from gitmem.errors import BundleBusy
-from gitmem.files import WRITE, DiskGroup, close_later, hold_replaced, move, remove_file, write_all
+from gitmem.files import WRITE, DiskGroup, close_later, hold_replaced, remove_file, write_all
 from gitmem.permissions import create
 
 _ANCIENT = 10 * 60 * 1_000_000_000
 """Nanoseconds: git holds the lock on a ref for some of a second."""
+_BOOT_SLACK = 60 * 1_000_000_000
 _LINGER = 0.0005
 _LINGER_PER_FILE = 0.25e-6
 
 
 class PreparedLock:
     """A lock file made aside, with the content that its target will have."""
+
+    held: ClassVar[set[tuple[int, int]]] = set()
+    """The locks that this process holds now, by device and inode."""
 
     def __init__(self, target: str, aside: str) -> None:
         self.target = target
@@ -34,24 +40,20 @@ class PreparedLock:
         self.moment = self.stat().st_mtime_ns
 
     @classmethod
-    def adopt(cls, target: str, aside: str, inode: int) -> PreparedLock | None:
-        """The lock that a dead writer left on `target`, if it is the one it noted."""
+    def adopt(cls, target: str, aside: str, stale: Iterable[str]) -> PreparedLock | None:
+        """The lock that a dead writer left on `target`, if it is among those."""
+        if target + ".lock" not in stale:
+            return None
         try:
             descriptor = os.open(target + ".lock", WRITE)
         except OSError:  # none, or a link, which is not ours
-            return None
-        if os.fstat(descriptor).st_ino != inode:
-            os.close(descriptor)
             return None
         lock = cls.__new__(cls)
         lock.target, lock.lock_path, lock._aside = target, target + ".lock", aside
         lock._descriptor, lock._held = descriptor, True
         lock.moment = lock.stat().st_mtime_ns
+        cls.held.add(_identity(lock.stat()))
         return lock
-
-    @property
-    def inode(self) -> int:
-        return self.stat().st_ino
 
     def stat(self) -> os.stat_result:
         """The stat of what was written so far, which nobody else writes."""
@@ -68,8 +70,10 @@ class PreparedLock:
         os.utime(self.lock_path)
         self.moment = self.stat().st_mtime_ns
 
-    def put(self, data: bytes, seconds: int) -> os.stat_result:
+    def put(self, data: bytes, seconds: int, *directories: str) -> os.stat_result:
         """Make `data` the target's content while the lock stays; gives the stat of the new file.
+
+        It is on disk before it gets its name, and so are the names in `directories`.
 
         It gets the mtime of the lock's making, or an older one: git distrusts records of files
         that are no older than the index, so it must not look younger than it is, as a file may
@@ -81,6 +85,11 @@ class PreparedLock:
             write_all(descriptor, data)
             moment = min(self.moment, (seconds + 1) * 1_000_000_000 - 1)
             os.utime(new, ns=(moment, moment))
+            with DiskGroup() as disk:
+                disk.add(descriptor)
+                for directory in directories:
+                    disk.add_directory(directory)
+                disk.flush()
             stat = os.fstat(descriptor)
         finally:
             os.close(descriptor)
@@ -114,6 +123,7 @@ class PreparedLock:
                 self._wait(deadline)
             else:
                 self._held = True
+                PreparedLock.held.add(_identity(self.stat()))
                 return
 
     def _wait(self, deadline: float) -> None:
@@ -126,27 +136,34 @@ class PreparedLock:
 
     def commit(self) -> None:
         """Put the prepared file in the target's place, which also gives the lock back."""
+        self._let_go()
         self._close()
         replaced = hold_replaced(self.target)
         try:
-            move(self.lock_path, self.target)
+            os.replace(self.lock_path, self.target)
         finally:
             close_later(replaced)
         self._held = False
 
     def leave(self) -> None:
-        """Keep the lock file in place: what it protects is not yet right, and `pending` names it."""
+        """Keep the lock file in place: what it protects is not yet right."""
+        self._let_go()
         self._held = False
+
+    def _let_go(self) -> None:
+        if self._held and self._descriptor >= 0:
+            PreparedLock.held.discard(_identity(self.stat()))
 
     def release(self) -> None:
         """Give the lock back without a change."""
+        self._let_go()
         self._close()
         if self._held:
             remove_file(self.lock_path)
         self._held = False
 
     def forget(self) -> None:
-        """Remove the other name, once no note names the lock any more."""
+        """Remove the other name, once the lock is given back."""
         self._close()
         with contextlib.suppress(OSError):  # the next writer sweeps it up
             os.unlink(self._aside)
@@ -157,6 +174,13 @@ class PreparedLock:
             self._descriptor = -1
 
 
+def _identity(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_dev, stat.st_ino
+
+
+os.register_at_fork(after_in_child=PreparedLock.held.clear)
+
+
 def break_ancient(path: str, now: int) -> None:
     """Remove a lock file that is much older than `now` (nanoseconds, by the clock of its file system)."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -164,16 +188,40 @@ def break_ancient(path: str, now: int) -> None:
             os.unlink(path)
 
 
-def break_stale(git_dir: str, locks: Mapping[str, int]) -> None:
-    """Remove lock files that a dead writer left: only those whose inode it noted.
+def stale_locks(paths: Iterable[str], scratch: str) -> list[str]:
+    """Those of some lock files that dead writers of ours left, or that are older than the boot.
 
-    Their names are relative to the git directory: a bundle may be moved or copied after a crash.
+    `scratch` is this process's own directory, beside those of the others. The caller holds the bundle lock.
     """
-    for name, inode in locks.items():
-        path = os.path.join(git_dir, *name.split("/"))
+    present = {}
+    for path in paths:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if os.lstat(path).st_ino == inode:
-                os.unlink(path)
+            present[path] = os.lstat(path)
+    if not present:
+        return []
+    others: set[int] = set()
+    for directory in os.scandir(os.path.dirname(scratch)):
+        with contextlib.suppress(OSError):
+            if directory.is_dir(follow_symlinks=False):
+                others |= {entry.inode() for entry in os.scandir(directory.path)}
+    uptime = time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    begun = _now(scratch) - uptime - _BOOT_SLACK
+    return [
+        path
+        for path, found in present.items()
+        if _identity(found) not in PreparedLock.held and (found.st_ino in others or found.st_mtime_ns < begun)
+    ]
+
+
+def _now(directory: str) -> int:
+    """The time by the clock of a directory's file system."""
+    path = os.path.join(directory, f"{threading.get_ident()}-now")
+    descriptor = _new_file(path)
+    try:
+        return os.fstat(descriptor).st_mtime_ns
+    finally:
+        os.close(descriptor)
+        remove_file(path)
 
 
 def _new_file(path: str) -> int:
