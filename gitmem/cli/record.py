@@ -198,7 +198,7 @@ def start(app: App, /, session_id: str | None, **known: str) -> None:
     app.out.line(info.id)
     if resumed:
         app.warn(f"{info.id} was there already and goes on.")
-    if earlier not in ("", info.id):
+    if earlier not in ("", info.id) and bundle.sessions.find(earlier):  # one that did nothing left nothing
         app.warn(f"{earlier} is still open: `gitmem session end {shlex.quote(earlier)}` ends it.")
 
 

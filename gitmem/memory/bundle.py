@@ -236,6 +236,7 @@ class Bundle(ABC):
         """
         from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
         from gitmem.memory.edits import Edits
+        from gitmem.memory.log_page import lines_of, makes_pages, unlogged
 
         origin = self.admit_origin(origin)
         agent = origin.agent or self.config.agent_id
@@ -249,6 +250,12 @@ class Bundle(ABC):
                 if onto is None:
                     return None
                 message, edits = Message("merge", "nothing to settle"), Edits(edits.tip)
+            message = self.lay_session(edits, message, origin)
+            edits.makes_pages = makes_pages(message.kind, origin.trigger)
+            if edits.makes_pages and message.kind not in ("merge", "restore"):
+                edits.log(unlogged(self.repository, self.repository.tip()))
+                if message.kind != "revert":  # which brings the lines back that it finds in the history
+                    edits.log(lines_of(edits))
             moment = int(self.world.clock().timestamp())
             derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
@@ -272,6 +279,8 @@ class Bundle(ABC):
                 else:
                     self.take_in(stop.edits)
                 continue
+            if published:
+                self.session_is_laid(origin)
             if published and published.warning:
                 self.report(Notice("work-tree-behind", detail=published.warning))
             return published
@@ -325,6 +334,14 @@ class Bundle(ABC):
     @abstractmethod
     def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
         """The entries that the origin's session had before it and that these edits follow from, by their names."""
+
+    @abstractmethod
+    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
+        """Bring the page of the origin's session up to date in a commit; gives what the commit says."""
+
+    @abstractmethod
+    def session_is_laid(self, origin: Origin) -> None:
+        """Take note that the page is committed."""
 
     @abstractmethod
     def take_in(self, edits: Iterable[HandEdit]) -> None:

@@ -45,7 +45,9 @@ class Edits:
         self._refreshed: set[str] = set()
         self._files: dict[str, Edit] = {}
         self._log: list[LogLine] = []
-        self._log_is_wanted = False
+        self._unwanted: list[Callable[[LogLine], bool]] = []
+        self.makes_pages = True
+        """Whether index.md and log.md are part of the commit."""
 
     def __bool__(self) -> bool:
         return bool(self._files)
@@ -133,57 +135,63 @@ class Edits:
         return compare(before, after)
 
     def log(self, lines: Iterable[LogLine]) -> None:
-        """Lines for log.md, shown when it is rebuilt."""
+        """Lines for log.md, in a commit that makes the pages."""
         self._log += lines
 
     def keep_pages(self) -> None:
-        """Make no index page again: the edits bring their own."""
+        """Make no page again: the edits bring their own."""
         self._keeps_pages = True
 
     def refresh_pages(self, changed: Iterable[str]) -> None:
         """Make the index pages above these paths again, also where no name changed here."""
         self._refreshed.update(changed)
 
-    def want_log(self) -> None:
-        """Make log.md again in this commit."""
-        self._log_is_wanted = True
-
     def drop_log_lines(self, unwanted: Callable[[LogLine], bool]) -> None:
-        """Take lines out of log.md."""
-        kept = [line for line in pages.parse_log(self.read(layout.LOG) or b"") if not unwanted(line)]
-        self._files[layout.LOG] = pages.log_page(kept)
+        """Take lines out of log.md, also those that this commit would add."""
+        self._unwanted.append(unwanted)
 
     def finished(self) -> dict[str, Edit]:
         """All files of the commit, generated pages included."""
-        if self._log_is_wanted and self._log:
-            old = pages.parse_log(self.read(layout.LOG) or b"")
-            self._files[layout.LOG] = pages.log_page([*old, *self._log])
-        stale = set() if self._keeps_pages else self._stale_indexes()
-        for directory in sorted(stale, reverse=True):
-            path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
-            names = [name for name in self.names(directory) if name != layout.INDEX]
-            below = self.directories(directory)
-            if names or below or not directory:
-                self._files[path] = pages.index_page(directory, names, below)
-            elif path in self:
-                self._files[path] = None
+        if self.makes_pages and not self._keeps_pages:
+            self._make_log()
+            for directory in sorted(self._listed(), reverse=True):
+                self._make_index(directory)
         return self._files
 
-    def _stale_indexes(self) -> set[str]:
-        """Directories whose list of names changed."""
-        stale: set[str] = set()
-        moved = {path for path, edit in self._files.items() if (path in self.tip) != (edit is not None)}
-        for path in moved | self._refreshed:
+    def _make_log(self) -> None:
+        if not self._log and not self._unwanted:
+            return
+        lines = [*pages.parse_log(self.read(layout.LOG) or b""), *self._log]
+        kept = [line for line in lines if not any(unwanted(line) for unwanted in self._unwanted)]
+        if kept or layout.LOG in self:
+            self._files[layout.LOG] = pages.log_page(kept)
+
+    def _make_index(self, directory: str) -> None:
+        path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
+        names = [name for name in self.names(directory) if name != layout.INDEX]
+        below = self.directories(directory)
+        if names or below or not directory:
+            made = pages.index_page(directory, names, below)
+            if made != self.read(path):
+                self._files[path] = made
+        elif path in self:
+            self._files[path] = None
+
+    def _listed(self) -> set[str]:
+        """Directories whose list of names may have changed since their page was made.
+
+        Commits in between made none: so those that a commit touches count, and those that all commits share.
+        """
+        found = {directory for directory in _INDEXED if not directory or directory in self.tip}
+        for path in {*self._files, *self._refreshed}:
             if layout.is_generated(path):
                 continue
             parent = path.rpartition("/")[0]
-            while True:
+            while parent:
                 if _is_indexed(parent):
-                    stale.add(parent)
-                if not parent:
-                    break
+                    found.add(parent)
                 parent = parent.rpartition("/")[0]
-        return stale
+        return found
 
 
 def _is_indexed(directory: str) -> bool:

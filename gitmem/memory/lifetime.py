@@ -119,6 +119,19 @@ class OpenBundle(Bundle):
 
         return self.part(Exposure).derived(origin.session, edits)
 
+    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
+        if not origin.session:
+            return message
+        from gitmem.memory.capture.sessions import Sessions
+
+        return self.part(Sessions).lay(edits, message, origin.session)
+
+    def session_is_laid(self, origin: Origin) -> None:
+        if origin.session:
+            from gitmem.memory.capture.sessions import Sessions
+
+            self.part(Sessions).is_laid(origin.session)
+
     def take_in(self, edits: Iterable[HandEdit]) -> None:
         from gitmem.memory.hand_edits import take_in
 

@@ -418,11 +418,13 @@ class Memory(OpenBundle):
         return digest(self, self.moment(since, start=True), self.moment(until))
 
     def read_log(self) -> str:
-        """The text of log.md, as an agent may read it."""
+        """The text of log.md with what was committed since it was written, as an agent may read it."""
         from gitmem.memory.gate.egress import Egress
-        from gitmem.okf import layout
+        from gitmem.memory.log_page import unlogged
+        from gitmem.okf import layout, pages
 
-        return Egress(self, self.index.current()).log(self.read(layout.LOG) or b"")
+        lines = [*pages.parse_log(self.read(layout.LOG) or b""), *unlogged(self.repository, self.tip)]
+        return Egress(self, self.index.current()).log(pages.log_page(lines))
 
     # Undoing: each is a commit on top
 

@@ -212,7 +212,6 @@ def _current(edits: Edits, plan: Plan) -> Plan:
 
 def _log(edits: Edits, at: str, text: str) -> None:
     edits.log([LogLine(at, "Plan", text, f"plan:{at}:{paths.slug(text)}")])
-    edits.want_log()
 
 
 def _step(item: object) -> Step:

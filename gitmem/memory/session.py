@@ -358,7 +358,7 @@ class Session:
         if self._block is None:
             self._block = freeze(self._bundle)
             sessions = self._bundle.part(Sessions)
-            sessions.note_block(self.id, commit=self._block.commit, digest=self._block.hash)
+            sessions.note_block(self.about, commit=self._block.commit, digest=self._block.hash)
         return self._block.text
 
     def context(self, query: str, *, block: str | None = None) -> Context:

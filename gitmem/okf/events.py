@@ -21,6 +21,7 @@ from gitmem.errors import InvalidContent
 from gitmem.okf import frontmatter, layout
 from gitmem.okf.concept import Concept, decode
 from gitmem.okf.entries import Entry, EntryKey
+from gitmem.okf.pages import LogLine
 
 PART_LIMIT = 16 * 1024
 
@@ -238,3 +239,16 @@ def first_words(parts: Iterable[bytes]) -> str:
             if event.kind == "turn" and (said := event.fields.get("user"))
         ]
     return " ".join(min(turns)[1].split()) if turns else ""
+
+
+def log_line(event: Event) -> LogLine | None:
+    """The line of an event in log.md; turns have none."""
+    fields = event.fields
+    if event.kind == "observation":
+        return LogLine(event.at, fields.get("category") or "Observation", fields.get("content", ""), event.id)
+    if event.kind == "tool_call":
+        text = f"{fields.get('tool_name', '')}: {fields.get('result', '')}".rstrip(": ")
+        return LogLine(event.at, "Tool-Call", text, event.id)
+    if event.kind == "decision":
+        return LogLine(event.at, "Decision", fields.get("decision", ""), event.id)
+    return None

@@ -19,7 +19,7 @@ from gitmem.okf.layout import OKF_VERSION, day, is_generated
 
 MAX_INDEX_LINES = 200
 MAX_LOG_LINES = 50
-MAX_LOG_TEXT = 300
+MAX_LOG_TEXT = 120
 MAX_LOG_CATEGORY = 40
 
 _DATED = re.compile(r"(.*?)[_-]?(\d{4}-\d{2}-\d{2})(?:-[0-9a-f]{8,64})?", re.DOTALL)

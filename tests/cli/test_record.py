@@ -52,8 +52,25 @@ def test_each_kind_is_committed_when_the_command_returns(mem: Cli) -> None:
     [decision] = mem.cwd.glob("decisions/use-postgres_*.md")
     assert "db" in decision.read_text()
     shown = mem("session", "show", "s1", "--json").json
-    assert len(shown["commits"]) == 5
+    assert len(shown["commits"]) == 4
     assert "use Postgres" in json.dumps(shown["changes"])
+
+
+def test_starting_a_session_is_no_commit(mem: Cli) -> None:
+    """The first command that commits in it makes its page, with what `start` was given; no journal is left."""
+    tip = mem.git("rev-parse", "HEAD")
+    mem("session", "start", "s1", "--title", "About tabs", "--model", "m1")
+    assert tip == mem.git("rev-parse", "HEAD")
+    assert not list((mem.cwd / ".git/gitmem/journal").glob("*"))
+    assert ["s1"] == [one["session"] for one in mem("session", "list", "--json").json["sessions"]]
+    mem("record", "observation", "the build needs node 20")
+    [page] = mem.cwd.glob("sessions/*/*/s1.md")
+    assert "title: About tabs" in page.read_text()
+    assert "model: m1" in page.read_text()
+    assert "s1 started" in (mem.cwd / "log.md").read_text()
+    mem("session", "end")
+    assert "status: closed" in page.read_text()
+    assert 2 == len(mem.git("rev-list", f"{tip.strip()}..HEAD").split())
 
 
 def test_where_events_go(mem: Cli) -> None:
@@ -194,7 +211,9 @@ def test_record_says_that_it_redacted_a_secret(mem: Cli) -> None:
 
 def test_starting_a_session_says_what_it_meets(mem: Cli) -> None:
     """One that is there goes on, one that is open stays open until it is ended by its name; an empty id is refused."""
-    mem("session", "start", "one")
+    mem("session", "start", "none")
+    assert "still open" not in mem.run("session", "start", "one").err
+    mem("record", "observation", "something")
     second = mem.run("session", "start", "two")
     assert "one is still open: `gitmem session end one` ends it." in second.err
     assert "one ended\n" == mem("session", "end", "one").out

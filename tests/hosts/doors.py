@@ -278,7 +278,7 @@ def the_reason_of_a_decision(place: Place, sample: Sample) -> None:
 # --- short words about the memory ------------------------------------------------------------------------
 
 TOOL = "gitmem.memory.capture.recording:Recording.register_tool"
-SESSION = "gitmem.memory.capture.sessions:Sessions._write"
+SESSION = "gitmem.memory.capture.sessions:Sessions.end"
 ANNOTATE = "gitmem.memory.capture.sessions:Sessions.annotate"
 PLAN, STEP = "gitmem.memory.plans:Plans.create", "gitmem.memory.plans:Plans.complete_step"
 PAGE = "gitmem.memory.notes:write_note"
@@ -310,6 +310,7 @@ def the_title_of_a_session(place: Place, sample: Sample) -> None:
 @door("notes", "NOTE", SESSION)
 def the_title_of_a_session_by_command(place: Place, sample: Sample) -> None:
     place.command("session", "start", f"cli {sample.topic}", "--title", sample.text)
+    place.command("session", "end")
 
 
 @door("notes", "NOTE", ANNOTATE)

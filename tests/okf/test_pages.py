@@ -107,9 +107,9 @@ def test_a_log_is_read_back(lines: list[LogLine]) -> None:
 
 
 def test_long_texts_are_cut() -> None:
-    """Three hundred characters, with a sign that there was more."""
+    """A hundred and twenty characters, with a sign that there was more."""
     (line,) = merge_log([LogLine("2026-06-30", "A", "x" * 400)])
-    assert line.text == "x" * 299 + "…"
+    assert line.text == "x" * 119 + "…"
     assert merge_log([line]) == [line]
 
 

@@ -149,8 +149,8 @@ class BundleWorker:
         for name, buffer in waiting:
             if len(buffer):
                 self._reopen(buffer.session)
-                buffer.flush(trigger)
                 self._note_prompt(buffer.session)
+                buffer.flush(trigger)
             elif name != self.session.id:
                 with self._lock:
                     if not len(buffer):
@@ -207,13 +207,8 @@ class BundleWorker:
         self._prompted.add(session.id)
         from gitmem.memory.curated.prompt_block import freeze
 
-        state = self.bundle.sessions.find(session.id)
-        if state is None:
-            return
         block = freeze(self.bundle, revision=self._begun or "HEAD")
-        listed = state.concept.meta.get("prompt_blocks")
-        used = [*(listed if isinstance(listed, list) else []), {"commit": block.commit, "hash": block.hash}]
-        self.bundle.sessions.annotate(session.id, {"prompt_blocks": used})
+        self.bundle.sessions.note_block(session, commit=block.commit, digest=block.hash)
 
     def _note_block(self) -> None:
         """What the session writes from here on is compared with the prompt it has before it."""

@@ -58,7 +58,8 @@ class HotMemoryBuffer:
         from gitmem.memory.capture.sessions import Sessions
 
         config = bundle.config
-        info = bundle.part(Sessions).info(session) if isinstance(session, str) else session
+        self._pages = bundle.part(Sessions)
+        info = self._pages.info(session) if isinstance(session, str) else session
         self._bundle = bundle
         self._session = info
         self._sessions = {info.id: info}
@@ -164,7 +165,7 @@ class HotMemoryBuffer:
         clean = {name: redacted(text) for name, text in kept.items()}
         if clean != kept:
             self._bundle.report(Notice("event-redacted", session.id))
-        record = self.journal.append(kind, clean, session.id, _context(session), at)
+        record = self.journal.append(kind, clean, session.id, self._context(session), at)
         with self._count:
             self._waiting += 1
             self._later |= {record.seq} if waits else set()
@@ -191,6 +192,11 @@ class HotMemoryBuffer:
         """What waited for the end of its turn is committed by the next flush."""
         with self._count:
             self._later.clear()
+
+    def _context(self, session: SessionInfo) -> Mapping[str, str]:
+        """What a later process needs to know of the session to commit an event for us, and to finish its page."""
+        noted = self._pages.noted(session.id)
+        return {**_context(session), NOTED: noted} if noted else _context(session)
 
     def _is_wanted(self, kind: str) -> bool:
         config = self._bundle.config
@@ -283,8 +289,6 @@ def commit_events(
         done = lay_events(bundle, edits, events, writer=writer, sessions=sessions, origin=origin)
         if not done.counts and not edits:
             return None
-        if origin.trigger != "turn":
-            edits.want_log()
         return Message(kind, done.summary() or "nothing new", {"Events": marker(writer, events)})
 
     return bundle.commit(work, purpose=kind, origin=_of_sessions(origin, events))
@@ -396,6 +400,8 @@ def _of_sessions(origin: Origin, events: Sequence[Event]) -> Origin:
 
 
 _SESSION_WORDS = ("platform", "model", "source", "title")
+NOTED = "noted"
+"""Where the context of an event has what waits for the page of its session."""
 SESSION_CONTEXT = ("started", "parent", "agent", "machine", "user", "chat", "chat_type", *_SESSION_WORDS)
 
 

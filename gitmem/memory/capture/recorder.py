@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import nlargest
 from itertools import count
 
 from gitmem.errors import InvalidContent
@@ -19,7 +18,6 @@ from gitmem.okf import layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.entries import EntryKey
 from gitmem.okf.events import PART_LIMIT, Event, EventsFile, place_of
-from gitmem.okf.pages import MAX_LOG_LINES, LogLine
 from gitmem.version import __version__
 
 SKILL_USE = "skill_use"
@@ -113,7 +111,6 @@ def record(
             done.sessions[session] = None
             parts.append(_archived(edits, event, info, parts))
         parts.write()
-        edits.log(parts.log_lines())
     return done
 
 
@@ -263,12 +260,6 @@ class _Parts:
         self._edits.write_concept(path, self._file.concept)
         self._size = max(self._size, len(self._edits.read(path) or b""))
 
-    def log_lines(self) -> list[LogLine]:
-        """Lines for log.md: what is new, and what a flush without log.md left behind; no more than fit."""
-        told = [event for event in [*self._seen, *self._fresh] if event.kind in _LOGGED]
-        newest = nlargest(MAX_LOG_LINES, told, key=lambda event: (event.at, _sequence(event.id)))
-        return [line for event in newest if (line := log_line(event)) is not None]
-
 
 def _written_length(text: str) -> int:
     """About how many bytes a field's text takes in a part, where each line stands behind `> `."""
@@ -351,22 +342,6 @@ def _schema(text: str) -> object:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return None
-
-
-_LOGGED = ("observation", "tool_call", "decision")
-
-
-def log_line(event: Event) -> LogLine | None:
-    """The line of an event in log.md; turns have none."""
-    fields = event.fields
-    if event.kind == "observation":
-        return LogLine(event.at, fields.get("category") or "Observation", fields.get("content", ""), event.id)
-    if event.kind == "tool_call":
-        text = f"{fields.get('tool_name', '')}: {fields.get('result', '')}".rstrip(": ")
-        return LogLine(event.at, "Tool-Call", text, event.id)
-    if event.kind == "decision":
-        return LogLine(event.at, "Decision", fields.get("decision", ""), event.id)
-    return None
 
 
 def _tags(text: str) -> list[str] | None:

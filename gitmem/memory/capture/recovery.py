@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitMemError, UnknownRevision
 from gitmem.memory.capture import journal_format
 from gitmem.memory.capture.abandoned import AbandonedJournal, abandoned, journals_in
-from gitmem.memory.capture.buffer import SESSION_CONTEXT, as_event, commit_events
+from gitmem.memory.capture.buffer import NOTED, SESSION_CONTEXT, as_event, commit_events
 from gitmem.memory.capture.journal_format import Record
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
@@ -88,6 +88,9 @@ def _recover_one(bundle: Bundle, found: AbandonedJournal) -> list[Notice]:
     first = {record.session: record for record in reversed(found.records)}
     sessions = {session: _session_of(record) for session, record in first.items()}
     published = None
+    for session, record in {one.session: one for one in found.records if not one.is_control}.items():
+        if noted := record.context.get(NOTED):
+            bundle.part(Sessions).note_again(sessions[session], noted)
     if events:
         origin = bundle.origin(source="journal", reason="a writer ended without a flush")
         agents = {info.agent for info in sessions.values()}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import threading
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import InvalidContent, UnknownRevision, UsageError
@@ -28,16 +32,51 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
 
 
+_NOTED = ("prompt_blocks", "title", "tokens", "status", "ended")
+"""What a journal may say of a page."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """What the next commit of a session writes on its page."""
+
+    info: SessionInfo
+    changes: Mapping[str, object] = field(default_factory=dict)
+    lines: Mapping[str, LogLine] = field(default_factory=dict)
+    ends: bool = False
+
+    @cached_property
+    def as_json(self) -> str:
+        try:
+            return json.dumps(dict(self.changes), ensure_ascii=False)
+        except (TypeError, ValueError):  # a host's own value; the page takes it or refuses it
+            return ""
+
+
 class Sessions:
     """The sessions of one bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
+        self._lock = threading.Lock()
+        self._waiting: dict[str, _Waiting] = {}
+        self._laid: dict[str, _Waiting] = {}
+        self._begun: set[str] = set()
 
     # Reading
 
     def find(self, session: str) -> SessionState | None:
-        return find_page(self._bundle.tree(), session)
+        """A session as its page says, with what waits for the page; None where nothing is known of it."""
+        session = redacted_id(session)
+        found = find_page(self._bundle.tree(), session)
+        waiting = self._waiting.get(session) or self._opening(session)
+        if waiting is None:
+            return found
+        if found is None:
+            now = self._bundle.now()
+            path = layout.session(session, waiting.info.started or now)
+            found = SessionState(path, recorder.session_concept(waiting.info, now))
+        return replace(found, concept=found.concept.with_meta(**waiting.changes))
 
     def meant(self, typed: str) -> str:
         """The id of the session that a reader names, maybe by a beginning of it; who writes names it in full."""
@@ -65,6 +104,9 @@ class Sessions:
         for path in layout.session_pages(tree):
             with contextlib.suppress(InvalidContent):  # a broken one is `verify`'s business
                 found.append(SessionState(path, Concept.parse(tree.read(path) or b"", path)))
+        listed = {state.id for state in found}
+        begun = (self.find(name) for name in {*self._waiting, self.open_id()} - {"", *listed})
+        found += [state for state in begun if state is not None]
         return sorted(found, key=lambda state: (state.get("started"), state.id), reverse=True)
 
     def events(self, session: str) -> list[Event]:
@@ -113,7 +155,7 @@ class Sessions:
     # Writing
 
     def start(self, session: str = "", *, keep_open: bool = False, **known: str) -> SessionInfo:
-        """Begin a session: its concept and a line in the log, in one commit.
+        """Begin a session. Its page is part of its first commit: one that does nothing leaves nothing.
 
         The same id again resumes it; that is not a fork. `keep_open` makes it the session of the
         commands that follow on this machine.
@@ -126,11 +168,13 @@ class Sessions:
         now = self._bundle.now()
         if not info.started:
             info = replace(info, started=now)
-        told = {name: value for name, value in known.items() if value}
-        changes = {**told, "status": "open", "ended": None}
-        self._write(info, changes, f"{info.id} started", now, origin_of(self._bundle.config, info))
+        changes: dict[str, object] = {name: value for name, value in known.items() if value}
+        changes |= {"status": "open", "ended": None}
+        self.note(info, changes, line=self._line(info, "started", now), ends=False)
+        self._begun.add(info.id)
         if keep_open:
-            self._bundle.state.write_json(SESSION, {"id": info.id})
+            told = {name: value for name, value in asdict(info).items() if value}
+            self._bundle.state.write_json(SESSION, {"id": info.id, "opening": told})
         return info
 
     def end(
@@ -141,27 +185,32 @@ class Sessions:
         trigger: Trigger = "session-end",
         **known: Any,
     ) -> Published | None:
-        """Close a session: flush what waits, a closing line, counts; again it changes nothing."""
+        """Close a session: what waits, a closing line and counts are one commit; again it changes nothing."""
         session = redacted_id(session) or (buffer.session.id if buffer is not None else "") or self.open_id()
         if not session:
             raise UsageError("No session is open: name the one to end.")
-        if buffer is not None:
+        if buffer is not None and {event.session for event in buffer.waiting()} - {session}:
             buffer.flush(trigger)
-        state = self.get(session)
+        state = self.find(session)
+        if state is not None and state.status == "closed":
+            return buffer.flush(trigger).published if buffer is not None else None
+        is_new = state is None and buffer is not None and len(buffer)
+        info = buffer.session if is_new and buffer is not None else self.get(session).info
+        now = self._bundle.now()
+        self.note(info, {}, line=self._line(info, "started", info.started or now))
+        changes = {"status": "closed", "ended": now, **self._noted(known)}
+        self.note(info, changes, line=self._line(info, "ended", now), ends=True)
+        published = buffer.flush(trigger).published if buffer is not None else None
+        if session in self._waiting:
+            published = self._bundle.commit(
+                lambda _: Message("session", f"{session} ended"),
+                purpose="session",
+                origin=origin_of(self._bundle.config, info).because(trigger),
+            )
+        self._begun.discard(session)
         if self.open_id() == session:
             self._bundle.state.remove(SESSION)
-        if state.status == "closed":
-            return None
-        now = self._bundle.now()
-        counts: dict[str, int] = {}
-        for event in self.events(session):
-            if event.kind == RECALLED:
-                continue
-            counts[event.kind] = counts.get(event.kind, 0) + 1
-        changes = {"status": "closed", "ended": now, "counts": counts or None, **self._noted(known)}
-        origin = origin_of(self._bundle.config, state.info).because(trigger)
-        published = self._write(state.info, changes, f"{session} ended", now, origin)
-        self.snapshot(state.info, "session end")
+        self.snapshot(info, "session end")
         return published
 
     def snapshot(self, info: SessionInfo, reason: str) -> None:
@@ -172,29 +221,101 @@ class Sessions:
             self._bundle.part(Snapshots).automatic(origin=origin_of(self._bundle.config, info), reason=reason)
 
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
-        """Add what became known of a session: token counters, a title, the prompt block it used."""
-        state = self.get(session)
-        changes = self._noted(changes)
+        """Add what became known of a session: token counters, a title.
 
-        def work(edits: Edits) -> Message | None:
-            data = edits.read(state.path)
-            if data is None:
-                return None
-            edits.write(state.path, Concept.parse(data, state.path).with_meta(**changes).render())
-            return Message("session", f"{session} noted")
+        In a session that was begun here it is part of the next commit, else it is one of its own.
+        """
+        info = self.get(session).info
+        self.note(info, self._noted(changes))
+        if info.id not in self._begun:
+            self._bundle.commit(
+                lambda _: Message("session", f"{session} noted"),
+                purpose="session",
+                origin=origin or origin_of(self._bundle.config, info),
+            )
 
-        self._bundle.commit(
-            work, purpose="session", origin=origin or origin_of(self._bundle.config, state.info)
-        )
-
-    def note_block(self, session: str, *, commit: str, digest: str) -> None:
+    def note_block(self, session: SessionInfo | str, *, commit: str, digest: str) -> None:
         """Remember which prompt block a session used; `trace` needs to know."""
-        self._bundle.part(Exposure).had_block(session, commit)
+        info = self.get(session).info if isinstance(session, str) else session
+        self._bundle.part(Exposure).had_block(info.id, commit)
         used = {"commit": commit, "hash": digest}
-        listed = self.get(session).concept.meta.get("prompt_blocks")
+        state = self.find(info.id)
+        listed = state.concept.meta.get("prompt_blocks") if state is not None else None
         known = list(listed) if isinstance(listed, list) else []
         if used not in known:
-            self.annotate(session, {"prompt_blocks": [*known, used]})
+            self.note(info, {"prompt_blocks": [*known, used]})
+
+    # What the next commit of a session writes on its page
+
+    def note(
+        self,
+        info: SessionInfo,
+        changes: Mapping[str, object],
+        *,
+        line: LogLine | None = None,
+        ends: bool | None = None,
+    ) -> None:
+        """Have the next commit of a session change its page, and make it where there is none."""
+        with self._lock:
+            before = self._waiting.get(info.id) or self._opening(info.id) or _Waiting(info)
+            lines = {**before.lines, line.id: line} if line is not None else before.lines
+            over = before.ends if ends is None else ends
+            self._waiting[info.id] = _Waiting(info, {**before.changes, **changes}, lines, over)
+
+    def noted(self, session: str) -> str:
+        """What waits for the page of a session, as JSON for the journal: it outlives this process with an event."""
+        found = self._waiting.get(session)
+        return found.as_json if found is not None else ""
+
+    def note_again(self, info: SessionInfo, noted: str) -> None:
+        """Take up what a journal says of the page of a session whose process died."""
+        try:
+            changes = json.loads(noted)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(changes, dict):
+            self.note(info, self._noted({name: changes[name] for name in _NOTED if name in changes}))
+
+    def lay(self, edits: Edits, message: Message, session: str) -> Message:
+        """Bring the page of a commit's session up to date in the same commit; gives what the commit says."""
+        found = self._waiting.get(session) or self._opening(session)
+        if found is None:
+            return message
+        self._laid[session] = found
+        path = recorder.ensure_session(edits, found.info, self._bundle.now()) + ".md"
+        changes = dict(found.changes)
+        if found.ends:
+            changes["counts"] = _counts(edits, path.removesuffix(".md")) or None
+        edits.write(path, Concept.parse(edits.read(path) or b"", path).with_meta(**changes).render())
+        edits.log(found.lines.values())
+        if not found.ends or message.kind == "session":
+            return message
+        return replace(message, what=f"{message.what}; session ended")
+
+    def is_laid(self, session: str) -> None:
+        """The commit is made: what it wrote on the page waits no more."""
+        with self._lock:
+            laid = self._laid.pop(session, None)
+            if laid is not None and self._waiting.get(session) is laid:
+                del self._waiting[session]
+        if self._opening(session) is not None:
+            self._bundle.state.write_json(SESSION, {"id": session})
+
+    def _opening(self, session: str) -> _Waiting | None:
+        """What the command `session start` noted of the open session, whose page is still to be made."""
+        state = self._bundle.state.read_json(SESSION)
+        told = state.get("opening")
+        if state.get("id") != session or not isinstance(told, dict):
+            return None
+        names = {column.name for column in fields(SessionInfo)} - {"id"}
+        known = {name: value for name, value in told.items() if name in names and isinstance(value, str)}
+        info = SessionInfo(session, **known)
+        line = self._line(info, "started", info.started)
+        changes = {name: value for name, value in known.items() if name != "started"}
+        return _Waiting(info, {**changes, "status": "open", "ended": None}, {line.id: line})
+
+    def _line(self, info: SessionInfo, what: str, at: str) -> LogLine:
+        return LogLine(at, "Session", f"{info.id} {what}", f"session:{paths.safe_name(f'{info.id} {what}')}")
 
     def _noted(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """What is said of a session, as it may be stored."""
@@ -203,21 +324,15 @@ class Sessions:
             name: admission.note(value) if isinstance(value, str) else value for name, value in known.items()
         }
 
-    def _write(
-        self, info: SessionInfo, changes: Mapping[str, object], line: str, at: str, origin: Origin
-    ) -> Published | None:
-        def work(edits: Edits) -> Message | None:
-            path = recorder.ensure_session(edits, info, at) + ".md"
-            old = edits.read(path) or b""
-            new = Concept.parse(old, path).with_meta(**changes).render()
-            edits.write(path, new)
-            edits.log([LogLine(at, "Session", line, f"session:{paths.safe_name(line)}")])
-            edits.want_log()
-            return Message("session", line)
-
-        return self._bundle.commit(work, purpose="session", origin=origin)
-
     def _fresh_id(self) -> str:
         import uuid
 
         return f"{self._bundle.world.clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+def _counts(edits: Edits, home: str) -> dict[str, int]:
+    """How many events of each kind a session has, in the order of their first ones."""
+    parts = [f"{home}/{name}" for name in edits.names(home) if name.endswith(".md")]
+    events = [event for path in parts for event in EventsFile.parse(edits.read(path) or b"", path).events]
+    events.sort(key=lambda event: event.at)
+    return dict(Counter(event.kind for event in events if event.kind != RECALLED))

@@ -34,7 +34,6 @@ from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
-from gitmem.okf.pages import LogLine
 from gitmem.text.similarity import pair_similar
 
 if TYPE_CHECKING:
@@ -241,11 +240,6 @@ def _commit(
             return None
         what = what or ["hold an entry for a person"]
         lay.write(learned=kind != "import")
-        edits.log(
-            LogLine(at, "HermesMemory", said, f"host:{target}:{at}:{number}")
-            for number, said in enumerate(what)
-        )
-        edits.want_log()
         if kind == "import":
             return Message(kind, f"{NAMES[target]}, {len(what)} {'entry' if len(what) == 1 else 'entries'}")
         if done.lost[0] > 0:

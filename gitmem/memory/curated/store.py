@@ -19,7 +19,6 @@ from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
 from gitmem.okf.curated import CuratedFile
 from gitmem.okf.entries import Entry, entry_hash
-from gitmem.okf.pages import LogLine
 from gitmem.okf.short_ids import is_meant, looks_like_id
 from gitmem.okf.timestamps import later, parse
 from gitmem.okf.validate import too_large
@@ -212,7 +211,6 @@ class CuratedStore:
             )
             if not done.changed and not edits:
                 return None
-            edits.want_log()
             return done.message("memory", origin)
 
         published = self._bundle.commit(work, purpose="memory", origin=origin)
@@ -283,10 +281,6 @@ class CuratedStore:
             if target == "user":
                 learned = [entry for entry in file.entries if entry not in start.entries]
                 add_to_profile(edits, {entry.text: marks_of(entry) for entry in learned}, now)
-            edits.log(
-                LogLine(now, "HermesMemory", what, f"memory:{now}:{entry_hash(what)[:8]}")
-                for what in done.what
-            )
         return done
 
     def _operate(

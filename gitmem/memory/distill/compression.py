@@ -98,7 +98,6 @@ class Compressor:
                 sources = self._lay_facts(edits, facts, kept, refused, origin)
                 if not edits:
                     return None
-                edits.want_log()
                 parts = [done.summary(), _counted(len(kept))]
                 summary = ", ".join(part for part in parts if part) or "nothing new"
                 told: dict[str, str | tuple[str, ...]] = {"Events": marker(self._buffer.writer, events)}

@@ -216,7 +216,6 @@ class Importer:
         brought = [after - was for after, was in zip(now, before, strict=True)]
         if not any(brought) or not edits.differs():
             return None
-        edits.want_log()
         names = ("entries", "events", "files", "removed")
         told = [
             f"{count} {name if count > 1 else _one_of[name]}"

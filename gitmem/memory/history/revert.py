@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import TakesMuch, UnknownRevision
-from gitmem.git.commit_graph import is_ancestor, only_in
+from gitmem.git.commit_graph import first_parents, is_ancestor, only_in
 from gitmem.git.message import Message, kind_of, trailers_of
 from gitmem.git.objects import Commit, Oid
 from gitmem.git.refs import BRANCH
@@ -15,12 +15,14 @@ from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import Place, Reached
+from gitmem.memory.log_page import fact_line, unlogged
 from gitmem.memory.origin import Origin
 from gitmem.memory.provenance import Provenance
 from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import layout, pages
 from gitmem.okf.comparison import compare
+from gitmem.okf.concept import Concept
 from gitmem.okf.entries import BODY, CONCEPT, Change, Entry, EntryKey
 from gitmem.okf.files import EntryFile, open_file
 
@@ -32,6 +34,8 @@ _FINAL = ("init", "session", "snapshot", "erase")
 """Kinds of commits that an undo passes over: they change nothing that is known, or cannot be taken back."""
 _RECORDING = ("flush", "compress", "recover")
 """Kinds of commits whose conversations stay on record when what they learned is taken back."""
+_OWN_LINES = ("session:", "plan:", "skill:")
+"""How the ids of lines begin that a commit writes about itself; others are about events and facts."""
 _OLD_LINES = ("restore", "revert", "merge", "import")
 """Kinds of commits that may have taken lines out of log.md."""
 _WORTH_ASKING = 5
@@ -134,6 +138,7 @@ class Undo:
                 if within is not None:
                     before, after = _only(before, within), _only(after, within)
                 inverse.apply(before, after, picks.get(commit.oid))
+            self._keep_pages_in_use(edits, inverse, commits)
             self._release_taken_back(edits, origin)
             if retracting:
                 admission = Admission(self._bundle, edits, origin=origin)
@@ -329,40 +334,63 @@ class Undo:
                 wanted = found.replaces
         return None
 
+    def _keep_pages_in_use(self, edits: Edits, inverse: _Inverse, commits: Sequence[Commit]) -> None:
+        """Keep the page of a session that goes on: it came with the session's first commit, and others need it."""
+        pages_out = {path for path, _ in inverse.removed if layout.default_type(path) == layout.SESSION}
+        for path in pages_out:
+            page = edits.tip.read(path)
+            if page is None or path in edits or not self._is_in_use(edits, path, page, commits):
+                continue
+            edits.write(path, page)
+            inverse.removed = [one for one in inverse.removed if one[0] != path]
+
+    def _is_in_use(self, edits: Edits, path: str, page: bytes, commits: Sequence[Commit]) -> bool:
+        if edits.names(path.removesuffix(".md")):
+            return True
+        session = str(Concept.parse(page, path).meta.get("session", ""))
+        reverted = {commit.oid for commit in commits}
+        for commit in first_parents(self._bundle.repository, self._bundle.tip):
+            if commit.oid == commits[-1].oid:
+                break
+            named = trailers_of(commit.message).get("Session", ())
+            if commit.oid not in reverted and session in named:
+                return True
+        return False
+
     def _mend_log(
         self,
         edits: Edits,
-        commits: Iterable[Commit],
+        commits: Sequence[Commit],
         partly: Collection[Oid],
         removed: Sequence[tuple[str, Entry]],
     ) -> None:
-        """Lines of log.md that came with these commits go, lines that a restore or revert took come back.
+        """Lines of log.md about what these commits did go, lines that a restore or revert took come back.
 
-        Of a commit that is not taken back whole, those go that tell of what was removed.
+        A line may be on the page, or in what this commit would add to it.
         """
+        gone: set[str] = set()
+        if not all(kind_of(commit.message) in _OLD_LINES for commit in commits):
+            gone |= {entry.key.id for _, entry in removed if entry.key.space == "event"}
+            gone |= {fact_line(entry.key) for _, entry in removed if entry.key.space == "§"}
         texts = [_on_one_line(entry.text) for _, entry in removed if entry.key.space in ("§", "concept")]
-        events = {entry.key.id for _, entry in removed if entry.key.space == "event"}
-        added: set[tuple[str, str]] = set()
         for commit in commits:
+            if kind_of(commit.message) in _OLD_LINES and commit.parents:
+                edits.log(unlogged(self._bundle.repository, commit.parents[0]))
             before = self._bundle.repository.tree(commit.parents[0] if commit.parents else None)
             after = self._bundle.repository.tree(commit.oid)
             if before.entry(layout.LOG) == after.entry(layout.LOG):
                 continue
-            old = {(line.at, line.id): line for line in pages.parse_log(before.read(layout.LOG) or b"")}
-            new = {(line.at, line.id): line for line in pages.parse_log(after.read(layout.LOG) or b"")}
-            added |= {
-                key
-                for key in new.keys() - old.keys()
-                if commit.oid not in partly or any(text in _on_one_line(new[key].text) for text in texts)
+            old = {line.id: line for line in pages.parse_log(before.read(layout.LOG) or b"")}
+            new = {line.id: line for line in pages.parse_log(after.read(layout.LOG) or b"")}
+            gone |= {
+                name
+                for name in new.keys() - old.keys()
+                if name.startswith(_OWN_LINES)
+                and (commit.oid not in partly or any(text in _on_one_line(new[name].text) for text in texts))
             }
             if kind_of(commit.message) in _OLD_LINES:
-                edits.log(line for key, line in old.items() if key not in new)
-                edits.want_log()
-        if (added or (partly and events)) and layout.LOG in edits:
-            # A flush of a turn leaves its lines to a later commit.
-            edits.drop_log_lines(
-                lambda line: (line.at, line.id) in added or (bool(partly) and line.id in events)
-            )
+                edits.log(line for name, line in old.items() if name not in new)
+        edits.drop_log_lines(lambda line: line.id in gone)
 
 
 class _Inverse:

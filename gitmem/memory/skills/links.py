@@ -251,7 +251,6 @@ class SkillDirectory:
                     edits.write(path, made)
             if not edits.differs():
                 return None
-            edits.want_log()
             gone = all(made is None for made in taken.values())
             return Message(kind, f"skill {skill} {'removed' if gone else 'changed'}: {_some(taken)}")
 

@@ -356,7 +356,6 @@ class Skills:
                 return None
             what = f"{action} {name}{because}" + (f": {_some(files)}" if action not in _WHOLE else "")
             edits.log([LogLine(at, "Skill", what, f"skill:{at}:{name}")])
-            edits.want_log()
             return Message("skill", what)
 
         published = self._bundle.commit(work, purpose="skill", origin=origin)

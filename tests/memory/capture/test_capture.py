@@ -180,7 +180,8 @@ def test_the_log_holds_the_newest_fifty(bundle: Memory) -> None:
     for number in range(60):
         buffer.push(content=f"fact {number:02d}")
     buffer.flush("turn")
-    assert "fact" not in bundle.read_log()
+    assert b"fact" not in (bundle.read(layout.LOG) or b"")
+    assert "fact 59" in bundle.read_log()
     buffer.push(content="last")
     buffer.flush("session-end")
     lines = [line.text for line in parse_log(bundle.read(layout.LOG) or b"")]
@@ -359,6 +360,89 @@ def test_session_start_end_and_resume(bundle: Memory) -> None:
     assert "s1 ended" in log
 
 
+def commits_of(bundle: Memory) -> list[str]:
+    return [entry.subject for entry in bundle.log()][::-1]
+
+
+def test_a_session_is_its_facts_and_its_flushes(bundle: Memory) -> None:
+    """Beginning, prompt block, notes and end are part of other commits; the last flush ends the session."""
+    before = len(commits_of(bundle))
+    with bundle.session("s1", title="About tabs") as session:
+        session.prompt_block()
+        session.remember("Tabs, not spaces")
+        session.annotate(tokens={"input": 3})
+        session.record_observation("one")
+        session.flush("turn")
+        assert "s1" in [state.id for state in bundle.sessions.all()]
+        session.record_observation("two")
+    found = commits_of(bundle)[before:]
+    assert found == [
+        "memory: add Tabs, not spaces",
+        "flush: 1 observation",
+        "flush: 1 observation; session ended",
+    ]
+    meta = bundle.sessions.get("s1").concept.meta
+    assert (meta["status"], meta["counts"], meta["tokens"]) == ("closed", {"observation": 2}, {"input": 3})
+    assert meta["title"] == "About tabs"
+    assert len(meta["prompt_blocks"]) == 1  # type: ignore[arg-type]
+    told = [line.text for line in parse_log(bundle.read(layout.LOG) or b"")]
+    assert {"s1 started", "s1 ended", "one", "two", "add Tabs, not spaces"} <= set(told)
+
+
+def test_a_session_that_did_nothing(bundle: Memory) -> None:
+    """Begun, it leaves nothing; ended, it has its page, in one commit."""
+    before = len(commits_of(bundle))
+    bundle.sessions.start("idle", title="Nothing yet")
+    assert bundle.sessions.get("idle").status == "open"
+    assert before == len(commits_of(bundle))
+    bundle.sessions.end("idle")
+    assert commits_of(bundle)[before:] == ["session: idle ended"]
+    state = bundle.sessions.get("idle")
+    assert (state.status, state.get("title")) == ("closed", "Nothing yet")
+
+
+def test_what_is_noted_of_a_session_outlives_its_process(
+    bundle: Memory, make_bundle: Callable[..., Memory]
+) -> None:
+    """The journal of its events has it: the process that recovers them makes the page with it."""
+    session = bundle.session("s1", title="About tabs").start()
+    session.prompt_block()
+    session.record_observation("one")
+    session.buffer.journal.close()  # as if the process had died
+    other = make_bundle(bundle.root)
+    other.recover_journals()
+    state = other.sessions.get("s1")
+    assert ("closed", "About tabs") == (state.status, state.get("title"))
+    assert len(state.concept.meta["prompt_blocks"]) == 1  # type: ignore[arg-type]
+
+
+def test_a_revert_leaves_the_page_of_a_session_that_goes_on(bundle: Memory) -> None:
+    """The page came with the first commit; taking that back takes the fact, and no more."""
+    with bundle.session("s1") as session:
+        session.remember("A slip")
+        session.remember("Tabs, not spaces")
+        bundle.revert(text="A slip")
+        assert bundle.sessions.get("s1").path in bundle.tree()
+        session.record_observation("goes on")
+    assert bundle.sessions.get("s1").status == "closed"
+
+
+def test_pages_are_made_where_something_is_finished(bundle: Memory) -> None:
+    """A turn and a fact write none, and the end of the session makes them for all of it."""
+    with bundle.session("s1") as session:
+        session.remember("Tabs, not spaces")
+        session.record_decision("Use Postgres")
+        session.flush("turn")
+        pages = [path for path, _ in bundle.tree().files() if layout.is_generated(path)]
+        assert "decisions/index.md" not in pages
+        assert "Use Postgres" in bundle.read_log()
+        assert "add Tabs, not spaces" in bundle.read_log()
+    for directory in ("decisions", "memories", "sessions", "sessions/2026-06", "sessions/2026-06/30"):
+        assert f"{directory}/index.md" in bundle.tree(), directory
+    assert b"Use postgres" in (bundle.read("decisions/index.md") or b"")
+    assert b"S1" in (bundle.read("sessions/2026-06/30/index.md") or b"")
+
+
 def test_a_child_session_names_its_parent(bundle: Memory) -> None:
     """A session that compression split off points to where it came from, in tree and trailer."""
     bundle.sessions.start("s1")
@@ -408,7 +492,7 @@ def test_each_session_commit_has_its_trigger(bundle: Memory) -> None:
     buffer.push(content="end")
     bundle.sessions.end("s1", buffer=buffer)
     triggers = [entry.first("Trigger") for entry in bundle.log()]
-    assert triggers[:2] == ["session-end", "session-end"]
+    assert triggers[:2] == ["session-end", "pre-compress"]
     assert seen == ["turn", "shutdown"]
     buffer.close()
 

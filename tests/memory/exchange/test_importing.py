@@ -186,7 +186,12 @@ def test_undo_takes_an_import_back_whole(bundle: Memory, home: Path) -> None:
 
     assert texts(bundle) == ["What was here before."]
     assert {path for path in bundle.file_paths() if path.endswith(".md") and "sessions/20" in path} == set()
-    assert set(bundle.file_paths()) - before <= {"index.md", "memories/USER.md", "sessions/index.md"}
+    assert set(bundle.file_paths()) - before <= {
+        "index.md",
+        "log.md",
+        "memories/USER.md",
+        "sessions/index.md",
+    }
     bundle.redo()
     assert "The project uses make." in texts(bundle)
     assert whole(bundle)

@@ -198,6 +198,7 @@ def test_a_title_that_no_longer_holds_is_not_told(bundle: Memory) -> None:
     """A session's name is somebody's words too."""
     bundle.curated.add(PIN)
     bundle.sessions.start("titled", title="The canteen PIN is 4711")
+    bundle.sessions.end("titled")
     assert "4711" in str(bundle.recent_sessions())
     bundle.curated.remove(PIN)
     assert "4711" not in str(bundle.recent_sessions())

@@ -75,6 +75,7 @@ def test_what_waits_and_what_was_put_back(bundle: Memory) -> None:
     bundle.remember("A lie", session="bad")
     bundle.revert(session="bad")
     assert bundle.remember("A lie").held
+    bundle.remember("Something else")
     bundle.restore("good")
     found = bundle.digest("yesterday")
     assert [one.text for one in found.waiting] == ["A lie"]

@@ -30,7 +30,8 @@ def test_a_session_is_one_chapter(bundle: Memory) -> None:
         bundle.replace("Mondays", "Backups run on Fridays", session="s2")
     bundle.revert(session="s1")
     assert _told(bundle) == [
-        ("revert", "4 commits of session s1, the newest session: s1 ended", ["-1 fact", "-1 decision"]),
+        ("revert", "2 commits of session s1, the newest flush: 1 decision, 1 turn; session ended",
+         ["-1 fact", "-1 decision"]),
         ("s2", "What runs on Fridays?", ["+1 fact"]),
         ("snapshot", "good", []),
         ("s1", "", ["+1 fact", 'decided "Use Postgres"']),
