@@ -62,7 +62,6 @@ SHAPES: dict[str, str] = {
     "Store": "usage: int, limit: int, entries: [Fact] = facts",
     "Facts": "memory: Store?, user: Store?",
     "FrozenBlock": "commit: str, hash: str, text: str",
-    "Contest": "path: str, replaces: str = replaced, entries: [Entry]",
     "SessionState": "session: str = id, title: str? = @title, status: str? = @status, started: str? = @started, "
     "ended: str? = @ended, source: str? = @source, platform: str? = @platform, model: str? = @model, "
     "agent: str? = @agent, machine: str? = @machine, parent: str? = @parent, counts: {int} = counts(), path: str, "
@@ -102,9 +101,6 @@ SHAPES: dict[str, str] = {
     "Pending": "id: str, kind: str, path: str, text: str, why: str, at: str?, session: str?, source: str?",
     "Finding": "rule: str, category: str, reason: str, span: [int]",
     "Result": "verdict: str, findings: [Finding]",
-    "Flagged": "id: str, path: str, text: str, *result: Result",
-    "QuarantineItem": "id: str, verdict: str, at: str, path: str? = destination.path, session: str? = held_session(), "
-    "source: str? = origin.Source, findings: [{str}], text: str",
     # Skills
     "Skill": "name: str, category: str?, description: str, version: str? = head.version, "
     "platforms: [str] = head.platforms, path: str = root, read_only: bool = is_external",
@@ -264,7 +260,6 @@ COMPUTED: dict[str, Callable[[Any], Any]] = {
     "content": lambda view: view.text if view.is_text else None,
     "counts": lambda state: state.concept.meta.get("counts") or {},
     "derived_lines": lambda done: [f"{entry.id[:8]} {entry.commit.subject}" for entry in done.derived],
-    "held_session": lambda one: one.destination.get("session") or one.origin.get("Session") or "",
     "is_confirmed": lambda item: not item.unconfirmed,
     "is_record": _is_record,
     "iso": _iso,

@@ -19,6 +19,16 @@ Clock = Callable[[], datetime]
 
 
 _SETTINGS_SIZE = 1 << 16
+_AGENTS = frozenset({"claude", "codex", "cursor-agent", "gemini", "hermes", "opencode"})
+_AGENT_VARIABLES = {
+    "CLAUDECODE": "claude",
+    "CODEX_SANDBOX": "codex",
+    "CURSOR_AGENT": "cursor-agent",
+    "GEMINI_CLI": "gemini",
+    "OPENCODE": "opencode",
+}
+"""Variables that agents set for the commands that they run."""
+_MOST_ANCESTORS = 64
 
 
 def now() -> datetime:
@@ -55,6 +65,8 @@ class World(NamedTuple):
     hostname: str = ""
     zone: tzinfo | None = None
     """The time zone that dates are shown in; None is the system's."""
+    ancestors: tuple[str, ...] = ()
+    """Names of the programs that started this one, the nearest first."""
 
     @classmethod
     def real(cls) -> World:
@@ -65,7 +77,13 @@ class World(NamedTuple):
             cwd = ""  # it was deleted under us; only who needs it minds
         home = os.path.expanduser("~")
         person = _name_in_git(env, home) or _login_name(env)
-        return cls(env, home, cwd, person=person, hostname=_host_name(env))
+        return cls(env, home, cwd, person=person, hostname=_host_name(env), ancestors=_ancestors())
+
+    @property
+    def agent(self) -> str:
+        """The agent that runs this process, by its variables or its place among the ancestors; empty for a person."""
+        named = next((agent for name, agent in _AGENT_VARIABLES.items() if self.env.get(name)), "")
+        return named or next((name for name in self.ancestors if name in _AGENTS), "")
 
     @property
     def hermes_home(self) -> str:
@@ -100,6 +118,24 @@ class World(NamedTuple):
             return datetime.fromtimestamp(seconds, UTC).astimezone(self.zone or SystemZone())
         except (OverflowError, ValueError, OSError):  # a date that no calendar has
             return datetime.fromtimestamp(0, UTC)
+
+
+def _ancestors() -> tuple[str, ...]:
+    """Programs above this process, as /proc names them; none where there is no /proc."""
+    found: list[str] = []
+    process = os.getppid()
+    while process > 1 and len(found) < _MOST_ANCESTORS:
+        try:
+            with open(f"/proc/{process}/cmdline", "rb") as file:
+                words = file.read(4096).split(b"\0")[
+                    :2
+                ]  # a script is the second word, behind its interpreter
+            with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+                process = int(file.read(4096).rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            break
+        found += [os.path.basename(word).decode("utf-8", "replace") for word in words if word]
+    return tuple(found)
 
 
 def real_world() -> World:

@@ -98,20 +98,10 @@ def _plans(bundle: Memory) -> Iterator[str]:
     )
 
 
-def _held(bundle: Memory) -> Iterator[str]:
-    yield from (one.id for one in bundle.quarantine.all())
-
-
 def _waiting(bundle: Memory) -> Iterator[str]:
     from gitmem.memory.review import unconfirmed, waiting
 
     yield from (item.id for item in (*waiting(bundle), *unconfirmed(bundle)))
-
-
-def _contested(bundle: Memory) -> Iterator[str]:
-    from gitmem.memory.curated.contests import contested
-
-    yield from (one.replaced[:8] for one in contested(bundle))
 
 
 def _paths(bundle: Memory) -> Iterator[str]:
@@ -170,14 +160,7 @@ _TAKEN: dict[tuple[str, str], tuple[Names, ...]] = {
     ("remote forget", "name"): (_remotes,),
     ("plan step", "name"): (_plans,),
     ("plan complete", "name"): (_plans,),
-    ("quarantine show", "item"): (_held,),
-    ("quarantine release", "item"): (_held,),
-    ("quarantine drop", "item"): (_held,),
-    ("review show", "item"): (_waiting,),
-    ("review accept", "item"): (_waiting,),
-    ("review drop", "item"): (_waiting,),
-    ("review edit", "item"): (_waiting,),
-    ("contested resolve", "which"): (_contested,),
+    ("review", "item"): (_waiting,),
     ("config", "key"): (_settings,),
 }
 """Parameters by the command that takes them."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.output import Output, complain
-from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnsafePath
+from gitmem.errors import BundleUnusable, FoundSomething, GitMemError, UnsafePath, UsageError
 from gitmem.world import World
 
 if TYPE_CHECKING:
@@ -91,8 +91,17 @@ class App:
 
     @property
     def at_terminal(self) -> bool:
-        """Whether a person types this."""
-        return sys.stdin.isatty()
+        """Whether a person types this: at a terminal, and no agent does it for them."""
+        return sys.stdin.isatty() and not self.world.agent
+
+    def need_a_person(self) -> None:
+        """Refuse where no person is at a terminal: only a person decides what enters the memory."""
+        if not (self.at_terminal and sys.stdout.isatty()):
+            by = f", and {self.world.agent} is not one" if self.world.agent and sys.stdin.isatty() else ""
+            raise UsageError(
+                f"Only a person at a terminal decides what enters the memory{by}.",
+                hint="List what waits with `gitmem review --list`.",
+            )
 
     def show(self, result: object, *, more: Collection[str] = (), **view: Any) -> None:
         """Print a result, as JSON or for people; one that holds something back ends the command with exit code 3."""
@@ -120,7 +129,7 @@ class App:
         told = "; ".join(f"{name} ({_why_held(bundle or self.bundle, name)})" for name in held)
         raise FoundSomething(
             f"Held back for a person, and not in the memory: {told}.",
-            hint=f"Look at it with `gitmem show {held[0]}`, decide with `gitmem review`.",
+            hint=f"Look at it with `gitmem review {held[0]}`, decide with `gitmem review`.",
         )
 
     # Paths

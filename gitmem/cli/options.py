@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -119,12 +117,3 @@ def once(*names: str, **settings: Any) -> Callable[[_Command], _Command]:
         return given[0] if given else ""
 
     return click.option(*names, multiple=True, callback=checked, **settings)
-
-
-def need_a_person() -> None:
-    """Refuse where no person is at a terminal: whether a text is fine is not an agent's to say."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "Only a person at a terminal decides what enters the memory.",
-            hint="List what waits with `gitmem review --list`.",
-        )

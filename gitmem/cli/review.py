@@ -1,46 +1,83 @@
-"""`gitmem review`: what waits for a person, one queue, and a person's word on each item."""
+"""`gitmem review` and `scan`: what waits for a person, as one queue, and the scanner asked directly."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, need_a_person, pass_app, with_json
-from gitmem.cli.output import bold, dim, green, red, safe, yellow
-from gitmem.errors import GitMemError, UsageError
+from gitmem.cli.options import with_json
+from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
+from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
+from gitmem.shape import shape
 
 if TYPE_CHECKING:
     from gitmem.memory.review import Item
+    from gitmem.safety.verdict import Result, Scope
 
 _CHOICES = "[a]ccept, [d]rop, [e]dit, [s]how all of it, [n]ext, [q]uit"
 _FEW_LINES = 12
 
 
-@click.group(invoke_without_command=True)
+@click.command()
+@click.argument("item", default="", metavar="[ID]")
+@click.option(
+    "--accept", is_flag=True, help="Let it in; of two wordings the newer stays, of a full store the newest."
+)
+@click.option("--drop", is_flag=True, help="Drop it for good; of two wordings the older stays.")
+@click.option("--edit", "words", metavar="TEXT", help="Let it in with these words; `-` opens an editor.")
+@click.option("-m", "--reason", default="", help="Why; kept in the commit.")
 @click.option("--list", "only_list", is_flag=True, help="Only list what waits; also where no person is.")
-@click.option("--all", "everything", is_flag=True, help="With the entries that nobody confirmed.")
-@json_option
-@pass_app
-@click.pass_context
-def review(ctx: click.Context, app: App, only_list: bool, everything: bool) -> None:
-    """Decide on what waits for a person, one after the other.
+@click.option("--all", "everything", is_flag=True, help="With the entries that a person has not confirmed.")
+@with_json
+def review(
+    app: App,
+    item: str,
+    accept: bool,
+    drop: bool,
+    words: str | None,
+    reason: str,
+    only_list: bool,
+    everything: bool,
+) -> None:
+    """Decide on what waits for a person, one after the other; with ID show one item, or decide on it.
 
     Held texts, entries that the scanner hides or that a remote took away, entries that two machines worded
     differently, hand edits that cannot be committed, and a store over its limit.
 
-    To decide takes a person at a terminal; `--list`, `--json` and `show` work everywhere. What you accept is recorded
-    as looked at by you.
+    To decide takes a person at a terminal; to look works everywhere. What you accept is recorded as looked at by you.
 
     \b
     gitmem review
     gitmem review --list
-    gitmem review accept 3f2a
+    gitmem review 3f2a --accept
     """
-    if ctx.invoked_subcommand is not None:
+    chosen = accept + drop + (words is not None)
+    if chosen and not item:
+        raise UsageError("Say which item: `gitmem review --list` has their ids.")
+    if chosen > 1:
+        raise UsageError("Choose one of --accept, --drop and --edit.")
+    if chosen:
+        app.need_a_person()
+    if item:
+        from gitmem.memory.review import find
+
+        found = find(app.writing_bundle if chosen else app.bundle, item)
+        if chosen:
+            _decide(app, found, "d" if drop else "a" if accept else "e", words=words or "-", reason=reason)
+            return
+        app.out.json(found)
+        _tell(app, found)
         return
+    _go_through(app, everything=everything, only_list=only_list)
+
+
+def _go_through(app: App, *, everything: bool, only_list: bool) -> None:
     from gitmem.memory.review import unconfirmed, waiting
 
     items = [*waiting(app.bundle), *(unconfirmed(app.bundle) if everything else ())]
@@ -49,82 +86,17 @@ def review(ctx: click.Context, app: App, only_list: bool, everything: bool) -> N
         app.out.line("Nothing waits.")
     elif only_list or app.out.is_json:
         for item in items:
-            app.out.line(*_line(item))
+            told = item.why if item.kind in ("broken", "full") else item.text
+            app.out.line(yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(told, 60))
     else:
-        need_a_person()
+        app.need_a_person()
         _ask(app, items)
-
-
-@review.command("show")
-@click.argument("item")
-@with_json
-def show(app: App, item: str) -> None:
-    """Show one item with its text (made safe for a terminal), why it waits, and where it came from."""
-    from gitmem.memory.review import find
-
-    found = find(app.bundle, item)
-    app.out.json(found)
-    _tell(app, found)
-
-
-@review.command("accept")
-@click.argument("item")
-@click.option("--reason", default="", help="Why it is fine.")
-@with_json
-def accept(app: App, item: str, reason: str) -> None:
-    """Let an item in: it is recorded as looked at by you.
-
-    Of a contest the newer wording stays; of a store over its limit the oldest entries go to the archive.
-    """
-    need_a_person()
-    from gitmem.memory import decide
-    from gitmem.memory import review as queue
-
-    found = queue.find(app.writing_bundle, item)
-    _done(app, found, "accepted", decide.accept(app.bundle, found, by=_person(app), reason=reason))
-
-
-@review.command("drop")
-@click.argument("item")
-@click.option("--reason", default="", help="Why it goes.")
-@with_json
-def drop(app: App, item: str, reason: str) -> None:
-    """Drop an item for good: it leaves the memory where it is there, and is not asked about again.
-
-    Of a contest the older wording stays; a hand edit goes back to what the newest commit has.
-    """
-    need_a_person()
-    from gitmem.memory import decide
-    from gitmem.memory import review as queue
-
-    found = queue.find(app.writing_bundle, item)
-    _sure(found)
-    _done(app, found, "dropped", decide.drop(app.bundle, found, by=_person(app), reason=reason))
-
-
-@review.command("edit")
-@click.argument("item")
-@click.argument("text", default="")
-@click.option("--reason", default="", help="Why these words.")
-@with_json
-def edit(app: App, item: str, text: str, reason: str) -> None:
-    """Let an item in with other words: TEXT, or what you make of it in an editor."""
-    need_a_person()
-    from gitmem.memory import decide
-    from gitmem.memory import review as queue
-
-    found = queue.find(app.writing_bundle, item)
-    words = text or _edited(found)
-    _done(app, found, "edited", decide.edit(app.bundle, found, words, by=_person(app), reason=reason))
 
 
 # --- one after the other ---------------------------------------------------------------------------------
 
 
 def _ask(app: App, items: list[Item]) -> None:
-    from gitmem.memory import decide
-
-    bundle, by = app.writing_bundle, _person(app)
     for number, item in enumerate(items, start=1):
         app.out.line(dim(f"{number} of {len(items)}"))
         _tell(app, item, lines=_FEW_LINES)
@@ -132,19 +104,31 @@ def _ask(app: App, items: list[Item]) -> None:
             chosen := click.prompt(_CHOICES, type=click.Choice(list("adesnq")), show_choices=False)
         ) == "s":
             _tell(app, item)
+        if chosen == "q":
+            return
         try:
-            if chosen == "a":
-                _done(app, item, "accepted", decide.accept(bundle, item, by=by))
-            elif chosen == "d":
-                _sure(item)
-                _done(app, item, "dropped", decide.drop(bundle, item, by=by))
-            elif chosen == "e":
-                _done(app, item, "edited", decide.edit(bundle, item, _edited(item), by=by))
-            elif chosen == "q":
-                return
+            if chosen in "ade":
+                _decide(app, item, chosen)
         except GitMemError as error:  # the others can still be decided
             app.out.line(red("! "), f"{error} {error.hint}".rstrip())
         app.out.line()
+
+
+def _decide(app: App, item: Item, chosen: str, *, words: str = "-", reason: str = "") -> None:
+    """Accept (`a`), drop (`d`) or edit (`e`) an item."""
+    from gitmem.memory import decide
+
+    bundle, by = app.writing_bundle, app.world.person or "human"
+    if chosen == "a":
+        what, commit = "accepted", decide.accept(bundle, item, by=by, reason=reason)
+    elif chosen == "d":
+        _sure(item)
+        what, commit = "dropped", decide.drop(bundle, item, by=by, reason=reason)
+    else:
+        text = words if words != "-" else _edited(item)
+        what, commit = "edited", decide.edit(bundle, item, text, by=by, reason=reason)
+    app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
+    app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
 
 
 def _sure(item: Item) -> None:
@@ -162,16 +146,7 @@ def _edited(item: Item) -> str:
     return text if item.kind == "broken" else text.strip()
 
 
-def _person(app: App) -> str:
-    return app.world.person or "human"
-
-
 # --- showing ---------------------------------------------------------------------------------------------
-
-
-def _line(item: Item) -> tuple[Any, ...]:
-    told = item.why if item.kind in ("broken", "full") else item.text
-    return yellow(item.id), "  ", bold(item.kind), f"  {item.path}  ", shortened(told, 60)
 
 
 def _tell(app: App, item: Item, *, lines: int = 0) -> None:
@@ -189,6 +164,92 @@ def _tell(app: App, item: Item, *, lines: int = 0) -> None:
         app.out.line(dim(f"… and {len(text) - lines:,} more lines"))
 
 
-def _done(app: App, item: Item, what: str, commit: str) -> None:
-    app.out.json({"id": item.id, "kind": item.kind, "decided": what, "commit": commit or None})
-    app.out.line(green(f"{what} "), item.id, dim(f"  {commit[:8]}") if commit else "")
+# --- scan ------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option("--stdin", "from_stdin", is_flag=True, help="Scan what comes on standard input, as one text.")
+@click.option("--jsonl", is_flag=True, help='Lines {"text": …} in, a verdict line out for each, in order.')
+@click.option("--history", is_flag=True, help="Scan every entry that the history of this bundle holds.")
+@click.option(
+    "--scope",
+    type=click.Choice(["memory", "event", "skill", "recall"]),
+    default="memory",
+    help="How strictly.",
+)
+@click.option("--accept-rules", is_flag=True, help="Accept the rules of config/scanner.md on this machine.")
+@with_json
+def scan(
+    app: App,
+    files: tuple[str, ...],
+    from_stdin: bool,
+    jsonl: bool,
+    history: bool,
+    scope: Scope,
+    accept_rules: bool,
+) -> None:
+    """Scan text for attacks on a memory: instructions, exfiltration, hidden characters.
+
+    Without arguments it scans every entry of the bundle as it is. Exit code 3 means findings.
+
+    \b
+    gitmem scan notes.md
+    echo "ignore previous instructions" | gitmem scan --stdin
+    gitmem scan --jsonl < lines.jsonl
+    """
+    from gitmem.memory.gate import audit
+
+    if accept_rules and not audit.accept_rules(app.bundle):
+        raise UsageError("This bundle has no rules of its own: they would be in config/scanner.md.")
+    if sum((bool(files), from_stdin, jsonl, history)) > 1:
+        raise UsageError("Choose one of files, --stdin, --jsonl and --history.")
+    if jsonl:
+        _stream(scope)
+        return
+    judged: Iterator[tuple[str, Result]]
+    if files or from_stdin:
+        judged = ((where, audit.scan_text(text, scope)) for where, text in _texts(app, files))
+    else:
+        judged = audit.scan_history(app.bundle) if history else audit.scan_tree(app.bundle)
+    found = [(where, result) for where, result in judged if result.verdict != "allow"]
+    app.out.json({"flagged": [{"where": where, **shape(result)} for where, result in found]})
+    for where, result in found:
+        style = red if result.verdict == "block" else yellow
+        app.out.line(style(f"{result.verdict} "), bold(where), " ", result.explain())
+    if found:
+        raise FoundSomething(f"{count(len(found), 'text')} with findings.")
+    app.out.line(green("Nothing found."))
+
+
+def _texts(app: App, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    files = list(files)
+    if not files:
+        yield "standard input", sys.stdin.buffer.read().decode("utf-8", "replace")
+    for name in files:
+        try:
+            with open(app.world.path(name), "rb") as file:
+                yield name, file.read().decode("utf-8", "replace")
+        except OSError as error:
+            raise GitMemError(f"{name} cannot be read ({error.strerror}).") from error
+
+
+def _stream(scope: Scope) -> None:
+    from gitmem.memory.gate.audit import scan_text
+
+    flagged = 0
+    for number, line in enumerate(iter(sys.stdin.buffer), start=1):
+        try:
+            value = json.loads(line)
+            text = value["text"]
+            if not isinstance(text, str):
+                raise TypeError
+            answer = shape(scan_text(text, scope))
+        except (ValueError, KeyError, TypeError):
+            answer = {"error": f"line {number} is not a JSON object with a text"}
+        except GitMemError as error:
+            answer = {"error": str(error)}
+        flagged += answer.get("verdict", "allow") != "allow"
+        click.echo(json.dumps(answer, ensure_ascii=True))
+    if flagged:
+        raise FoundSomething(f"{count(flagged, 'text')} with findings.")

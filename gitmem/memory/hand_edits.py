@@ -290,5 +290,5 @@ def _refuse(bundle: Bundle, path: str, data: bytes) -> None:
     if isinstance(answer, Held):
         raise InvalidContent(
             f"{path} {HELD_BACK}: {answer.result.explain()}. If it is fine, "
-            f"`gitmem quarantine release {answer.id}` lets it in."
+            f"`gitmem review {answer.id} --accept` lets it in."
         )

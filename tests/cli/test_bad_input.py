@@ -167,7 +167,7 @@ _READERS = (
         ("session", "list"),
         ("plan", "list"),
     ),
-    *(("snapshot", "--list"), ("quarantine", "list"), ("review", "--list"), ("contested", "list"), ("scan",)),
+    *(("snapshot", "--list"), ("review", "--list"), ("scan",)),
 )
 
 

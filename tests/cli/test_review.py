@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from gitmem.memory.opening import open_bundle
@@ -37,7 +38,8 @@ def at_a_terminal(mem: Cli, *arguments: str, keys: str = "") -> tuple[int, str]:
     """Exit code and output of a command with a terminal on both sides."""
     ours, theirs = pty.openpty()
     env = {**os.environ, "HOME": str(mem.root.parent), "USER": "ada", "TERM": "dumb", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "gitmem", "-C", str(mem.root), *arguments]
+    run = [sys.executable] if sys.executable.endswith("codex") else [sys.executable, "-m", "gitmem"]
+    command = [*run, "-C", str(mem.root), *arguments]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
         os.close(theirs)
         os.write(ours, keys.encode())
@@ -64,29 +66,29 @@ def test_the_queue_is_listed_everywhere(waiting: Cli) -> None:
     assert URL in held["why"]
     kinds = [item["kind"] for item in waiting("review", "--all", "--json").json["waiting"]]
     assert ["held", "unconfirmed"] == kinds
-    assert URL in waiting("review", "show", held["id"][:6]).out
+    assert URL in waiting("review", held["id"][:6]).out
 
 
-@pytest.mark.parametrize("action", ["", "accept", "drop", "edit"])
+@pytest.mark.parametrize("action", ["", "--accept", "--drop", "--edit -"])
 def test_without_a_terminal_nobody_decides(waiting: Cli, action: str) -> None:
     """An agent that runs the command is refused, with a hint, and nothing changes."""
     (held,) = waiting("review", "--json").json["waiting"]
-    done = waiting("review", *([action, held["id"]] if action else []), code=2)
+    done = waiting("review", *([held["id"], *action.split()] if action else []), code=2)
     assert "Only a person at a terminal" in done.err
     assert "gitmem review --list" in done.err
     assert [held] == waiting("review", "--json").json["waiting"]
 
 
 def test_nor_by_the_older_command(waiting: Cli) -> None:
-    """`quarantine release` does not let in what the user never said."""
+    """A program does not let in what the user never said."""
     (held,) = waiting("review", "--json").json["waiting"]
-    assert "Only a person" in waiting("quarantine", "release", held["id"], code=2).err
+    assert "Only a person" in waiting("review", held["id"], "--accept", code=2).err
 
 
 def test_a_person_accepts_and_it_is_recorded(waiting: Cli) -> None:
     """The text goes where it belonged, verified by who looked."""
     (held,) = waiting("review", "--json").json["waiting"]
-    code, shown = at_a_terminal(waiting, "review", "accept", held["id"])
+    code, shown = at_a_terminal(waiting, "review", held["id"], "--accept")
     assert (0, True) == (code, "accepted" in shown), shown
     assert [] == waiting("review", "--json").json["waiting"]
     text = (waiting.root / "memories/MEMORY.md").read_text()
@@ -107,7 +109,7 @@ def test_one_after_the_other(waiting: Cli) -> None:
 def test_a_person_edits(waiting: Cli) -> None:
     """Other words go in instead."""
     (held,) = waiting("review", "--json").json["waiting"]
-    code, shown = at_a_terminal(waiting, "review", "edit", held["id"], "Invoices are paid on Fridays.")
+    code, shown = at_a_terminal(waiting, "review", held["id"], "--edit", "Invoices are paid on Fridays.")
     assert 0 == code, shown
     text = (waiting.root / "memories/MEMORY.md").read_text()
     assert ("Invoices are paid on Fridays." in text, POISON in text) == (True, False)
@@ -116,7 +118,7 @@ def test_a_person_edits(waiting: Cli) -> None:
 def test_dropping_an_unconfirmed_entry_takes_it_out(waiting: Cli) -> None:
     """It leaves the memory, and does not come back by itself."""
     marked = waiting("review", "--all", "--json").json["waiting"][1]
-    code, shown = at_a_terminal(waiting, "review", "drop", marked["id"])
+    code, shown = at_a_terminal(waiting, "review", marked["id"], "--drop")
     assert 0 == code, shown
     assert FACT not in (waiting.root / "memories/MEMORY.md").read_text()
     assert "Held back for a person" in waiting("remember", FACT, code=3).err
@@ -154,7 +156,7 @@ def broken(mem: Cli) -> Cli:
     """A bundle with a note that a person made unreadable."""
     mem.write("notes/a.md", "---\ntype: Note\n---\nas it was\n")
     mem("edit", "--commit")
-    mem.write("notes/a.md", "type: Note\nas it is\n")
+    mem.write("notes/a.md", "---\ntype: [\n---\nas it is\n")
     return mem
 
 
@@ -162,9 +164,9 @@ def test_a_broken_hand_edit_is_put_back(broken: Cli) -> None:
     """Accepted it cannot be; dropped it goes back to what was committed, after a question."""
     item = one_item(broken)
     assert ("broken", "notes/a.md") == (item["kind"], item["path"])
-    code, shown = at_a_terminal(broken, "review", "accept", item["id"])
+    code, shown = at_a_terminal(broken, "review", item["id"], "--accept")
     assert (1, True) == (code, "cannot be committed as it is" in shown), shown
-    code, shown = at_a_terminal(broken, "review", "drop", item["id"], keys="n\n")
+    code, shown = at_a_terminal(broken, "review", item["id"], "--drop", keys="n\n")
     assert (2, True) == (code, "Nothing was dropped" in shown), shown
     code, shown = at_a_terminal(broken, "review", keys="d\ny\n")
     assert (0, True) == (code, "dropped" in shown), shown
@@ -176,10 +178,10 @@ def test_a_broken_hand_edit_is_put_back(broken: Cli) -> None:
 def test_a_broken_hand_edit_is_edited(broken: Cli) -> None:
     """What is right is committed; what is still wrong is not even written."""
     item = one_item(broken)
-    code, shown = at_a_terminal(broken, "review", "edit", item["id"], "still wrong")
+    code, shown = at_a_terminal(broken, "review", item["id"], "--edit", "---\ntype: [\n---\nstill wrong")
     assert (1, True) == (code, "not a valid OKF file" in shown), shown
     assert "as it is" in (broken.root / "notes/a.md").read_text()
-    code, shown = at_a_terminal(broken, "review", "edit", item["id"], "--", "---\ntype: Note\n---\nright\n")
+    code, shown = at_a_terminal(broken, "review", item["id"], "--edit", "---\ntype: Note\n---\nright\n")
     assert 0 == code, shown
     assert "right" in broken("show", "notes/a.md").out
     assert "" == broken.git("status", "--porcelain")
@@ -189,7 +191,7 @@ def test_a_new_file_that_cannot_be_committed_is_dropped(mem: Cli) -> None:
     """A link goes, and what it led to stays."""
     there = mem.write("../outside.txt", "mine")
     (mem.root / "link").symlink_to(there)
-    code, shown = at_a_terminal(mem, "review", "drop", one_item(mem)["id"], keys="y\n")
+    code, shown = at_a_terminal(mem, "review", one_item(mem)["id"], "--drop", keys="y\n")
     assert 0 == code, shown
     assert (False, "mine") == ((mem.root / "link").is_symlink(), there.read_text())
 
@@ -206,7 +208,7 @@ def test_a_full_store_is_archived(full: Cli) -> None:
     """Accepting moves the oldest entries; dropping a store is not possible."""
     item = one_item(full)
     assert ("full", "memories/MEMORY.md") == (item["kind"], item["path"])
-    code, shown = at_a_terminal(full, "review", "drop", item["id"])
+    code, shown = at_a_terminal(full, "review", item["id"], "--drop")
     assert (2, True) == (code, "cannot be dropped" in shown), shown
     code, shown = at_a_terminal(full, "review", keys="s\na\n")
     assert (0, True, True) == (code, "more lines" in shown, "town 59" in shown), shown
@@ -219,7 +221,7 @@ def test_a_full_store_is_edited(full: Cli) -> None:
     item = one_item(full)
     kept = item["text"].split("\n§\n")[:2]
     words = "\n§\n".join([*kept, "Weather: see the report"])
-    code, shown = at_a_terminal(full, "review", "edit", item["id"], words)
+    code, shown = at_a_terminal(full, "review", item["id"], "--edit", words)
     assert 0 == code, shown
     listed = full("facts", "--json").json["memory"]["entries"]
     assert [*kept, "Weather: see the report"] == [entry["text"] for entry in listed]
@@ -245,8 +247,25 @@ def test_one_wording_of_a_contest_stays(mem: Cli, action: str, stays: str) -> No
     mem("sync")
     item = one_item(mem)
     assert "contested" == item["kind"]
-    code, shown = at_a_terminal(mem, "review", action, item["id"])
+    code, shown = at_a_terminal(mem, "review", item["id"], f"--{action}")
     assert 0 == code, shown
     assert [f"The server runs {stays}"] == [
         entry["text"] for entry in mem("facts", "--json").json["memory"]["entries"]
     ]
+
+
+def test_an_agent_at_a_terminal_is_not_a_person(
+    waiting: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the variable that it sets, or by its place above us; neither decides anything."""
+    held = waiting("review", "--json").json["waiting"][0]["id"]
+    with monkeypatch.context() as patch:
+        patch.setenv("CLAUDECODE", "1")
+        code, shown = at_a_terminal(waiting, "review", held, "--accept")
+    assert (2, True) == (code, "claude is not one" in shown)
+    script = tmp_path / "codex"
+    script.write_text(f'#!/bin/sh\n"{sys.executable}" -m gitmem "$@"\nexit $?\n')
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    code, shown = at_a_terminal(waiting, "review", held, "--accept")
+    assert (2, True) == (code, "codex is not one" in shown), shown

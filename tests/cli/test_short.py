@@ -112,7 +112,7 @@ def test_edit_begins_a_note(mem: Cli, editor: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "told"),
     [
-        ("notes/a.md", "no front matter", "is not a valid OKF file"),
+        ("notes/a.md", "---\ntype: [\n---\n", "is not a valid OKF file"),
         ("log.md", "x", "gitmem makes it"),
         ("memories", "x", "is a directory"),
         (".", "x", "name a file"),
@@ -128,7 +128,7 @@ def test_edit_writes_nothing_that_is_broken(mem: Cli, editor: Path, path: str, t
 
 def test_edit_may_be_tried_again(mem: Cli, editor: Path) -> None:
     """At a terminal one is asked; whoever does not want to leaves all as it was."""
-    editor.write_text("no front matter")
+    editor.write_text("---\ntype: [\n---\n")
     code, shown = at_a_terminal(mem, "edit", "notes/a.md", keys="y\nn\n")
     assert (1, 2) == (code, shown.count("Edit it again?")), shown
     assert not (mem.root / "notes").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.cli.test_review import at_a_terminal
 
 GUIDE = Path(__file__).parents[2] / "docs" / "sync.md"
 
@@ -43,14 +44,15 @@ def test_every_command_of_the_guide(gitmem: Cli, tmp_path: Path) -> None:
             gitmem("-C", str(first), "sync")
             gitmem("remember", "and this")
             gitmem("sync")
-        if words[:2] == ["contested", "list"]:  # both machines reword one entry
+        if words[:2] == ["review", "--list"]:  # both machines reword one entry
             for where, text in ((first, "as one says"), (tmp_path / "mem", "as the other says")):
                 gitmem("-C", str(where), "replace", "as it was", text)
             gitmem("-C", str(first), "sync", "origin")
             gitmem("-C", str(tmp_path / "mem"), "sync", "origin")
-        if words[:2] == ["contested", "resolve"]:
-            found = gitmem("contested", "list", "--json").json["contested"]
-            words[2] = found[0]["was"][:8]
+        if words[0] == "review" and "--edit" in words:  # a person decides, at a terminal
+            found = [one for one in gitmem("review", "--json").json["waiting"] if one["kind"] == "contested"]
+            assert 0 == at_a_terminal(gitmem, "review", found[0]["id"], *words[2:])[0]
+            continue
         result = gitmem.run(*words, *(["--yes"] if words[:2] == ["remote", "add"] else []))
         assert 0 == result.code, (words, result)
         told.append(result.out)

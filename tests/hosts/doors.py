@@ -117,11 +117,6 @@ def user_profile(place: Place, sample: Sample) -> None:
 
 
 @door("entries", "ENTRY", CONTEST, entries=True, otherwise=BY_A_PERSON)
-def contested_resolve_by_command(place: Place, sample: Sample) -> None:
-    place.command("contested", "resolve", _contest(place, sample), sample.text)
-
-
-@door("entries", "ENTRY", CONTEST, entries=True, otherwise=BY_A_PERSON)
 def contested_resolve(place: Place, sample: Sample) -> None:
     memory = place.memory
     resolve(memory, _contest(place, sample), sample.text, origin=memory.origin())

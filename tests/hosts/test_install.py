@@ -20,6 +20,7 @@ import pytest
 from gitmem.cli.main import cli, main
 from gitmem.hosts.hermes.home import choose_home
 from gitmem.hosts.hermes.provider import GitMemProvider
+from gitmem.memory.gate.release import release
 from gitmem.memory.upkeep.verify import Verification
 from gitmem.world import World
 
@@ -306,8 +307,10 @@ def test_a_release_reaches_the_hosts_file(home: HermesHome, shell: Shell, begin:
     home.write("Likes tea", flagged)
     begin("s1").shutdown()
     assert ["Likes tea"] == home.entries() == home.curated()
-    [held] = shell.json("quarantine", "list")["held_texts"]
-    shell("quarantine", "release", held["id"], "--reason", "a quotation")
+    [held] = shell.json("review", "--list")["waiting"]
+    with home.bundle() as bundle:
+        release(bundle, held["id"], by="ada", reason="a quotation")
+    begin("s1").compare()
     assert {"Likes tea", flagged} == set(home.entries()) == set(home.curated())
     tip = home.bundle().tip
     begin("s2").compare()

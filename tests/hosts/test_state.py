@@ -16,6 +16,7 @@ import pytest
 from gitmem.hosts.hermes.install import uninstall
 from gitmem.hosts.mcp.connection import Connection
 from gitmem.memory.find.context import context
+from gitmem.memory.gate.release import release
 from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.state import TABLE, Name
@@ -153,7 +154,7 @@ class Plain:
         cli("edit", "--commit")
         cli.run("scan", "--accept-rules")
         [held] = cli.run("remember", RELEASED, "--json").json["held"]
-        cli.run("quarantine", "release", held)
+        release(self.opened_as_it_is(), held, by="ada")
         cli("session", "start", "work-1")
         self.record("decision", "use Postgres", "--rationale", "the database must query JSON")
         cli("remember", "The staging host is stage1")
@@ -248,8 +249,8 @@ def test_a_bundle_works_on_without_what_may_be_deleted(plain: Plain) -> None:
     assert RELEASED in cli("facts", "--block").out
     held = cli.run("remember", "bluebird soon launches", "--json").json
     assert held["held"]
-    cli("quarantine", "drop", held["held"][0])
-    assert [] == cli("quarantine", "list", "--json").json["hidden"]
+    plain.opened_as_it_is().quarantine.remove(held["held"][0], why="drop")
+    assert [] == cli("review", "--json").json["waiting"]
     cli("session", "start", "work-3")
     plain.record("observation", "it still works")
     cli("session", "end")

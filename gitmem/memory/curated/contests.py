@@ -56,7 +56,7 @@ def resolve(bundle: Bundle, which: str, text: str, *, origin: Origin) -> Resolve
     found = meant(which, contests, "contested entries")
     if not found:
         raise UnknownRevision(
-            f"No contested entry matches {which!r}.", hint="List them with `gitmem contested list`."
+            f"No contested entry matches {which!r}.", hint="List them with `gitmem review --list`."
         )
     contest = contests[found]
     held: list[str] = []

@@ -108,7 +108,7 @@ def find_flagged(bundle: Bundle, name: str) -> Flagged:
             raise UnknownRevision(f"{len(near)} flagged entries begin with {name!r}: give more of the id.")
     raise UnknownRevision(
         f"Nothing in quarantine and no flagged entry begins with {name!r}.",
-        hint="List them with `gitmem quarantine list`, and all flagged entries with `gitmem scan`.",
+        hint="List them with `gitmem review --list`, and all flagged entries with `gitmem scan`.",
     )
 
 

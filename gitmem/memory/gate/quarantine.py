@@ -92,7 +92,7 @@ class Quarantine:
         if not found:
             raise UnknownRevision(
                 f"No item in quarantine begins with {name!r}.",
-                hint="List them with `gitmem quarantine list`.",
+                hint="List them with `gitmem review --list`.",
             )
         return held[found]
 

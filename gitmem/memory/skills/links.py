@@ -272,7 +272,7 @@ class SkillDirectory:
             return
         where = {"kind": "file", "path": _TOP + name}
         held = Admission(self._bundle, origin=origin).hold(text, result, where)
-        look_at = f"`gitmem quarantine show {held}` shows it"
+        look_at = f"`gitmem review {held}` shows it"
         self._bundle.report(
             Notice(
                 "skill-file-held", f"{name} of the skill {skill}", f"{held} ({result.explain()}); {look_at}"

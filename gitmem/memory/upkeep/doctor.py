@@ -454,8 +454,8 @@ class Diagnosis:
                     "flagged",
                     f"The rules of this version {what} "
                     f"{_so_many(len(some), 'entry that stands', 'entries that stand')} in the tree: {_few(shown)}.",
-                    "No prompt and no recall shows it. Read it with `gitmem quarantine show ID`; let it in with "
-                    "`gitmem quarantine release ID`, or see with `gitmem why` where it came from and take it "
+                    "No prompt and no recall shows it. Read it with `gitmem review ID`; let it in with "
+                    "`gitmem review ID --accept`, or see with `gitmem why` where it came from and take it "
                     "back with `gitmem revert`.",
                     serious=verdict is Verdict.BLOCK,
                 )
