@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
+from gitmem.safety.channels import attribute
 from gitmem.safety.heard import Heard
-from gitmem.safety.taint import taint_of
 
 from benchmarks.taint_stories import HARMFUL, HONEST, Story
 
@@ -25,7 +25,7 @@ def fate(story: Story) -> str:
         heard.assistant(story.shown)
     heard.user(story.user)
     heard.tool(story.tool, {_ARGUMENT.get(story.tool, "folder"): story.given}, story.result)
-    found = taint_of(story.entry, heard)
+    found = attribute(story.entry, heard)
     if found.confirmed:
         return "in"
     return "held" if found.stakes else "marked"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gitmem.memory.retraction import State
     from gitmem.okf.entries import Entry, EntryKey
     from gitmem.okf.files import EntryFile
+    from gitmem.safety.channels import Attribution
     from gitmem.safety.secrets import Secret
-    from gitmem.safety.taint import Taint
     from gitmem.safety.verdict import Result, Scope
 
 # The scanner and YAML take a while to import: each is imported where it is needed.
@@ -128,7 +128,7 @@ class Came:
 
     def judged(self, result: Result, length: int) -> Result:
         """The verdict on the text: held at least where it waits, and it says why."""
-        return _held_for(UNCONFIRMED, "taint", self.waits, result, length) if self.waits else result
+        return _held_for(UNCONFIRMED, "channel", self.waits, result, length) if self.waits else result
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +236,8 @@ class Admission:
         that it gives orders is a skill's nature."""
         result = self.judge(text, SKILL, path)
         found = _DESCRIPTION.search(text[:_FRONT]) if text.startswith("---") else None
-        taint = self._taint(found[1]) if found is not None else None
-        if taint is None or taint.channel is None or taint.confirmed or not taint.stakes - {"order"}:
+        came = self._attributed(found[1]) if found is not None else None
+        if came is None or came.channel is None or came.confirmed or not came.stakes - {"order"}:
             return result
         return self.came(found[1]).judged(result, len(text)) if found is not None else result
 
@@ -279,18 +279,18 @@ class Admission:
 
         What was merely said is recorded: it is marked and never waits.
         """
-        taint = self._taint(text)
-        if taint.channel is None:
-            return Came()
-        trust = self._bundle.config[f"trust.{taint.channel}"]
-        sources = tuple(redacted(source) for source in (taint.source, *taint.others))
+        found = self._attributed(text)
+        sources = tuple(redacted(source) for source in (found.source, *found.others) if source)
         if self._bundle.config.transcripts == "off":  # a URL or a command is what a tool was asked
-            sources = (taint.channel,)
-        if taint.confirmed or trust == "follow":
+            sources = (found.channel,) if found.channel else ()
+        if found.channel is None:
             return Came(sources=sources)
-        marks = {UNCONFIRMED: taint.channel, "source": sources[0]}
-        waits = may_wait and (trust == "hold" or bool(taint.stakes))
-        return Came(marks, sources, _why_unconfirmed(taint, sources[0]) if waits else "")
+        trust = self._bundle.config[f"trust.{found.channel}"]
+        if (found.confirmed and not (found.local and trust == "hold")) or trust == "follow":
+            return Came(sources=sources)
+        marks = {UNCONFIRMED: found.channel, "source": sources[0]}
+        waits = may_wait and (trust == "hold" or bool(found.stakes))
+        return Came(marks, sources, _why_unconfirmed(found, sources[0]) if waits else "")
 
     def believed(self, text: str) -> Came:
         """The same for words that cannot wait in quarantine, a plan's: raises where a person must look first."""
@@ -301,20 +301,20 @@ class Admission:
             raise BlockedContent(came.judged(Result(Verdict.ALLOW), len(text)))
         return came
 
-    def _taint(self, text: str) -> Taint:
-        from gitmem.memory.gate.hearing import Hearing
+    def _attributed(self, text: str) -> Attribution:
+        from gitmem.memory.gate.hearing import Hearing, own_directory
+        from gitmem.safety.channels import OWN, attribute
         from gitmem.safety.heard import Result, declared
-        from gitmem.safety.taint import CLEAN, taint_of
 
         if self._by_person or self._origin is None:
-            return CLEAN
+            return OWN
         session, hearing = self._origin.session, self._bundle.part(Hearing)
         beside = [one for one in hearing.unconfirmed(self._files) if one.text != text]
         if channel := declared(self._origin.source):
             beside.append(Result(channel, self._origin.source, text))
             hearing.declared(session, self._origin.source, text)
         heard = hearing.of(session) if session else hearing.all()
-        return taint_of(text, heard, beside=beside)
+        return attribute(text, heard, beside, here=own_directory(self._bundle.world.cwd))
 
     # For those who decide about many texts, or about files of their own
 
@@ -508,11 +508,11 @@ def _held_for(rule: str, category: str, reason: str, result: Result, length: int
     return Result(max(result.verdict, Verdict.HOLD), (*result.findings, finding))
 
 
-def _why_unconfirmed(taint: Taint, source: str) -> str:
+def _why_unconfirmed(came: Attribution, source: str) -> str:
     from gitmem.safety.stakes import WORDS
 
-    at_stake = [words for stake, words in WORDS.items() if stake in taint.stakes]
-    said = f"came from {source} ({taint.channel}), and the user did not say it"
+    at_stake = [words for stake, words in WORDS.items() if stake in came.stakes]
+    said = f"came from {source} ({came.channel}), and the user did not say it"
     return said + (f"; it {' and '.join(at_stake)}" if at_stake else "")
 
 

@@ -6,9 +6,12 @@ recorded events say it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitMemError
@@ -138,6 +141,24 @@ class Hearing:
             elif role == "tool":
                 unknown = (name_of(message) or "tool", "")
                 heard.tool(*asked.get(str(message.get("tool_call_id", "")), unknown), text)
+
+
+@lru_cache(maxsize=16)
+def own_directory(directory: str) -> str | None:
+    """Return a working directory that is the user's own; None for another person's repository.
+
+    A repository is one's own if something was committed in it here, by its reflog: a clone that was only pulled is not.
+    """
+    for place in (directory, *map(str, Path(directory).parents)) if directory else ():
+        git_dir = os.path.join(place, ".git")
+        if os.path.exists(git_dir):
+            try:
+                with open(os.path.join(git_dir, "logs", "HEAD"), encoding="utf-8", errors="replace") as log:
+                    made = (line.partition("\t")[2].startswith("commit") for line in log)
+                    return directory if any(made) else None
+            except OSError:  # a linked work tree, or one without a reflog
+                return directory if os.path.isfile(git_dir) else None
+    return directory
 
 
 def _hear(heard: Heard, kind: str, fields: Mapping[str, str]) -> None:
