@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import GitMemError, UsageError
+from gitmem.errors import GitMemError, UnknownRevision, UsageError
 from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.sessions import Sessions
-from gitmem.memory.capture.transcripts import transcripts_of
-from gitmem.memory.conversation import Conversation, clean, messages_in
+from gitmem.memory.capture.transcripts import cut, transcripts_of
+from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
 from gitmem.memory.curated.prompt_block import FrozenBlock, freeze
 from gitmem.memory.curated.store import Answer, CuratedStore, Target
 from gitmem.memory.exposure import RECALLED, Exposure
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
     from gitmem.okf.entries import EntryKey
 
 Soon = Callable[[Trigger], object]
+_DELEGATION_LIMIT = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that has begun: its id, the user's words, and the number of its note in the journal."""
+
+    id: str
+    user: str
+    note: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +88,9 @@ class Session:
         self._conversation = Conversation()
         self._once: dict[tuple[str, str], str] = {}
         self._is_dirty = self._is_resumed = False
-        self._notes: dict[str, int] = {}
-        self._turn = self._said = ""
+        self._note = 0
+        self._turns: list[OpenTurn] = []
+        """Those that have begun and were not reported yet, the oldest first."""
         self._written: list[_Written] = []
         self.reader = reader
         self.secret = os.urandom(16)
@@ -116,11 +128,18 @@ class Session:
             self.compressor.finish(messages)
         # A memory that was closed first has flushed the buffer.
         waiting = self._buffer if self._buffer is not None and self._buffer.is_open else None
-        self._end_turn()
+        self._end_turns(self._turns)
         self._judge_again()
-        self._bundle.part(Sessions).end(self.id, buffer=waiting, **known)
-        if waiting is not None:
-            waiting.settle(*self._notes.values())
+        if self.waits:
+            self.resume()
+        with contextlib.suppress(*(() if self._has_page else (UnknownRevision,))):  # it left nothing
+            self._bundle.part(Sessions).end(self.id, buffer=waiting, **known)
+        self.leave()
+
+    def leave(self) -> None:
+        """Give the journal back without a word on the session's page."""
+        if self._buffer is not None and self._buffer.is_open:
+            self._buffer.settle(self._note)
         self._give_back()
 
     def _leave(self) -> None:
@@ -179,7 +198,8 @@ class Session:
 
     def _open_buffer(self, about: SessionInfo) -> HotMemoryBuffer:
         self._buffer = HotMemoryBuffer(self._bundle, about)
-        self._notes = {"open": self._buffer.note("open", {})}
+        self._note = self._buffer.note("open", {})
+        self._turns = []  # those of an earlier journal are in it, for the next start
         return self._buffer
 
     @property
@@ -204,8 +224,12 @@ class Session:
 
         The session hears it first, also what the settings leave out of the record.
         """
+        return self._take(kind, fields)
+
+    def _take(self, kind: str, fields: Mapping[str, object], *, heard: bool = False) -> str:
         # What a decision repeats of its turn is known when the turn is over.
-        event = self.buffer.take(kind, fields, waits=bool(self._turn) and kind == "decision")
+        waits = self.in_turn and kind == "decision"
+        event = self.buffer.take(kind, fields, heard=heard, waits=waits)
         self._is_dirty |= kind != RECALLED
         if event and self.buffer.wants_flush:
             trigger: Trigger = "buffer-max" if self.buffer.is_full else "explicit"
@@ -227,18 +251,32 @@ class Session:
 
         Should the process die in the turn, the next start records these words.
         """
-        self._end_turn()
-        self._turn, self._said = os.urandom(6).hex(), clean(user)
-        self._bundle.part(Hearing).user(self.id, self._said)
-        words = transcripts_of(self._bundle.config).of_the_user(self._said)
-        self._notes["turn"] = self.buffer.note("turn", {"user": words, "turn": self._turn})
+        turn, said = os.urandom(6).hex(), clean(user)
+        self._bundle.part(Hearing).user(self.id, said)
+        words = transcripts_of(self._bundle.config).of_the_user(said)
+        note = self.buffer.note("turn", {"user": words, "turn": turn})
+        self._turns = [*self._turns, OpenTurn(turn, said, note)]
 
-    def _end_turn(self) -> None:
-        """The turn is over: it is on record, or its host never reports it."""
-        self._turn = self._said = ""
-        if (number := self._notes.pop("turn", 0)) and self.buffer.is_open:
-            self.buffer.settle(number)
-            self.buffer.turn_is_over()
+    @property
+    def in_turn(self) -> bool:
+        return bool(self._turns)
+
+    def _reported(self, user: str) -> None:
+        """A turn is on record: it and those before it are over.
+
+        A host may report on a thread of its own, when the next turn has begun already. Words that none of the open
+        turns has (of a skill a host reports only a part) are those of the oldest.
+        """
+        said = clean(user)
+        found = next((number for number, one in enumerate(self._turns) if one.user == said), 0)
+        self._end_turns(self._turns[: found + 1])
+
+    def _end_turns(self, over: Sequence[OpenTurn]) -> None:
+        self._turns = [one for one in self._turns if one not in over]
+        if over and self._buffer is not None and self._buffer.is_open:
+            self._buffer.settle(*(one.note for one in over))
+            if not self._turns:
+                self._buffer.turn_is_over()
 
     def returned(self, tool: str, arguments: object, result: str) -> str:
         """A tool returned this: what is remembered of it is known to be from there."""
@@ -246,9 +284,13 @@ class Session:
 
     def delegated(self, task: str, result: str, child: str = "") -> str:
         """Another agent returned this."""
+        asked, found = clean(task), clean(result)
+        self._bundle.part(Hearing).delegated(self.id, child or asked, found)
+        asked, found = cut(asked, _DELEGATION_LIMIT), cut(found, _DELEGATION_LIMIT)
+        has_words = transcripts_of(self._bundle.config).tools
+        content = f"Delegated: {asked}\n\nResult: {found}" if has_words else "A task was delegated."
         known = {"child_session": child} if child else {}
-        content = f"Delegated: {task}\n\nResult: {result}"
-        return self.happened("observation", content=content, category="Delegation", **known)
+        return self._take("observation", {"content": content, "category": "Delegation", **known}, heard=True)
 
     def showed(self, entries: Iterable[tuple[str, EntryKey]]) -> None:
         """The model was shown these entries: their names go into the record. A failure is a notice."""
@@ -258,24 +300,46 @@ class Session:
         except (GitMemError, OSError) as error:
             self._bundle.report(Notice("recall-not-noted", detail=str(error)))
 
-    def answered(self, assistant: str, *, user: str = "", messages: Messages = ()) -> None:
-        """The turn is over: what is new in `messages` is recorded."""
-        for turn in self._conversation.fresh(messages_in(messages), user or self._said, assistant):
-            for call in turn.calls:
-                self.returned(call.name, call.arguments, call.result)
+    def answered(self, assistant: str, *, user: str = "", messages: Messages = ()) -> list[Turn]:
+        """The turn is over: what is new in `messages` is recorded, and given back."""
+        copied, user = messages_in(messages), user or (self._turns[-1].user if self._turns else "")
+        self._bundle.part(Hearing).messages(self.id, copied)
+        turns = self._conversation.fresh(copied, user, assistant)
+        for turn in turns:
+            self._record_calls(turn.calls)
             if turn.user or turn.answer:
-                self.happened("turn", user=turn.user, assistant=turn.answer)
-        self._end_turn()
+                fields = {"user": turn.user, "assistant": turn.answer}
+                self._take("turn", fields, heard=bool(copied))
+        self._reported(user)
+        return turns
+
+    def called(self, messages: Messages) -> list[Call]:
+        """Record, and give back, the tool calls that are new in a turn that goes on."""
+        copied = messages_in(messages)
+        self._bundle.part(Hearing).messages(self.id, copied)
+        calls = self._conversation.calls(copied)
+        self._record_calls(calls)
+        return calls
+
+    def _record_calls(self, calls: Sequence[Call]) -> None:
+        for call in calls:
+            fields = {"tool_name": call.name, "args": call.arguments, "result": call.result}
+            self._take("tool_call", fields, heard=True)
+
+    def conversation_was_cut(self) -> None:
+        """The host took something out of its list: only what follows is new."""
+        self._conversation.reset()
 
     def wrote(self, path: str, text: str, origin: Origin) -> None:
         """An entry was written to a store; what it repeats of its turn is known when the turn is over."""
-        if self._turn:
-            self._written.append(_Written(path, text, origin, self._turn))
+        if self._turns:
+            self._written.append(_Written(path, text, origin, self._turns[-1].id))
 
     def _judge_again(self) -> None:
         """Judge the entries of turns that are over by all that was heard in them."""
-        over = [one for one in self._written if one.turn != self._turn]
-        self._written = [one for one in self._written if one.turn == self._turn]
+        is_open = {one.id for one in self._turns}
+        over = [one for one in self._written if one.turn not in is_open]
+        self._written = [one for one in self._written if one.turn in is_open]
         for one in over:
             if held := look_again(self._bundle, one.path, one.text, one.origin):
                 self._bundle.report(Notice("entry-held", one.path, held))
@@ -317,7 +381,7 @@ class Session:
     def record_turn(self, user: str, assistant: str) -> str:
         """A turn that is over, as it was said."""
         event = self.happened("turn", user=user, assistant=assistant)
-        self._end_turn()
+        self._reported(user)
         return event
 
     def origin(self, *, reason: str = "", source: str = "") -> Origin:
@@ -325,22 +389,28 @@ class Session:
         base = origin_of(self._bundle.config, self.about)
         return replace(base, reason=redacted(reason), source=redacted(source))
 
-    def flush(self, trigger: Trigger = "explicit") -> list[Event]:
-        """Commit what waits; decisions of a turn that goes on wait for its end, unless all is asked for explicitly."""
+    def flush(self, trigger: Trigger = "explicit", *, everything: bool | None = None) -> list[Event]:
+        """Commit what waits; decisions of a turn that goes on wait for its end, unless `everything` is asked for.
+
+        An explicit flush asks for everything.
+        """
+        everything = trigger == "explicit" if everything is None else everything
         self._judge_again()
         self._is_dirty = False
         if self._buffer is None and not self._has_page:
             return []
-        self._resume()
-        return list(self.buffer.flush(trigger, everything=trigger == "explicit").events)
+        if self.waits:
+            self.resume()
+        return list(self.buffer.flush(trigger, everything=everything).events)
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
         """A session that was closed goes on: its page is opened again before its first commit."""
-        if not self._is_resumed and not self._has_page and self.waits:
-            self._is_resumed = True
-            state = self._bundle.part(Sessions).find(self.id)
-            if state is not None and state.status == "closed":
-                self._bundle.part(Sessions).start(self.id)
+        if self._is_resumed or self._has_page:
+            return
+        state = self._bundle.part(Sessions).find(self.id)
+        if state is not None and state.status == "closed":
+            self._bundle.part(Sessions).start(self.id)
+        self._is_resumed = True
 
     def flush_for_search(self) -> None:
         """Commit what a search should find; the names of recalled entries are no reason for a commit."""

@@ -115,6 +115,16 @@ class Driver(GitMemProvider):
         self._run.asker.submit(lambda: None).result(30)
         self._run.worker.submit(lambda: None).result(30)
 
+    def die(self) -> None:
+        """Its process is killed: the system drops its locks, and its journals stay as they are."""
+        assert self._run is not None
+        self._run.closed = True
+        keeper = self._run.bundle_worker
+        keeper.closed = True
+        keeper.notices._journal.close()
+        for driver in keeper._drivers.values():
+            driver.abandon()
+
     def compare(self) -> None:
         assert self._run is not None
         self._run.worker.submit(self._run.compare).result(30)

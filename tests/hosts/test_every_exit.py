@@ -377,13 +377,16 @@ NO_EXIT = {
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
     **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "said"), _WAY_IN),
-    **dict.fromkeys(("happened", "happened_once", "returned", "delegated", "answered", "wrote"), _WAY_IN),
-    **dict.fromkeys(("showed", "flush_for_search", "origin"), _WAY_IN),
     **dict.fromkeys(
-        ("prepare", "close", "session", "start", "end", "abandon"), "It begins or ends something."
+        ("happened", "happened_once", "returned", "delegated", "answered", "wrote", "called"), _WAY_IN
+    ),
+    **dict.fromkeys(("showed", "flush_for_search", "origin", "conversation_was_cut"), _WAY_IN),
+    **dict.fromkeys(
+        ("prepare", "close", "session", "start", "end", "abandon", "leave", "resume"),
+        "It begins or ends something.",
     ),
     **dict.fromkeys(("id", "session_named"), "An id."),
-    **dict.fromkeys(("is_open", "is_full", "waits"), "A number or a yes."),
+    **dict.fromkeys(("is_open", "is_full", "in_turn", "waits"), "A number or a yes."),
     "compressor": "What `compress` is made of.",
 }
 """What a program can call and no agent reads, by the name of the method."""

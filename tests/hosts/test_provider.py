@@ -202,11 +202,7 @@ def test_a_process_that_died_in_a_turn(home: HermesHome, begin: Begin) -> None:
     provider.on_turn_start(2, "do something that never ends")
     provider.sync_turn("hello", "hi", session_id="s1", messages=[])
     provider.settle()
-    assert provider._run is not None
-    keeper = provider._run.bundle_worker
-    provider._run.closed = True  # nobody shuts it down
-    for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
-        journal.close()
+    provider.die()
     begin("s2")
     begin("s3")
     # Two writers, two part files: which comes first in the listing is by chance.
@@ -240,20 +236,14 @@ def test_a_turn_that_is_told_after_the_end_is_kept_once(home: HermesHome, begin:
 
 
 def test_every_turn_that_nobody_told_is_taken_up(home: HermesHome, begin: Begin) -> None:
-    """Also when the notices were shortened meanwhile; a turn that was told is not stored twice."""
+    """Also when the journal was shortened meanwhile; a turn that was reported is not stored twice."""
     provider = begin("s1")
-    assert provider._run is not None
-    keeper = provider._run.bundle_worker
     for number in range(4):
         provider.on_turn_start(number, f"turn {number}")
         if number == 1:
             provider.sync_turn("turn 1", "ok", session_id="s1", messages=[])
     provider.settle()
-    keeper.notices._cleared = -1000
-    keeper.notices.clear(lambda _: keeper.notices._open[0].seq, keeper.distilling.note_again)
-    provider._run.closed = True
-    for journal in (keeper.notices._journal, keeper._buffers["s1"].journal):
-        journal.close()
+    provider.die()
     begin("s2")
     # Of one moment: which of two writers comes first is not said.
     assert ["turn 1", "turn 2", "turn 3"] == sorted(fields["user"] for _, fields in events(home))

@@ -201,9 +201,7 @@ def test_a_skill_of_a_process_that_died(home: HermesHome, begin: Begin) -> None:
     dying = begin("s1")
     dying.on_turn_start(1, "learn to deploy")
     put(home, "ops/deploy/SKILL.md")
-    assert dying._run is not None
-    dying._run.closed = True
-    dying._run.bundle_worker.notices._journal.close()  # as the system does it with the process
+    dying.die()
     begin("s2")
     assert ["s1"] == [entry.session for entry in home.log() if "skill" in entry.subject]
 

@@ -466,7 +466,8 @@ def test_async_has_every_verb() -> None:
     assert own - quick == theirs - {"warnings", "close"}
     own = {name for name in vars(Session) if not name.startswith("_")}
     for_hosts = {"about", "abandon", "buffer", "compressor", "flush_for_search", "happened", "happened_once"}
-    for_hosts |= {"is_full", "is_open", "origin", "showed", "waits", "wrote"}
+    for_hosts |= {"is_full", "is_open", "in_turn", "origin", "showed", "waits", "wrote"}
+    for_hosts |= {"called", "conversation_was_cut", "leave", "resume"}
     assert own - for_hosts == {name for name in vars(AsyncSession) if not name.startswith("_")}
     assert AsyncMemory.__dict__["remember"].__doc__ == Memory.remember.__doc__
 

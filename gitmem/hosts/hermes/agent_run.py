@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.hosts.hermes import maintenance
@@ -23,10 +23,12 @@ from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.host_agent import HostAgent
 from gitmem.hosts.hermes.prefetcher import Entries, Prefetcher
 from gitmem.hosts.hermes.user_messages import UserMessages, sentence
+from gitmem.hosts.tools import calls
+from gitmem.hosts.tools.table import HERMES_PREFIX
 from gitmem.memory import review
 from gitmem.memory.capture.recorder import SessionInfo
 from gitmem.memory.capture.transcripts import cut, transcripts_of
-from gitmem.memory.conversation import Call, Conversation, Turn, clean, messages_in
+from gitmem.memory.conversation import Call, Turn, clean, messages_in
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.worker import Worker
@@ -36,12 +38,13 @@ if TYPE_CHECKING:
     from gitmem.memory.distill.compression import Compressed, Messages
     from gitmem.memory.memory import Memory
     from gitmem.memory.origin import Origin, Trigger
+    from gitmem.memory.session import Session
 
 _SHUTDOWN_WAIT = 1.9
 _TOOL_WAIT = 1.0
 _COMPRESS_WAIT = 0.2
 _RETRY = 15.0
-_DELEGATION_LIMIT = 4_000
+_T = TypeVar("_T")
 _BUSY = "The memory store is busy. Your change is queued; retry to get the result."
 
 
@@ -59,7 +62,9 @@ class AgentRun:
     ) -> None:
         self._agent = agent
         self.session = session
-        self.bundle_worker = BundleWorker(bundle, home, session, tell=messages.tell)
+        self.bundle_worker = BundleWorker(
+            bundle, home, session, tell=messages.tell, flush_soon=self.flush_soon
+        )
         self.worker = Worker(failed=self._job_failed, idle=self.bundle_worker.rest)
         self.asker = Worker(failed=self._job_failed)
         """For what waits for a model: meanwhile the worker goes on."""
@@ -68,7 +73,6 @@ class AgentRun:
         self._prefetcher = prefetcher
         prefetcher.noting = weakref.WeakMethod(self._recalled)  # it must not keep us
         self._messages = messages
-        self._conversation = Conversation()
         self._words = transcripts_of(bundle.config)
         self._turn = (0, "")
         self._closing = threading.Lock()
@@ -136,9 +140,9 @@ class AgentRun:
         session = self.session
         if (model := self._agent.model) and model != session.model:
             session = self.session = self.bundle_worker.session = replace(session, model=model)
-        self.bundle_worker.hearing.user(session.id, text)
         context = {name: getattr(session, name) for name in TURN_CONTEXT}
         self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, text, context))
+        self._drive(session, lambda driver: driver.said(text))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
         """What is new of the conversation goes to the journal, and the worker commits it."""
@@ -146,11 +150,10 @@ class AgentRun:
         if session_id and session_id != session.id:  # it ended before a switch and is told after it
             session = replace(session, id=session_id, parent="", title="")
         copied = messages_in(messages)
-        self.bundle_worker.hearing.messages(session.id, copied)
-        for turn in self._conversation.fresh(copied, user, assistant):
-            self._take_calls(session, turn.calls)
+        turns = self._drive(session, lambda driver: driver.answered(assistant, user=user, messages=copied))
+        for turn in turns or ():
+            self._note_skills(session, turn.calls)
             if turn.user or turn.answer:
-                self._take(session, "turn", user=turn.user, assistant=turn.answer)
                 self._said(session, turn)
         self._safely(lambda: self.bundle_worker.notices.end_turn(clean(user)))
         self.flush_soon("turn")
@@ -170,10 +173,8 @@ class AgentRun:
         reason = f"turn {number}: {quoted}" if quoted else f"turn {number}" if number else ""
         return write_origin(self.bundle_worker.bundle, session, metadata, redacted(reason))
 
-    def _take_calls(self, session: SessionInfo, calls: Sequence[Call]) -> None:
-        """Tool calls go to the journal; those of the host's skill tools also say who wrote a skill, and who read it."""
-        for call in calls:
-            self._take(session, "tool_call", tool_name=call.name, args=call.arguments, result=call.result)
+    def _note_skills(self, session: SessionInfo, calls: Sequence[Call]) -> None:
+        """Calls of the host's skill tools say who wrote a skill, and who read it."""
         for call in calls:
             if call.name == "skill_manage" and (skill := call.argument("name")):
                 content = (
@@ -188,16 +189,12 @@ class AgentRun:
         """A turn was given these entries: their names go to the journal, and the worker keeps their texts in mind."""
         session = self.session
         names = "\n".join(dict.fromkeys(shown_name(path, key) for path, key in entries))
-        self._take(session, RECALLED, entries=names)
+        self._drive(session, lambda driver: driver.happened(RECALLED, entries=names))
         exposure = self.bundle_worker.bundle.part(Exposure)
         self.worker.submit(lambda: exposure.was_shown(session.id, entries)).add_done_callback(self._look_at)
 
     def delegated(self, task: str, result: str, child_session: str) -> None:
-        asked, came = (cut(clean(text), _DELEGATION_LIMIT) for text in (task, result))
-        self.bundle_worker.hearing.delegated(self.session.id, child_session or asked, clean(result))
-        content = f"Delegated: {asked}\n\nResult: {came}" if self._words.tools else "A task was delegated."
-        known = {"child_session": child_session} if child_session else {}
-        self._take(self.session, "observation", content=content, category="Delegation", **known)
+        self._drive(self.session, lambda driver: driver.delegated(task, result, child_session))
 
     def prefetch_soon(self, query: str) -> None:
         """Behind the commit of the turn, so that the index is brought up to it."""
@@ -208,8 +205,7 @@ class AgentRun:
     def before_compression(self, messages: Sequence[Any]) -> str:
         """Before messages are lost: commit what waits and their durable facts; gives the facts as text."""
         session, copied = self.session, messages_in(messages)
-        self.bundle_worker.hearing.messages(session.id, copied)
-        self._take_calls(session, self._conversation.calls(copied))
+        self._note_skills(session, self._drive(session, lambda driver: driver.called(copied)) or ())
         done = self.worker.submit(lambda: self.bundle_worker.compress(session, copied))
         self.worker.soon("compare", self.compare)
         self._ask(session, lambda: copied, is_over=False)
@@ -268,12 +264,12 @@ class AgentRun:
 
     def switched(self, new_session: str, *, parent: str, reset: bool, rewound: bool, reason: str) -> None:
         """The agent goes on under another id, or under the same one with another conversation."""
-        self._conversation.reset()
         session = self.session
+        self._drive(session, lambda driver: driver.conversation_was_cut())
         if new_session == session.id:
             if rewound:
                 said = "The user took back the last part."
-                self._take(session, "observation", content=said, category="Undo")
+                self._drive(session, lambda driver: driver.record_observation(said, "Undo"))
             elif reason == "compression":
                 self.worker.soon("prompt", self.bundle_worker.prompt_was_rebuilt)
             self._prefetcher.switch(new_session)
@@ -301,12 +297,10 @@ class AgentRun:
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The answer as a JSON string. Waits at most a second for the worker, and says `queued` then."""
-        from gitmem.hosts.hermes.tools import HermesCaller
-
         if self.closed:
             return tools.refuse(name, "this session is over")
-        caller = HermesCaller(self.bundle_worker, self.session)
-        done = self.worker.submit(lambda: caller.run(name, arguments))
+        session = self.session
+        done = self.worker.submit(lambda: self._called(session, name, arguments))
         if tools.keeps(name):
             self.flush_soon("explicit")
         try:
@@ -317,13 +311,30 @@ class AgentRun:
             self._messages.tell(sentence(error))
             return json.dumps({"error": "The memory store failed; the user was told why."})
 
+    def _called(self, session: SessionInfo, name: str, arguments: Mapping[str, Any]) -> str:
+        """The answer of a tool, on the worker."""
+        bundle, own = self.bundle_worker.bundle, name.removeprefix(HERMES_PREFIX)
+        if name not in tools.names(bundle.config):
+            return json.dumps({"error": f"There is no tool {name!r} here."})
+        if own in ("undo", "snapshot"):
+            self.bundle_worker.flush("explicit")
+        answer = calls.run(own, arguments, bundle, self.bundle_worker.driver(session), prefix=HERMES_PREFIX)
+        if own == "undo":
+            self.bundle_worker.compare()
+        return json.dumps(answer.value, ensure_ascii=False)
+
     # Inside
 
-    def _take(self, session: SessionInfo, kind: str, **fields: Any) -> None:
-        if self._safely(lambda: self.bundle_worker.take(session, kind, **fields)):
-            self.flush_soon("buffer-max")
+    def _drive(self, session: SessionInfo, hook: Callable[[Session], _T]) -> _T | None:
+        """Let the driver of a session do something on the agent's thread; None where that failed."""
 
-    def _safely(self, work: Callable[[], Any]) -> Any:
+        def work() -> _T:
+            with self.bundle_worker.driving(session) as driver:
+                return hook(driver)
+
+        return self._safely(work)
+
+    def _safely(self, work: Callable[[], _T]) -> _T | None:
         """What the agent's thread does itself; a full disk is reported, and stops nothing."""
         try:
             return work()

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import GitMemError, UnknownRevision
+from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.distilling import Distilling
 from gitmem.hosts.hermes.home import Home
 from gitmem.hosts.hermes.memory_files import Compared, HostFiles
 from gitmem.hosts.hermes.skill_files import SkillFiles
+from gitmem.hosts.hermes.users import reader_of
 from gitmem.hosts.hermes.write_notices import Notices
-from gitmem.memory.capture.buffer import HotMemoryBuffer
 from gitmem.memory.capture.recorder import SessionInfo
-from gitmem.memory.exposure import RECALLED, Exposure
+from gitmem.memory.exposure import Exposure
 from gitmem.memory.gate.hearing import Hearing
-from gitmem.memory.gate.holding import look_again
-from gitmem.notices import Notice
-from gitmem.okf.entries import CONCEPT, EntryKey
+from gitmem.memory.session import Session, Soon
+from gitmem.okf.entries import CONCEPT
 from gitmem.state import HOST_LAST_SESSION
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from gitmem.memory.distill.facts import Fact
     from gitmem.memory.memory import Memory
     from gitmem.memory.origin import Origin, Trigger
-    from gitmem.okf.events import Event
 
 
 TURN_CONTEXT = ("agent", "platform", "parent", "user", "chat", "chat_type")
@@ -44,6 +42,7 @@ class BundleWorker:
         session: SessionInfo,
         *,
         tell: Callable[[str], None],
+        flush_soon: Soon,
     ) -> None:
         self.bundle = bundle
         self.home = home
@@ -54,54 +53,37 @@ class BundleWorker:
         self.distilling = Distilling(bundle, self.notices)
         self.files = HostFiles.of(bundle, home)
         self.skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files)
-        self._lock = threading.Lock()
-        self._buffers: dict[str, HotMemoryBuffer] = {}
-        self._early: dict[str, HotMemoryBuffer] = {}
-        """Decisions of turns that go on: what they came from is known when the turn is over."""
-        self._written: list[tuple[str, str, Origin]] = []
-        """Entries of such turns: path, text, origin."""
+        self._lock = threading.RLock()
+        self._drivers: dict[str, Session] = {}
+        self._flush_soon = flush_soon
         self._compressors: dict[str, Compressor] = {}
         self._asking: dict[str, Compressor] = {}
         self._prompted: set[str] = set()
         self._begun = ""
         self.closed = False
-        self.secret = os.urandom(16)
-        """What the tokens of previews are made with, as long as this provider lives."""
-        self._buffer(session)
+        self.driver(session)
 
     # Any thread: quick, and never waiting for git, a lock or a network
 
-    def _buffer(self, session: SessionInfo) -> HotMemoryBuffer:
-        """Each session has a journal of its own, so that every commit belongs to one session."""
+    def driver(self, session: SessionInfo) -> Session:
+        """The driver of a session. Each has a journal of its own, so that every commit belongs to one session."""
         with self._lock:
-            return self._open_buffer(session)
+            found = self._drivers.get(session.id)
+            if found is None:
+                reader = reader_of(self.bundle.config, session)
+                found = Session(self.bundle, session, reader=reader, flush_soon=self._flush_soon)
+                self._drivers[session.id] = found
+            found.buffer  # noqa: B018 (a full disk is reported when the session begins)
+            return found
 
-    def _open_buffer(self, session: SessionInfo) -> HotMemoryBuffer:
-        buffer = self._buffers.get(session.id)
-        if buffer is None or not buffer.is_open:
-            buffer = self._buffers[session.id] = HotMemoryBuffer(self.bundle, session)
-        return buffer
-
-    def take(self, session: SessionInfo, kind: str, **fields: Any) -> bool:
-        """One event, on disk when this returns; whether the buffer is full."""
-        with self._lock:  # so that nobody gives the journal back meanwhile
-            buffer = self._open_buffer(session)
-            buffer.take(kind, fields, heard=True)
+    @contextlib.contextmanager
+    def driving(self, session: SessionInfo) -> Iterator[Session]:
+        """The driver of a session, whose journal stays open meanwhile."""
+        with self._lock:
+            driver = self.driver(session)
+            yield driver
             if self.closed:
-                buffer.abandon()  # too late for this process: the next start commits it
-                return False
-            return buffer.is_full
-
-    def decide(self, session: SessionInfo, **fields: Any) -> None:
-        """A decision, on disk when this returns; committed when it can be told what it came from."""
-        with self._lock:
-            if not self.notices.in_turn:
-                self._open_buffer(session).append("decision", **fields)
-                return
-            buffer = self._early.get(session.id)
-            if buffer is None or not buffer.is_open:
-                buffer = self._early[session.id] = HotMemoryBuffer(self.bundle, session)
-            buffer.append("decision", **fields)
+                driver.abandon()  # too late for this process: the next start commits it
 
     # The worker's part
 
@@ -109,7 +91,6 @@ class BundleWorker:
         """What a dead process left, what the host changed meanwhile, and what the bundle has for the host."""
         self.bundle.finish_pending()
         self._guarded(self.bundle.recover_journals)
-        self._take_up_open_turns()
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
         self.flush("explicit")
         self.distilling.take_over()
@@ -117,67 +98,26 @@ class BundleWorker:
         self._guarded(self._distil_what_was_left)
         self._begun = self.bundle.tip
 
-    def _take_up_open_turns(self) -> None:
-        told: dict[str, list[Event]] = {}
-        for turn in self.notices.left_open():
-            events = told.setdefault(turn.session, self._told_turns(turn.session))
-            # One that was told when its process had closed already is in the record, and was never noted as over.
-            late = next(
-                (one for one in events if one.fields.get("user") == turn.user and one.at >= turn.at), None
-            )
-            if late is not None:
-                events.remove(late)
-                continue
-            known = {name: value for name, value in turn.context.items() if name in TURN_CONTEXT}
-            session = SessionInfo(turn.session, machine=self.bundle.config.machine, source="hermes", **known)
-            fields = {"user": turn.user, "note": "The process ended in the middle of this turn."}
-            self._buffer(session).take("turn", {"timestamp": turn.at, **fields}, heard=True)
-            self.hearing.cut_short(turn.session, turn.user)
-            self.bundle.report(Notice("turn-cut-short", turn.session))
-
-    def _told_turns(self, session: str) -> list[Event]:
-        try:
-            return [event for event in self.bundle.sessions.events(session) if event.kind == "turn"]
-        except GitMemError:  # there is no such session yet, or it cannot be read: better twice than never
-            return []
-
     def flush(self, trigger: Trigger, *, compare: bool = True) -> None:
         """Commit what waits, then bring the host's files in step."""
         with self._lock:
-            waiting = list(self._buffers.items())
+            drivers = list(self._drivers.items())
         self._note_block()
-        for name, buffer in waiting:
-            if len(buffer):
-                self._reopen(buffer.session)
-                self._note_prompt(buffer.session)
-                buffer.flush(trigger)
-            elif name != self.session.id:
+        for name, driver in drivers:
+            waits = driver.waits
+            if waits:
+                driver.resume()
+                self._note_prompt(driver.about)
+            driver.flush(trigger, everything=False)
+            if not waits and name != self.session.id:
                 with self._lock:
-                    if not len(buffer):
-                        self._buffers.pop(name, None)
-                        buffer.abandon()
-        if not self.notices.in_turn:
-            self._turn_is_over(trigger)
+                    if not (driver.waits or driver.in_turn):
+                        self._drivers.pop(name, None)
+                        driver.leave()
         if compare:
             self.compare()
         self._note_tip()
         self._say_notices()
-
-    def _turn_is_over(self, trigger: Trigger) -> None:
-        """What was written while a turn went on is judged by all that was heard in it."""
-        with self._lock:
-            early, self._early = self._early, {}
-        for buffer in early.values():
-            buffer.close(trigger)
-        written, self._written = self._written, []
-        for path, text, origin in written:
-            if held := look_again(self.bundle, path, text, origin):
-                self.bundle.report(Notice("entry-held", path, held))
-
-    def wrote(self, path: str, text: str, origin: Origin) -> None:
-        """The model's own tool wrote an entry."""
-        if self.notices.in_turn:
-            self._written.append((path, text, origin))
 
     def compare(self) -> Compared:
         """The host's files and the bundle, in both directions."""
@@ -191,14 +131,6 @@ class BundleWorker:
     def bring_index_up(self) -> None:
         """So that a search of the model finds it done; where it cannot be done, the search says so."""
         self._guarded(self.bundle.index.current)
-
-    def _reopen(self, session: SessionInfo) -> None:
-        """A session that was closed goes on."""
-        if session.id in self._prompted:
-            return
-        state = self.bundle.sessions.find(session.id)
-        if state is not None and state.status == "closed":
-            self.bundle.sessions.start(session.id)
 
     def _note_prompt(self, session: SessionInfo) -> None:
         """Record once which state of the memory the session's prompt was made from, for `gitmem why`."""
@@ -215,16 +147,11 @@ class BundleWorker:
         if self._begun:
             self.bundle.part(Exposure).had_block(self.session.id, self._begun)
 
-    def note_shown(self, session: SessionInfo, entries: Iterable[tuple[str, EntryKey]]) -> None:
-        """The model was shown entries: it goes into the session's record."""
-        if names := self.bundle.part(Exposure).was_shown(session.id, entries):
-            self.take(session, RECALLED, entries=names)
-
     def note_skills_read(self, session: SessionInfo, names: Collection[str]) -> None:
         """The model read these skills."""
         ends = tuple(f"/{name.rpartition('/')[2]}/SKILL.md" for name in names)
         found = [path for path, _ in self.bundle.tree().files("skills") if path.endswith(ends)]
-        self.note_shown(session, [(path, CONCEPT) for path in found])
+        self.driver(session).showed([(path, CONCEPT) for path in found])
 
     def prompt_was_rebuilt(self) -> None:
         """The host read its files again: later events stand under a newer prompt."""
@@ -237,7 +164,7 @@ class BundleWorker:
         self.files.compare(lambda: self.notices.everybody(heard=True))
         compressor = self._compressor(session)
         self._note_block()
-        self._reopen(session)
+        self.driver(session).resume()
         done = compressor.compress(messages)
         self.distilling.done(session.id, "rules", is_over=False)
         return done
@@ -287,7 +214,7 @@ class BundleWorker:
         found = self._compressors.get(session.id)
         if found is None:
             found = self._compressors[session.id] = Compressor(
-                self.bundle, self._buffer(session), RuleDistiller()
+                self.bundle, self.driver(session).buffer, RuleDistiller()
             )
         return found
 
@@ -312,7 +239,7 @@ class BundleWorker:
 
         asking = self._asking.get(session.id)
         if asking is None:
-            asking = self._asking[session.id] = Compressor(self.bundle, self._buffer(session))
+            asking = self._asking[session.id] = Compressor(self.bundle, self.driver(session).buffer)
         found = asking.found(messages)
         asking.saw(messages)
         return found
@@ -321,10 +248,9 @@ class BundleWorker:
 
     def end(self, session: SessionInfo, trigger: Trigger, **known: Any) -> None:
         """Close a session, with what the host knows of it; one that left nothing has nothing to close."""
-        try:
-            self.bundle.sessions.end(session.id, trigger=trigger, **known)
-        except UnknownRevision:
-            return
+        with self._lock:
+            driver = self._drivers.pop(session.id, None) or self.driver(session)
+        driver.end(trigger=trigger, **known)
 
     def finish(self, **known: Any) -> None:
         """The last commit of this provider, with what the host knows of the session, and its journals given back."""
@@ -337,10 +263,8 @@ class BundleWorker:
         finally:
             self.closed = True
             with self._lock:
-                buffers = [*self._buffers.values(), *self._early.values()]
-            for buffer in buffers:
-                if buffer.is_open:
-                    buffer.abandon()
+                for driver in self._drivers.values():
+                    driver.abandon()
             self.notices.close(keep=self.distilling.is_waiting)
             self._say_notices()
 

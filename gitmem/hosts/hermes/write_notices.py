@@ -36,16 +36,6 @@ _ORIGIN = tuple(column.name for column in fields(Origin) if column.name not in (
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTurn:
-    """A turn whose process died before it was over."""
-
-    session: str
-    at: str
-    user: str
-    context: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class SkillWrite:
     """A call of the host's skill tool, which the host tells when the turn is over."""
 
@@ -112,12 +102,6 @@ class Notices:
                 matching = [turn for turn in self._open if turn.fields.get("user") == said]
                 self._end((matching or self._open)[0])
 
-    @property
-    def in_turn(self) -> bool:
-        """Whether a turn of this provider goes on."""
-        with self._lock:
-            return bool(self._open)
-
     def end_all(self) -> None:
         """The session is over: no turn is open any more."""
         with self._lock:
@@ -143,19 +127,6 @@ class Notices:
         """What earlier processes noted, journal by journal."""
         for dead in self._dead:
             yield dead.records
-
-    def left_open(self) -> list[OpenTurn]:
-        """The turns in which earlier processes died."""
-        found = []
-        for dead in self._dead:
-            found += [
-                OpenTurn(
-                    one.session, str(one.fields.get("begun") or one.at), str(one.fields["user"]), one.context
-                )
-                for one in _open_turns(dead.records)
-                if one.fields.get("user")
-            ]
-        return found
 
     @property
     def dead(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import BundleNotFound, GitMemError, UnknownRevision
+from gitmem.errors import BundleNotFound, GitMemError
 from gitmem.hosts.tools import calls
 from gitmem.hosts.tools.lines import in_lines
 from gitmem.hosts.tools.table import TOOLS
@@ -173,8 +173,7 @@ class Connection:
             return
         try:
             if self._session is not None:
-                with contextlib.suppress(UnknownRevision):  # it left nothing
-                    self._session.end()
+                self._session.end()
             clients = {**self._memory.state.read_json(MCP_CLIENTS), self.client: self._memory.tip}
             kept = dict(list(clients.items())[-_MOST_CLIENTS:])
             self._memory.state.write_json(MCP_CLIENTS, kept)
