@@ -276,10 +276,16 @@ HOST_SKILLS = Name(
 HOST_LAST_SESSION = Name(
     "host/last-session", "json", "the commit at which the last session ended", "hosts.hermes.bundle_worker"
 )
+CONNECTIONS = Name(
+    "connections/<agent>.json",
+    "json",
+    "what `connect` put into the settings of an agent, and how to take it back",
+    "hosts.connect",
+)
 HOST_CONFIG_EDIT = Name(
     "host/config-edit",
     "json",
-    "what `hermes install` added to the host's config.yaml, and how to take it back",
+    "what `connect hermes` added to the host's config.yaml, and how to take it back",
     "hosts.hermes.install",
 )
 HOST_NOTICES = Name(

@@ -1,4 +1,4 @@
-"""gitmem as the MemoryProvider of this Hermes home. Written by `gitmem hermes install`; do not edit."""
+"""gitmem as the MemoryProvider of this Hermes home. Written by `gitmem connect hermes`; do not edit."""
 
 # Hermes looks for the word MemoryProvider in this file and runs `register`; it imports nothing until then.
 

@@ -177,11 +177,11 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("config")
     home = ("--home", str(here.parent / "hermes"))
     (here.parent / "hermes").mkdir()
-    yield run("hermes install", *home)
-    yield run("hermes status", *home, code=None)  # what is wrong depends on the machine
-    yield run("hermes uninstall", *home)
-    yield run("mcp install", "cursor", "--dry-run")
-    yield run("mcp uninstall", "cursor", "--dry-run")
+    yield run("connect", "hermes", *home)
+    yield run("connections", "hermes", *home, code=None)  # what is wrong depends on the machine
+    yield run("disconnect", "hermes", *home)
+    yield run("connect", "cursor", "--dry-run")
+    yield run("disconnect", "cursor", "--dry-run")
     yield run("export", "--format", "jsonl", str(here.parent / "all.jsonl"))
     yield run("import", "jsonl", str(here.parent / "all.jsonl"), "--dry-run")
     yield run("erase", "--text", "It is in the cellar", "--dry-run")

@@ -17,8 +17,6 @@ DOCUMENTS: dict[str, str] = {
     "import": "Imported",
     "export": "Exported",
     "erase": "Erased",
-    "mcp install": "ClientEdit",
-    "mcp uninstall": "ClientEdit",
     "remember": "Answer",
     "replace": "Answer",
     "forget": "Answer",
@@ -74,9 +72,9 @@ DOCUMENTS: dict[str, str] = {
     "skill link": "{links: [{directory: str, flat: bool, ours: bool}]}",
     "skill unlink": "{unlinked: str}",
     "skill blame": "{path: str, lines: [{line: int, text: str, commit: str, at: str, agent: str?, reason: str?}]}",
-    "hermes install": "Installed",
-    "hermes uninstall": "Installed",
-    "hermes status": "{home: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}",
+    "connect": "Steps",
+    "disconnect": "Steps",
+    "connections": "{connections: [{agent: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}]}",
     "check": "{ok: bool, problems: [Problem], checks: [str], commit_count: int, file_count: int, "
     "findings: [{check: str, where: str, what: str}]}",
     "config": "Settings | Setting",
@@ -88,8 +86,8 @@ BESIDE: dict[str, str] = {
     "Error": "error: str, hint: str?, exit_code: int",
     "Event": "event: str?, commit: str",
     "Decided": "id: str, kind: str, decided: str, commit: str?",
-    "ClientEdit": "file: str, changed: bool, dry_run: bool, content: str",
-    "Installed": "home: str, bundle: str, changed: bool, steps: [{state: str, what: str}], warnings: [str]",
+    "Steps": "agent: str, place: str, changed: bool, dry_run: bool, steps: [{state: str, what: str}], warnings: [str], "
+    "content: str?",
     "Setting": "key: str, value: any, origin: str, help: str",
     "Settings": "settings: [Setting]",
     "ShownFile": "path: str, commit: str, kind: str, size: int, text~: str, base64~: str, entries: [Entry], "

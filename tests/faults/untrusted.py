@@ -390,6 +390,9 @@ SAMPLES: dict[str, Any] = {
     "host/skills": _AGREED,
     "host/last-session": {"tip": _SOMEBODY, "session": "s"},
     "host/config-edit": {"start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True},
+    "connections/<agent>.json": {
+        "file": "f", "start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True,
+    },
     "host/notices/<id>.jsonl": {"gitmem-journal": 1, "kind": "memory", "target": "memory", "id": "0"},
     "host/notices/<id>.new": {"gitmem-journal": 1, "id": "0"},
     "host/notices/<id>.damaged": {"gitmem-journal": 1, "id": "0"},

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from gitmem import background
+from gitmem.hosts.connect import Steps
 from gitmem.hosts.hermes.home import Home, open_home
-from gitmem.hosts.hermes.install import Report, install
+from gitmem.hosts.hermes.install import install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
 from gitmem.memory.history.log import LogEntry
 from gitmem.memory.memory import Memory
@@ -35,7 +36,7 @@ class HermesHome:
     def world(self) -> World:
         return World(self.env, str(self.path.parent), str(self.path.parent), person="ada")
 
-    def install(self) -> Report:
+    def install(self) -> Steps:
         return install(self.home, self.world)
 
     def bundle(self) -> Memory:

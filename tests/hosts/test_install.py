@@ -1,4 +1,4 @@
-"""`gitmem hermes install`, `uninstall` and `status`, and that commands on the bundle reach the host's files."""
+"""`gitmem connect hermes`, `disconnect` and `connections`, and that commands on the bundle reach the host's files."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_install_says_what_it_did_and_a_second_time_changes_nothing(
     skill = bare_home.path / "skills/ops/deploy/SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: deploy\ndescription: How to deploy\n---\nRun make deploy.\n")
-    told = shell("hermes", "install")
+    told = shell("connect", "hermes")
     for word in ("made the bundle", "took in", "wrote the plugin", "set memory.provider: gitmem"):
         assert word in told
     changed = (bare_home.path / "config.yaml").read_text()
@@ -93,7 +93,7 @@ def test_install_says_what_it_did_and_a_second_time_changes_nothing(
     assert "skills/ops/deploy/SKILL.md" in bare_home.bundle().file_paths()
     assert os.path.isfile(os.path.join(bare_home.home.bundle, ".git"))
     before = everything(bare_home.path)
-    assert not shell.json("hermes", "install")["changed"]
+    assert not shell.json("connect", "hermes")["changed"]
     assert before == everything(bare_home.path)
 
 
@@ -102,37 +102,37 @@ def test_uninstall_takes_it_all_back_and_keeps_the_bundle(bare_home: HermesHome,
     (bare_home.path / "config.yaml").write_text(CONFIG)
     bare_home.write("Deploys run with make")
     before = everything(bare_home.path)
-    shell("hermes", "install")
-    told = shell("hermes", "uninstall")
+    shell("connect", "hermes")
+    told = shell("disconnect", "hermes")
     assert "kept" not in told or "whole history" in told
     left = everything(bare_home.path)
     assert before == {name: data for name, data in left.items() if not name.startswith("gitmem/")}
     assert ["Deploys run with make"] == bare_home.curated()
-    assert not shell.json("hermes", "uninstall")["changed"]
+    assert not shell.json("disconnect", "hermes")["changed"]
     shell("remember", "after the uninstall")
     assert ["Deploys run with make"] == bare_home.entries()
 
 
 def test_a_home_without_anything(bare_home: HermesHome, shell: Shell) -> None:
     """config.yaml is made, and goes again with uninstall."""
-    shell("hermes", "install")
+    shell("connect", "hermes")
     assert "memory:\n  provider: gitmem\n" == (bare_home.path / "config.yaml").read_text()
-    shell("hermes", "uninstall")
+    shell("disconnect", "hermes")
     assert ["gitmem"] == sorted(os.listdir(bare_home.path))
 
 
 def test_another_provider_comes_back_with_uninstall(bare_home: HermesHome, shell: Shell) -> None:
     """It is named when it is replaced."""
     (bare_home.path / "config.yaml").write_text("memory:\n  provider: honcho # mine\n")
-    assert "(it was honcho)" in shell("hermes", "install")
-    shell("hermes", "uninstall")
+    assert "(it was honcho)" in shell("connect", "hermes")
+    shell("disconnect", "hermes")
     assert "memory:\n  provider: honcho # mine\n" == (bare_home.path / "config.yaml").read_text()
 
 
 def test_a_configuration_that_can_not_be_edited_is_left(bare_home: HermesHome, shell: Shell) -> None:
     """Nothing is installed by half."""
     (bare_home.path / "config.yaml").write_text("memory: [\n")
-    shell("hermes", "install", code=1)
+    shell("connect", "hermes", code=1)
     assert "config.yaml is not readable" in shell.err
     assert ["config.yaml"] == sorted(os.listdir(bare_home.path))
 
@@ -141,13 +141,13 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
     """--home, --profile, $HERMES_HOME, the profile in use, the default."""
     profile = bare_home.path / "profiles" / "coder"
     profile.mkdir(parents=True)
-    shell("hermes", "install", "--profile", "coder")
+    shell("connect", "hermes", "--profile", "coder")
     assert (profile / "plugins/gitmem/__init__.py").is_file()
     other = tmp_path / "other"
-    shell("hermes", "install", "--home", str(other))
+    shell("connect", "hermes", "--home", str(other))
     assert (other / "gitmem/bundle/memories/MEMORY.md").is_file()
-    shell("hermes", "install", "--home", str(other), "--profile", "coder", code=2)
-    shell("hermes", "install", "--profile", "nobody", code=2)
+    shell("connect", "hermes", "--home", str(other), "--profile", "coder", code=2)
+    shell("connect", "hermes", "--profile", "nobody", code=2)
     default = tmp_path / ".hermes"
     (default / "profiles/work").mkdir(parents=True)
     assert str(default) == choose_home(World(home=str(tmp_path))).path
@@ -163,7 +163,7 @@ def test_homes_and_profiles(bare_home: HermesHome, shell: Shell, tmp_path: Path)
 def problems(shell: Shell, *where: str, code: int = 3) -> dict[str, str]:
     return {
         one["name"]: one["what"] + (one["remedy"] or "")
-        for one in shell.json("hermes", "status", *where, code=code)["checks"]
+        for one in shell.json("connections", "hermes", *where, code=code)["connections"][0]["checks"]
         if not one["ok"]
     }
 
@@ -172,7 +172,7 @@ def test_status_of_a_home_without_gitmem(shell: Shell) -> None:
     """Every step says its fix."""
     found = problems(shell)
     assert {"config", "plugin", "bundle"} <= set(found)
-    assert all("gitmem hermes install" in found[name] for name in ("config", "plugin", "bundle"))
+    assert all("gitmem connect hermes" in found[name] for name in ("config", "plugin", "bundle"))
 
 
 def test_status_names_each_pitfall(
@@ -201,7 +201,7 @@ def test_status_names_each_pitfall(
     assert "--profile coder" in problems(shell)["profile coder"]
     seen = problems(shell, "--profile", "coder")
     assert {"plugin", "bundle"} == set(seen) - {"environment"}  # and not each that depends on the bundle
-    assert all("install --profile coder`" in seen[name] for name in ("plugin", "bundle"))
+    assert all("connect hermes --profile coder`" in seen[name] for name in ("plugin", "bundle"))
     (clone / "config.yaml").unlink()
 
     (host / "hermes").write_text("#!/usr/bin/python-that-is-not\n")

@@ -252,7 +252,7 @@ def test_an_older_shim_is_told(home: HermesHome) -> None:
     provider._shim = 0
     provider.initialize("s1", hermes_home=str(home.path), warning_callback=provider.warned.append)
     provider.on_turn_start(1, "hi")
-    assert ["gitmem: The plugin files of gitmem are of an older version: run `gitmem hermes install`."] == [
+    assert ["gitmem: The plugin files of gitmem are of an older version: run `gitmem connect hermes`."] == [
         line for line in provider.warned if "older" in line
     ]
     provider.shutdown()

@@ -38,7 +38,7 @@ def test_the_whole_story(make: Make, model: Model, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("GITMEM_TRUST_FILE", "follow")
     hermes = make(installed=False)
     hermes.env["GITMEM_TRUST_FILE"] = "follow"
-    assert "set memory.provider: gitmem" in hermes.gitmem("hermes", "install")
+    assert "set memory.provider: gitmem" in hermes.gitmem("connect", "hermes")
     with hermes.agent("learned") as agent:
         agent.say(
             "I am Ada and we deploy with make",

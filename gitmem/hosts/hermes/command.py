@@ -24,5 +24,5 @@ def run(arguments: list[str]) -> int:
     # By name: the command line stands above the hosts, which must not import it.
     main = importlib.import_module("gitmem.cli.main").main
     words = arguments or ["--help"]
-    code = main(words if named or words[0] in ("hermes", "--help", "--version") else ["-C", root, *words])
+    code = main(words if named or words[0] in ("--help", "--version") else ["-C", root, *words])
     return code if isinstance(code, int) else 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Discovery imports this at every `hermes memory status`: what opens a bundle is imported where it is opened.
 
 PROVIDER = "gitmem"
-_HOW = "Run `gitmem hermes install`."
+_HOW = "Run `gitmem connect hermes`."
 
 
 class _Inside:

@@ -1,4 +1,4 @@
-"""Install gitmem into a Hermes home, and take it out: shim, bundle, first import, one line of config.yaml."""
+"""Connect a Hermes home, and disconnect it: plugin, bundle, first import, one line of config.yaml."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import os
 import shutil
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gitmem import resources
 from gitmem.errors import ConfigError, GitMemError
 from gitmem.files import read_file, read_settings, replacement
+from gitmem.hosts.connect import Steps, edit_in
 from gitmem.hosts.hermes.home import PROVIDER, Home
 from gitmem.memory.opening import config_for
 from gitmem.settings_edit import Edit, get, put, take_back
@@ -19,8 +19,7 @@ from gitmem.state import HOST_CONFIG_EDIT, HOST_LINK, HOST_STATE, LocalState
 from gitmem.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator
 
     from gitmem.memory.memory import Memory
 
@@ -28,25 +27,9 @@ _KEYS = ("memory", "provider")
 SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
 
 
-@dataclass(slots=True)
-class Report:
-    """What was done, step by step; `changed` says whether anything was."""
-
-    steps: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    changed: bool = False
-
-    def did(self, what: str) -> None:
-        self.steps.append(("done", what))
-        self.changed = True
-
-    def already(self, what: str) -> None:
-        self.steps.append(("already", what))
-
-
-def install(home: Home, world: World) -> Report:
+def install(home: Home, world: World) -> Steps:
     """Everything that a home needs. A second time it finds everything in place and changes nothing."""
-    report = Report()
+    report = Steps("hermes", home.path)
     # The configuration is read first: a home that cannot be configured is left as it is.
     text = read_text_exact(home.config)
     with _naming_the_file():
@@ -70,7 +53,7 @@ def install(home: Home, world: World) -> Report:
     return report
 
 
-def _make_bundle(home: Home, world: World, report: Report) -> Memory:
+def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
     from gitmem.hosts.hermes.host_link import link
     from gitmem.memory.upkeep.create import create
 
@@ -89,7 +72,7 @@ def _make_bundle(home: Home, world: World, report: Report) -> Memory:
     return bundle
 
 
-def _import(bundle: Memory, home: Home, report: Report) -> None:
+def _import(bundle: Memory, home: Home, report: Steps) -> None:
     """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
     from gitmem.hosts.hermes import write_notices
     from gitmem.hosts.hermes.memory_files import HostFiles
@@ -110,7 +93,7 @@ def _import(bundle: Memory, home: Home, report: Report) -> None:
         report.did(f"wrote {', '.join(names[:5])} from the bundle")
 
 
-def _write_shim(home: Home, report: Report) -> None:
+def _write_shim(home: Home, report: Steps) -> None:
     stale = [name for name in SHIM_FILES if read_file(os.path.join(home.shim, name)) != shim_file(name)]
     if not stale:
         report.already(f"the plugin {home.shim} is in place")
@@ -125,9 +108,9 @@ def shim_file(name: str) -> bytes:
     return resources.read(f"templates/hermes/{name}")
 
 
-def uninstall(home: Home) -> Report:
+def uninstall(home: Home) -> Steps:
     """Take back what `install` put into the home; the bundle and the host's own files stay."""
-    report = Report()
+    report = Steps("hermes", home.path)
     text = read_text_exact(home.config)
     state = LocalState(home.git_dir)
     if provider_of(text) == PROVIDER:
@@ -164,14 +147,6 @@ def provider_of(text: str) -> str:
     with _naming_the_file():
         value = get("yaml", text, _KEYS)
     return value.strip() if isinstance(value, str) else ""
-
-
-def edit_in(note: Mapping[str, Any]) -> Edit | None:
-    """Return the edit that a note in the state directory describes; None where it does not."""
-    values = [note.get(name) for name in Edit._fields]
-    if isinstance(values[0], int) and all(isinstance(one, str) for one in values[1:]):
-        return Edit(*values)  # type: ignore[arg-type]
-    return None
 
 
 @contextlib.contextmanager

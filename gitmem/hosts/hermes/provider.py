@@ -122,7 +122,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         self._run.start()
         if self._shim < SHIM_VERSION:
             self._messages.tell(
-                "The plugin files of gitmem are of an older version: run `gitmem hermes install`."
+                "The plugin files of gitmem are of an older version: run `gitmem connect hermes`."
             )
 
     def shutdown(self) -> None:

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitmem.errors import BundleNotFound, GitMemError
 from gitmem.files import read_file
+from gitmem.hosts.connect import Check
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
 from gitmem.hosts.hermes.install import SHIM_FILES, provider_of, read_text_exact, shim_file
 from gitmem.world import World, real_world
@@ -35,16 +35,6 @@ _PROBE = (
     "    found['host'] = False\n"
     "print(json.dumps(found))\n"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One step: whether it is as it should be, what was seen, and what to do where it is not."""
-
-    name: str
-    ok: bool
-    what: str
-    fix: str = ""
 
 
 def check(home: Home, world: World) -> list[Check]:
@@ -68,7 +58,7 @@ def _install(home: Home, world: World) -> str:
         above, name = os.path.split(home.path)
         option, value = ("profile", name) if os.path.basename(above) == "profiles" else ("home", home.path)
         named = f" --{option} {shlex.quote(value)}"
-    return f"Run `gitmem hermes install{named}`."
+    return f"Run `gitmem connect hermes{named}`."
 
 
 def _home(home: Home, world: World) -> Iterator[Check]:
@@ -243,7 +233,7 @@ def _profiles(home: Home, _: World) -> Iterator[Check]:
                     f"profile {name}",
                     False,
                     f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently.",
-                    f"Run `gitmem hermes install --profile {shlex.quote(name)}`.",
+                    f"Run `gitmem connect hermes --profile {shlex.quote(name)}`.",
                 )
 
 
@@ -258,5 +248,5 @@ def short_status(home: Home) -> dict[str, Any]:
                 found[one.name] = one.what if one.ok else f"✗ {one.what} {one.fix}".strip()
         except (GitMemError, OSError) as error:
             found[look.__name__.strip("_")] = f"✗ {error} {getattr(error, 'hint', '')}".strip()
-    found["details"] = "gitmem hermes status"
+    found["details"] = "gitmem connections hermes"
     return found

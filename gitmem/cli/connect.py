@@ -1,0 +1,192 @@
+"""`gitmem connect`, `disconnect`, `connections` and `mcp`: agents that use this memory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.context import App
+from gitmem.cli.options import with_json
+from gitmem.cli.output import bold, dim, green, red, yellow
+from gitmem.errors import FoundSomething, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.hosts.connect import Check, Steps
+    from gitmem.hosts.hermes.home import Home
+
+_AGENTS = ("hermes", "codex", "claude", "cursor", "opencode")
+_AGENT = click.Choice(_AGENTS)
+
+
+def _where(command: Any) -> Any:
+    for option in (
+        click.option("--home", metavar="DIR", help="The Hermes home; $HERMES_HOME or ~/.hermes if left out."),
+        click.option("--profile", metavar="NAME", help="A profile of Hermes, by its name."),
+        with_json,
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("agent", type=_AGENT)
+@click.option("--allow-undo", is_flag=True, help="Offer the model a tool that takes changes back.")
+@click.option("--dry-run", is_flag=True, help="Print the agent's file as it would be, and change nothing.")
+@_where
+def connect(
+    app: App, agent: str, allow_undo: bool, dry_run: bool, home: str | None, profile: str | None
+) -> None:
+    """Let an agent use this memory: one entry of its settings, whose comments and order stay.
+
+    Hermes gets a memory of its own in its home, which takes in MEMORY.md, USER.md and the agent's own skills,
+    and a memory provider. Run again it changes nothing.
+
+    \b
+    gitmem connect codex             (or claude, cursor, opencode)
+    gitmem connect hermes
+    """
+    if agent == "hermes":
+        if dry_run or allow_undo:
+            raise UsageError("--dry-run and --allow-undo are for agents that speak MCP.")
+        from gitmem.hosts.hermes.install import install
+
+        chosen = _home(app, home, profile)
+        _tell(app, install(chosen, app.world), title="Hermes home")
+        app.out.line(
+            dim("It is active from the next session on; `gitmem connections hermes` checks every step.")
+        )
+        return
+    from gitmem.hosts import connect as hosts
+
+    _refuse_home(home, profile)
+    root, title = app.repository.root, hosts.PROFILES[agent].title
+    words = hosts.command(app.world, root, allow_undo=allow_undo)
+    done = hosts.connect(agent, app.world, app.repository.state, words, dry_run=dry_run)
+    _tell(app, done, title=title)
+    if done.changed:
+        app.out.line(dim(f"{title} starts it with its next session."))
+
+
+@click.command()
+@click.argument("agent", type=_AGENT)
+@click.option("--dry-run", is_flag=True, help="Print the agent's file as it would be, and change nothing.")
+@_where
+def disconnect(app: App, agent: str, dry_run: bool, home: str | None, profile: str | None) -> None:
+    """Take gitmem out of an agent's settings: they are as they were. The memory stays.
+
+    \b
+    gitmem disconnect codex
+    """
+    if agent == "hermes":
+        if dry_run:
+            raise UsageError("--dry-run is for agents that speak MCP.")
+        from gitmem.hosts.hermes.install import uninstall
+
+        _tell(app, uninstall(_home(app, home, profile)), title="Hermes home")
+        return
+    from gitmem.hosts import connect as hosts
+
+    _refuse_home(home, profile)
+    done = hosts.disconnect(agent, app.world, app.repository.state, dry_run=dry_run)
+    _tell(app, done, title=hosts.PROFILES[agent].title)
+
+
+@click.command()
+@click.argument("agent", type=_AGENT, required=False)
+@_where
+def connections(app: App, agent: str | None, home: str | None, profile: str | None) -> None:
+    """List the agents that use this memory, and check each; with AGENT, look at every step and say the fix.
+
+    \b
+    gitmem connections
+    gitmem connections hermes
+    """
+    found: list[tuple[str, list[Check]]] = []
+    if agent != "hermes":
+        from gitmem.hosts.connect import checks
+
+        root = app.repository.root
+        for name in _AGENTS[1:] if agent is None else (agent,):
+            seen = checks(name, app.world, root)
+            if seen is not None:
+                found.append((name, seen))
+    chosen = _home(app, home, profile) if agent in (None, "hermes") else None
+    if chosen is not None and (agent == "hermes" or os.path.isdir(chosen.shim)):
+        from gitmem.hosts.hermes.status import check
+
+        found.append(("hermes", check(chosen, app.world)))
+    rows = [
+        {
+            "agent": name,
+            "ok": all(one.ok for one in seen),
+            "checks": [
+                {"name": one.name, "ok": one.ok, "what": one.what, "remedy": one.fix or None} for one in seen
+            ],
+        }
+        for name, seen in found
+    ]
+    app.out.json({"connections": rows})
+    if not found:
+        app.out.line(f"{agent or 'No agent'} is not connected. Connect one with `gitmem connect AGENT`.")
+    for name, seen in found:
+        for one in seen:
+            app.out.line(green("✓ ") if one.ok else red("✗ "), bold(name), f" {one.name}  ", one.what)
+            if one.fix:
+                app.out.line("    ", yellow(one.fix))
+    bad = sum(not one.ok for _, seen in found for one in seen)
+    if bad:
+        many = "1 step is not as it" if bad == 1 else f"{bad} steps are not as they"
+        raise FoundSomething(f"{many} should be.")
+
+
+def _home(app: App, home: str | None, profile: str | None) -> Home:
+    from gitmem.hosts.hermes.home import choose_home
+
+    if home and profile:
+        raise UsageError("Give --home or --profile, not both.")
+    path = os.path.normpath(os.path.join(app.world.cwd, home)) if home else ""
+    return choose_home(app.world, path=path, profile=profile or "")
+
+
+def _refuse_home(home: str | None, profile: str | None) -> None:
+    if home or profile:
+        raise UsageError("--home and --profile are for hermes.")
+
+
+def _tell(app: App, done: Steps, *, title: str) -> None:
+    app.out.json(
+        {
+            "agent": done.agent,
+            "place": done.place,
+            "changed": done.changed,
+            "dry_run": done.dry_run,
+            "steps": [{"state": state, "what": what} for state, what in done.steps],
+            "warnings": done.warnings,
+            "content": done.content or None,
+        }
+    )
+    app.out.line(f"{title} ", bold(done.place))
+    for state, what in done.steps:
+        app.out.line(green("✓ ") if state == "done" else dim("· "), "would " * (state == "would") + what)
+    if done.content:
+        app.out.text(done.content)
+    for warning in done.warnings if not app.out.is_json else ():
+        app.warn(warning)
+
+
+@click.command()
+@click.option("--allow-undo", is_flag=True, help="Offer the model a tool that takes changes back.")
+@click.option("--tools-only", is_flag=True, help="Offer no resources and no prompts.")
+@click.pass_context
+def mcp(ctx: click.Context, allow_undo: bool, tools_only: bool) -> None:
+    """Serve an agent over the Model Context Protocol, on standard input and output.
+
+    An agent starts this by itself, once `gitmem connect AGENT` has put it into its settings.
+    """
+    from gitmem.hosts.mcp.server import serve
+
+    app = ctx.find_object(App)
+    assert app is not None
+    ctx.exit(serve(app.chosen, allow_undo=allow_undo, tools_only=tools_only))

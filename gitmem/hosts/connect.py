@@ -1,0 +1,243 @@
+"""Agents that speak MCP: connected to a memory by one entry of their settings, and disconnected to the byte."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitmem.errors import ConfigError
+from gitmem.files import read_file, replacement
+from gitmem.settings_edit import Edit, Form, get, put, take_back
+from gitmem.state import CONNECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.state import LocalState
+    from gitmem.world import World
+
+NAME = "gitmem"
+_MODE = 0o600
+"""Of a file that is made: some of them come to hold keys."""
+_LARGEST = 8 << 20
+
+
+@dataclass(slots=True)
+class Steps:
+    """What was done to connect or disconnect an agent, step by step; `changed` says whether anything was."""
+
+    agent: str
+    place: str
+    dry_run: bool = False
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    changed: bool = False
+    content: str = ""
+    """The agent's file as it would be, of a dry run."""
+
+    def did(self, what: str) -> None:
+        self.steps.append(("done", what))
+        self.changed = True
+
+    def already(self, what: str) -> None:
+        self.steps.append(("already", what))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One step of a connection: whether it is as it should be, what was seen, and what to do where it is not."""
+
+    name: str
+    ok: bool
+    what: str
+    fix: str = ""
+
+
+class Profile(NamedTuple):
+    """One program: its settings file, the section of its servers, and how one is written there."""
+
+    title: str
+    form: Form
+    section: str
+    path: Callable[[World], str]
+    entry: Callable[[Sequence[str]], dict[str, Any]]
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        return self.section, NAME
+
+
+def _below(world: World, variable: str, *default: str) -> str:
+    named = world.env.get(variable, "").strip() if variable else ""
+    return os.path.abspath(named) if named else os.path.join(world.home, *default)
+
+
+def _command(words: Sequence[str]) -> dict[str, Any]:
+    return {"command": words[0], "args": list(words[1:])}
+
+
+def _opencode(world: World) -> str:
+    base = os.path.join(_below(world, "XDG_CONFIG_HOME", ".config"), "opencode")
+    commented = os.path.join(base, "opencode.jsonc")
+    return commented if os.path.exists(commented) else os.path.join(base, "opencode.json")
+
+
+PROFILES = {
+    "codex": Profile(
+        "Codex",
+        "toml",
+        "mcp_servers",
+        lambda world: os.path.join(_below(world, "CODEX_HOME", ".codex"), "config.toml"),
+        _command,
+    ),
+    "claude": Profile(
+        "Claude Code",
+        "json",
+        "mcpServers",
+        lambda world: os.path.join(_below(world, "CLAUDE_CONFIG_DIR"), ".claude.json"),
+        lambda words: {"type": "stdio", **_command(words)},
+    ),
+    "cursor": Profile(
+        "Cursor",
+        "json",
+        "mcpServers",
+        lambda world: os.path.join(world.home, ".cursor", "mcp.json"),
+        _command,
+    ),
+    "opencode": Profile(
+        "opencode",
+        "json",
+        "mcp",
+        _opencode,
+        lambda words: {"type": "local", "command": list(words), "enabled": True},
+    ),
+}
+
+
+def command(world: World, bundle: str, *, allow_undo: bool = False) -> list[str]:
+    """Return the words that start a server: the gitmem that runs here, by its path; an agent may have another $PATH."""
+    found = shutil.which("gitmem", path=world.env.get("PATH", os.defpath))
+    start = [os.path.abspath(found)] if found else [sys.executable, "-m", "gitmem"]
+    return [*start, *(["-C", bundle] if bundle else []), "mcp", *(["--allow-undo"] if allow_undo else [])]
+
+
+def connect(
+    name: str, world: World, state: LocalState, words: Sequence[str], *, dry_run: bool = False
+) -> Steps:
+    """Put the server into an agent's settings; comments and order stay. Run again it changes nothing."""
+    one = PROFILES[name]
+    file = _File(one, world)
+    after = file.changed(lambda text: put(one.form, text, one.keys, one.entry(words)))
+    done = Steps(name, file.path, dry_run, content=after if dry_run else "")
+    if after == file.text:
+        done.already(f"{file.path} is as it should be")
+    elif dry_run:
+        done.steps.append(("would", f"write {file.path}"))
+    else:
+        note = {"file": file.path, "is_new": file.is_new, **Edit.between(file.text, after)._asdict()}
+        if (
+            edit_in(state.read_json(CONNECTIONS, name)) is None
+        ):  # the first one knows what was there before us
+            state.write_json(CONNECTIONS, note, name)
+        file.write(after)
+        done.did(f"wrote {file.path}")
+    return done
+
+
+def disconnect(name: str, world: World, state: LocalState, *, dry_run: bool = False) -> Steps:
+    """Take the server out of an agent's settings: what was there before is there again. The memory stays."""
+    one = PROFILES[name]
+    file = _File(one, world)
+    note = state.read_json(CONNECTIONS, name)
+    done = Steps(name, file.path, dry_run)
+    if get(one.form, file.text, one.keys) is None:
+        done.already(f"{file.path} does not name gitmem")
+    else:
+        left = file.changed(lambda text: take_back(one.form, text, edit_in(note), one.keys))
+        if dry_run:
+            done.content = left
+            done.steps.append(("would", f"change {file.path}"))
+            return done
+        if note.get("is_new") is True and not left.strip():
+            os.unlink(file.path)
+            done.did(f"removed {file.path}")
+        else:
+            file.write(left)
+            done.did(f"took gitmem out of {file.path}")
+    if not dry_run:
+        state.remove(CONNECTIONS, name)
+    return done
+
+
+def checks(name: str, world: World, bundle: str) -> list[Check] | None:
+    """Look at the connection of an agent with a memory; None where its settings do not name gitmem."""
+    one = PROFILES[name]
+    again = f"Run `gitmem connect {name}`."
+    try:
+        found = get(one.form, _File(one, world).text, one.keys)
+    except ConfigError as error:
+        return [Check("settings", False, str(error), error.hint)]
+    if found is None:
+        return None
+    words = [found.get("command"), *(found.get("args") or ())] if isinstance(found, dict) else []
+    words = [str(part) for one in words for part in (one if isinstance(one, list) else [one])]
+    place = one.path(world)
+    if bundle and bundle not in words:
+        return [Check("settings", False, f"{place} names another memory: {' '.join(words)}", again)]
+    program = words[0] if words else ""
+    if not shutil.which(program, path=world.env.get("PATH", os.defpath)):
+        return [Check("program", False, f"{place} starts {program}, which is not there.", again)]
+    return [Check("settings", True, place)]
+
+
+def edit_in(note: Mapping[str, Any]) -> Edit | None:
+    """Return the edit that a note in the state directory describes; None where it does not."""
+    values = [note.get(name) for name in Edit._fields]
+    if isinstance(values[0], int) and all(isinstance(one, str) for one in values[1:]):
+        return Edit(*values)  # type: ignore[arg-type]
+    return None
+
+
+class _File:
+    """The settings file of an agent."""
+
+    def __init__(self, one: Profile, world: World) -> None:
+        self.path = one.path(world)
+        self._title = one.title
+        data = _read_regular(self.path)
+        self.is_new = data is None
+        try:
+            self.text = (data or b"").decode()
+        except UnicodeDecodeError:
+            raise ConfigError(f"{self.path} is not UTF-8.", hint="Correct it first.") from None
+
+    def changed(self, change: Callable[[str], str]) -> str:
+        try:
+            return change(self.text)
+        except ConfigError as error:
+            raise ConfigError(f"{self.path}: {error}", hint=error.hint) from error
+
+    def write(self, text: str) -> None:
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        real = os.path.realpath(self.path)  # dotfiles are often links
+        mode = _MODE if self.is_new else os.stat(real).st_mode & 0o777
+        with replacement(real, text.encode(), mode=mode) as into_place:
+            if (read_file(real) or b"").decode("utf-8", "replace") != self.text:
+                raise ConfigError(f"{self.path} was changed meanwhile.", hint="Run it again.")
+            into_place()
+
+
+def _read_regular(path: str) -> bytes | None:
+    """Read a file of settings; a pipe, which would wait for ever, and a file without end are refused."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        raise ConfigError(f"{path} is not a file of settings.", hint="Move it away first.")
+    return read_file(path)
