@@ -20,9 +20,9 @@ from gitmem.config import EndpointConfig
 from gitmem.hosts.hermes.host_read import HostRead
 from gitmem.hosts.hermes.prompt import system_prompt
 from gitmem.hosts.loop.manager import MemoryManager
-from gitmem.hosts.mcp.catalogue import PROMPTS, RESOURCES
+from gitmem.hosts.mcp.catalogue import PROMPTS
 from gitmem.hosts.mcp.connection import Connection
-from gitmem.hosts.mcp.reading import prompt, resource
+from gitmem.hosts.mcp.reading import prompt
 from gitmem.memory.curated.store import TARGETS
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
@@ -349,16 +349,6 @@ def _mcp_tools(agent: Agent) -> str:
     return "\n".join(told)
 
 
-def _mcp_resources(agent: Agent) -> str:
-    client = _client(agent)
-    names = [one["uri"] for one in RESOURCES]
-    names += [f"gitmem://concept/{path}" for path in agent.memory.file_paths()]
-    names += [f"gitmem://session/{about.session}" for about in _sessions(agent)]
-    told = [resource(client, name) or "" for name in names]
-    client.close()
-    return "\n".join(told)
-
-
 def _mcp_prompts(agent: Agent) -> str:
     client, claims = _client(agent), (HONEST, *agent.questions, *agent.nearly)
     told = [prompt(client, one["name"], {"claim": claim}) or "" for one in PROMPTS for claim in claims[:4]]
@@ -444,7 +434,6 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "errors of tools": _errors,
     # Other agents
     "mcp tools": _mcp_tools,
-    "mcp resources": _mcp_resources,
     "mcp prompts": _mcp_prompts,
     "loop turns": _loop_turns,
     "loop tools": _loop_tools,

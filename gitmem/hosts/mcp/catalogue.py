@@ -1,4 +1,4 @@
-"""What a client reads of the server before it asks for anything: instructions, resources, prompts. Imports nothing."""
+"""What a client reads of the server before it asks for anything: instructions and prompts. Imports nothing."""
 
 from __future__ import annotations
 
@@ -18,26 +18,6 @@ INSTRUCTIONS = (
 )
 PREFER_PROVIDER = " In this Hermes the gitmem provider is installed: use its own gitmem_ tools instead."
 
-_TEXT = "text/plain"
-RESOURCES: tuple[dict[str, Any], ...] = tuple(
-    {"uri": f"gitmem://{name}", "name": name, "description": says, "mimeType": _TEXT}
-    for name, says in (
-        ("memory", "MEMORY.md as it goes into a prompt."),
-        ("user", "USER.md as it goes into a prompt."),
-        ("log", "What happened, newest first."),
-        ("changes", "What others changed since this client was last here."),
-        ("review", "How much waits for a person."),
-    )
-)
-TEMPLATES: tuple[dict[str, Any], ...] = tuple(
-    {"uriTemplate": f"gitmem://{form}", "name": name, "description": says, "mimeType": _TEXT}
-    for name, form, says in (
-        ("session", "session/{id}", "How a session began and ended."),
-        ("entry", "entry/{hash}", "One fact or preference."),
-        ("concept", "concept/{+path}", "A decision, plan or skill."),
-        ("as-of", "as-of/{ref}/{+path}", "The same, as it was on a date or at a snapshot."),
-    )
-)
 PROMPTS: tuple[dict[str, Any], ...] = (
     {"name": "brief", "description": "What changed in the memory since you were last here."},
     {

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BundleNotFound, GitMemError
@@ -40,9 +40,6 @@ class Connection:
         self._session: Session | None = None
         self._memory: Memory | None = None
         self._place: object = None
-        self._tip = ""
-        self.is_watched = False
-        """Whether the client wants to hear what others write."""
         self.last_seen = ""
         """Where the memory stood when this client was last here."""
 
@@ -51,7 +48,7 @@ class Connection:
         if self._memory is None:
             root = find_root(self._world, self._chosen)
             memory = open_bundle(self._world, root, "write")
-            self._memory, self._place, self._tip = memory, _place(memory), memory.tip
+            self._memory, self._place = memory, _place(memory)
             self.last_seen = self.last_seen or str(memory.state.read_json(MCP_CLIENTS).get(self.client, ""))
         return self._memory
 
@@ -78,21 +75,12 @@ class Connection:
         """What a tool answers, as text, and whether that is a failure; a failure is one sentence."""
         try:
             self._look_for_it()
-            with self._as_ours():
-                if TOOLS[name].reads:
-                    self.session.flush_for_search()
-                answer = calls.run(name, arguments, self.memory, self.session)
+            if TOOLS[name].reads:
+                self.session.flush_for_search()
+            answer = calls.run(name, arguments, self.memory, self.session)
             return in_lines(name, answer.value, self._world.clock()), answer.failed
         except Exception as error:  # noqa: BLE001 (the client's turn goes on, whatever we ran into)
             return self.failure(error), True
-
-    @contextlib.contextmanager
-    def _as_ours(self) -> Iterator[None]:
-        """What is committed inside is no news to a client that listens."""
-        before = self.memory.tip if self.is_watched else ""
-        yield
-        if before and before == self._tip and self._memory is not None:
-            self._tip = self._memory.tip
 
     def failure(self, error: Exception) -> str:
         """What went wrong, in a sentence; the next call opens again what was open."""
@@ -139,10 +127,9 @@ class Connection:
     def settle(self) -> None:
         """Nobody is asking: commit what waits, and let a linked host's files follow."""
         if self._memory is not None:
-            with self._as_ours():
-                if self._session is not None:
-                    self._session.flush()
-                self._memory.bring_host_along()
+            if self._session is not None:
+                self._session.flush()
+            self._memory.bring_host_along()
 
     def rest(self) -> None:
         """The worker's thread is about to end: give back what belongs to it."""
@@ -152,20 +139,6 @@ class Connection:
             if self._memory.has_part(Indexing):
                 self._memory.index.close()
             self._memory.repository.store.close()
-
-    def watch(self) -> None:
-        """From here on the client wants to hear what others write."""
-        if not self.is_watched:
-            self.is_watched = True
-            self._tip = self.memory.tip
-
-    def others_wrote(self) -> bool:
-        """Whether somebody else committed something since the last time that this was asked."""
-        memory = self._memory
-        if memory is None or self._tip == memory.tip:
-            return False
-        self._tip = memory.tip
-        return True
 
     def close(self) -> None:
         """The connection is over: the last commit, and the session is closed."""

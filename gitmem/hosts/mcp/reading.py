@@ -1,56 +1,22 @@
-"""Resources and prompts: what a client reads by an address, or puts before its model. It all passes the gate."""
+"""Prompts: texts that a client puts before its model. All of it passes the gate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from gitmem.hosts.whats_new import since
 from gitmem.memory import review as waiting
-from gitmem.memory.curated.prompt_block import freeze
-from gitmem.memory.exposure import Exposure
 from gitmem.safety.fence import fence
 
 if TYPE_CHECKING:
     from gitmem.hosts.mcp.connection import Connection
-    from gitmem.memory.curated.store import Target
-
-SCHEME = "gitmem://"
-_LONGEST = 12_000
-
-
-def resource(connection: Connection, uri: str) -> str | None:
-    """The text behind an address; None where there is nothing."""
-    if not uri.startswith(SCHEME):
-        return None
-    name, _, rest = uri.removeprefix(SCHEME).partition("/")
-    rest = unquote(rest)
-    if name in _PAGES:
-        return None if rest else _PAGES[name](connection)[:_LONGEST]
-    if name == "as-of":
-        moment, _, path = rest.partition("/")
-        return _fetched(connection, path, moment) if moment and path else None
-    if name in ("entry", "concept"):
-        return _fetched(connection, rest)
-    return _fetched(connection, f"session:{rest}") if name == "session" and rest else None
 
 
 def prompt(connection: Connection, name: str, arguments: Mapping[str, str]) -> str | None:
     """The text of a prompt; None where there is none of that name."""
     make = _PROMPTS.get(name)
     return make(connection, arguments) if make else None
-
-
-def _fetched(connection: Connection, wanted: str, as_of: str = "") -> str | None:
-    text, failed = connection.call("fetch", {"id": wanted, "level": "full", "as_of": as_of})
-    return None if failed else text
-
-
-def _store(connection: Connection, target: Target) -> str:
-    block = freeze(connection.memory, targets=(target,))
-    connection.memory.part(Exposure).had_block(connection.session.id, block.commit)
-    return block.text or "It is empty."
 
 
 def _changes(connection: Connection) -> str:
@@ -63,15 +29,6 @@ def _review(connection: Connection) -> str:
     """How much waits, and no word of it: it waits because no agent may have it."""
     found = waiting.in_words(waiting.waiting(connection.memory))
     return f"{found} The user decides with `gitmem review`." if found else "Nothing waits for a person."
-
-
-_PAGES: Mapping[str, Callable[[Connection], str]] = {
-    "memory": lambda connection: _store(connection, "memory"),
-    "user": lambda connection: _store(connection, "user"),
-    "log": lambda connection: connection.memory.read_log(),
-    "changes": _changes,
-    "review": _review,
-}
 
 
 def _brief(connection: Connection, _: Mapping[str, str]) -> str:

@@ -14,8 +14,6 @@ from gitmem.hosts.mcp.catalogue import (
     INSTRUCTIONS,
     PREFER_PROVIDER,
     PROMPTS,
-    RESOURCES,
-    TEMPLATES,
     VERSIONS,
 )
 from gitmem.hosts.tools.table import offered
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from gitmem.hosts.mcp.connection import Connection
     from gitmem.memory.worker import Worker
 
-_LOOK = 2.0
-"""Seconds between two looks at what others committed, while a client listens."""
 _SETTLE = 1.0
 """Seconds of silence before what was kept is committed."""
 _SLOW = 1.0
@@ -63,7 +59,6 @@ class Server:
         self._connection: Connection | None = None
         self._worker: Worker | None = None
         self._running: dict[object, _Running] = {}
-        self._subscribed: set[str] = set()
         self._is_gone = False
         """Nobody reads what we write any more."""
         self.is_serving = False
@@ -75,13 +70,7 @@ class Server:
         """Until the client closes its end; then what it was promised is committed."""
         try:
             self.is_serving = True
-            while not self._lines.ended and not self._is_gone:
-                line = self._lines.next(_LOOK if self._subscribed else None)
-                if line is not None:
-                    self._take(line)
-                elif not self._lines.ended:
-                    self._look()
-            while (line := self._lines.next()) is not None:
+            while not self._is_gone and (line := self._lines.next()) is not None:
                 self._take(line)
             self.is_serving = False
         finally:
@@ -94,10 +83,6 @@ class Server:
             found = wire.parsed(line)
         except wire.WireError as error:
             self.send(wire.error(None, error.code, str(error)))
-            return
-        if isinstance(found, list) and found:  # a batch, which one version of the protocol has
-            for message in found:
-                self._handle(message)
         else:
             self._handle(found)
 
@@ -155,23 +140,13 @@ class Server:
             "tools/list": lambda _: {"tools": [row.for_mcp() for row in self._tools]},
         }
         if not self._tools_only:
-            known |= {
-                "resources/list": lambda _: {"resources": list(RESOURCES)},
-                "resources/templates/list": lambda _: {"resourceTemplates": list(TEMPLATES)},
-                "resources/subscribe": self._subscribe,
-                "resources/unsubscribe": self._unsubscribe,
-                "prompts/list": lambda _: {"prompts": list(PROMPTS)},
-            }
+            known["prompts/list"] = lambda _: {"prompts": list(PROMPTS)}
         return known
 
     @property
     def _by_worker(self) -> Mapping[str, Callable[[dict[str, Any]], Callable[[], dict[str, Any]]]]:
         known = {"tools/call": self._call}
-        return (
-            known
-            if self._tools_only
-            else {**known, "resources/read": self._read, "prompts/get": self._prompt}
-        )
+        return known if self._tools_only else {**known, "prompts/get": self._prompt}
 
     def _begin(self, params: dict[str, Any]) -> dict[str, Any]:
         wanted, info = params.get("protocolVersion"), params.get("clientInfo")
@@ -179,22 +154,13 @@ class Server:
         name, version = (str(known.get(key) or "") for key in ("name", "version"))
         if self._client is None:
             self._client = (name, version)
-        more = {} if self._tools_only else {"resources": {"subscribe": True}, "prompts": {}}
+        more: dict[str, Any] = {} if self._tools_only else {"prompts": {}}
         return {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, **more},
             "serverInfo": {"name": "gitmem", "version": __version__},
             "instructions": INSTRUCTIONS + (PREFER_PROVIDER if self._prefers_provider(name) else ""),
         }
-
-    def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:
-        self._subscribed.add(_text(params, "uri"))
-        self._work().soon("watch", lambda: self._opened().watch())
-        return {}
-
-    def _unsubscribe(self, params: dict[str, Any]) -> dict[str, Any]:
-        self._subscribed.discard(_text(params, "uri"))
-        return {}
 
     def _call(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         name, arguments = _text(params, "name"), params.get("arguments") or {}
@@ -209,19 +175,6 @@ class Server:
             return {"content": [{"type": "text", "text": text}], **({"isError": True} if failed else {})}
 
         return call
-
-    def _read(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-        uri = _text(params, "uri")
-
-        def read() -> dict[str, Any]:
-            from gitmem.hosts.mcp.reading import resource
-
-            text = resource(self._opened(), uri)
-            if text is None:
-                raise wire.WireError(wire.NOT_FOUND, f"There is nothing at {uri[:200]!r}.")
-            return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
-
-        return read
 
     def _prompt(self, params: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         name, arguments = _text(params, "name"), params.get("arguments") or {}
@@ -248,15 +201,6 @@ class Server:
         running = self._running.get(_key(params.get("requestId")))
         if running is not None:
             running.is_cancelled = True
-
-    def _look(self) -> None:
-        """Tell a client that listens what others brought, a sync above all."""
-        self._work().soon("look", self._tell_what_came)
-
-    def _tell_what_came(self) -> None:
-        if self._opened().others_wrote():
-            for uri in sorted(self._subscribed):
-                self.send(wire.notification("notifications/resources/updated", {"uri": uri}))
 
     # The worker
 

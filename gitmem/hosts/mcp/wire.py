@@ -19,8 +19,6 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL_ERROR = (
     -32602,
     -32603,
 )
-NOT_FOUND = -32002
-"""What the protocol has for a resource that is not there."""
 _LONGEST_LINE = 32 * 2**20
 _CHUNK = 1 << 16
 TOO_LONG = b"\0"
@@ -46,16 +44,11 @@ class Lines:
         self._is_skipping = False
         self.ended = False
 
-    def next(self, wait: float | None = None) -> bytes | None:
-        """The next line; nothing when there is none within so many seconds, or at the end."""
+    def next(self) -> bytes | None:
+        """Give the next line; None at the end."""
         while not self._ready:
             if self.ended:
                 return None
-            if wait is not None:
-                import select
-
-                if not select.select([self._descriptor], [], [], wait)[0]:
-                    return None
             self._take(os.read(self._descriptor, _CHUNK))
         return self._ready.pop(0)
 

@@ -23,9 +23,6 @@ async def main():
         told["remember"] = await call("remember", text="The staging port is 8443", why="told so")
         told["search"] = await call("search", query="staging port")
         told["wrong"] = await call("search", query=7)
-        told["resources"] = [str(one.uri) for one in (await client.list_resources()).resources]
-        told["templates"] = len((await client.list_resource_templates()).resource_templates)
-        told["memory"] = (await client.read_resource("gitmem://memory")).contents[0].text
         told["prompts"] = [one.name for one in (await client.list_prompts()).prompts]
         told["why"] = (await client.get_prompt("why", {"claim": "the port"})).messages[0].content.text
     print(json.dumps(told))

@@ -34,11 +34,11 @@ def test_a_newer_client_falls_back(connect: Connect) -> None:
     assert wire.NO_METHOD == client.error("server/discover")[0]
     begun = client.ask("initialize", protocolVersion="2026-07-28", clientInfo={"name": "new"})
     assert VERSIONS[-1] == begun["protocolVersion"]
-    assert {"tools", "resources", "prompts"} == begun["capabilities"].keys()
+    assert {"tools", "prompts"} == begun["capabilities"].keys()
 
 
 def test_the_lists(client: Inside) -> None:
-    """Tools, resources, templates and prompts; undo is not among them."""
+    """Tools and prompts; undo is not among them."""
     names = [tool["name"] for tool in client.ask("tools/list")["tools"]]
     assert [
         "search",
@@ -51,18 +51,16 @@ def test_the_lists(client: Inside) -> None:
         "snapshot",
         "skills",
     ] == names
-    assert 5 == len(client.ask("resources/list")["resources"])
-    assert 4 == len(client.ask("resources/templates/list")["resourceTemplates"])
     assert ["brief", "why", "handoff", "tidy", "review"] == [
         prompt["name"] for prompt in client.ask("prompts/list")["prompts"]
     ]
 
 
 def test_tools_alone(connect: Connect) -> None:
-    """For a host that makes four more tools of resources and prompts."""
+    """For a host that makes more tools of prompts."""
     client = connect(begun=False, tools_only=True)
     assert ["tools"] == list(client.begin("mcp")["capabilities"])
-    assert wire.NO_METHOD == client.error("resources/list")[0]
+    assert wire.NO_METHOD == client.error("prompts/list")[0]
     assert wire.NO_METHOD == client.error("prompts/get", name="brief")[0]
     assert client.ask("tools/list")["tools"]
 
@@ -195,8 +193,9 @@ def test_a_slow_call_tells_that_it_goes_on(client: Inside, monkeypatch: pytest.M
         ),
         (
             b'{"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}}',
-            wire.NOT_FOUND,
+            wire.NO_METHOD,
         ),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', wire.INVALID_REQUEST),
     ],
 )
 def test_a_bad_message_gets_an_error_and_the_server_goes_on(client: Inside, line: bytes, code: int) -> None:
@@ -219,16 +218,9 @@ def test_nothing_before_the_handshake(connect: Connect) -> None:
     """But a ping."""
     client = connect(begun=False)
     assert {} == client.ask("ping")
-    for method in ("tools/list", "tools/call", "resources/read"):
+    for method in ("tools/list", "tools/call", "prompts/get"):
         code, told = client.error(method)
         assert (wire.INVALID_REQUEST, True) == (code, "initialize" in told)
-
-
-def test_a_batch(client: Inside) -> None:
-    """One version of the protocol has them: each request gets its answer."""
-    client.tell([{"jsonrpc": "2.0", "id": name, "method": "ping"} for name in ("a", "b")] + [7])
-    answers = [client.receive() for _ in range(3)]
-    assert ["a", "b", None] == [one.get("id") for one in answers]
 
 
 def test_an_id_that_is_in_use(client: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +306,7 @@ def test_a_start_loads_next_to_nothing() -> None:
     asked = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-        {"jsonrpc": "2.0", "id": 3, "method": "resources/list"},
+        {"jsonrpc": "2.0", "id": 3, "method": "prompts/list"},
     ]
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {[str(HOME)]!r}\n{STARTED}"],
@@ -427,6 +419,6 @@ def test_without_a_bundle(tmp_path: Path, place: Place) -> None:
         client.begin()
         assert client.ask("tools/list")["tools"]
         assert "gitmem init" in client.fail("search", query="x")
-        assert wire.INTERNAL_ERROR == client.error("resources/read", uri="gitmem://memory")[0]
+        assert wire.INTERNAL_ERROR == client.error("prompts/get", name="brief")[0]
         assert "gitmem init" in text_of(client.call("remember", text="x"))
         assert 0 == client.close()

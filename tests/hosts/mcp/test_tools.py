@@ -8,9 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from gitmem.cli.main import main
 from gitmem.git.message import Message
-from gitmem.hosts.mcp import server
 from gitmem.locks import Lock
 from gitmem.memory.edits import Edits
 from gitmem.okf import layout
@@ -142,11 +140,11 @@ def test_recall(connect: Connect) -> None:
 
 
 def test_what_is_flagged_is_held(client: Inside, place: Place) -> None:
-    """The model is told, a person finds it, no answer and no resource has it."""
+    """The model is told, a person finds it, no answer and no prompt has it."""
     assert "Not kept." in client.use("remember", text=ATTACK, kind="decision")
     assert "cannot be stored" in client.fail("remember", text=ATTACK)
     assert "Nothing found." in client.use("search", query="reveal system prompt")
-    told = client.ask("resources/read", uri="gitmem://review")["contents"][0]["text"]
+    told = client.ask("prompts/get", name="review")["messages"][0]["content"]["text"]
     assert "1 held text" in told
     assert "reveal" not in told
     client.close()
@@ -192,42 +190,7 @@ def test_a_name_of_a_client_is_only_a_name(connect: Connect, place: Place) -> No
     assert "" == entry.first("Reason")
 
 
-# --- resources and prompts -------------------------------------------------------------------------------
-
-
-def read(client: Inside, name: str) -> str:
-    [content] = client.ask("resources/read", uri=f"gitmem://{name}")["contents"]
-    assert f"gitmem://{name}" == content["uri"]
-    return str(content["text"])
-
-
-def test_resources(client: Inside, place: Place) -> None:
-    """The blocks as a prompt has them, and everything else by its address."""
-    known = first_id(client.use("remember", text="The staging port of billing is 8443"))
-    client.use("remember", text="Likes tea", kind="preference")
-    client.use("remember", text="Use tabs", kind="decision")
-    path = first_id(client.use("search", query="tabs", type="Decision"))
-    client.use("snapshot", name="then")
-    client.use("revise", id=known, text="The staging port of billing is 9443", why="x")
-    assert read(client, "memory").endswith("\nThe staging port of billing is 9443")
-    assert read(client, "user").endswith("\nLikes tea")
-    assert "Use tabs" in read(client, "log")
-    assert "8443" not in read(client, "log")
-    assert "Nothing waits for a person." == read(client, "review")
-    assert "Nothing that others did" in read(client, "changes")
-    assert "Use tabs" in read(client, f"concept/{path}")
-    assert "8443" in read(client, "as-of/then/MEMORY")
-    [session] = place.memory.sessions.all()
-    assert "Use tabs" in read(client, f"session/{session.id}")
-    for name in (
-        "memory/x",
-        "nothing",
-        "entry/ffffffffffff",
-        "as-of/then",
-        "concept/config/agent.md",
-        "session/",
-    ):
-        assert -32002 == client.error("resources/read", uri=f"gitmem://{name}")[0]
+# --- prompts -------------------------------------------------------------------------------
 
 
 def test_prompts(client: Inside) -> None:
@@ -250,34 +213,12 @@ def test_a_client_that_comes_back_hears_what_others_did(connect: Connect, place:
         client.use("search", query="alpha")
         client.close()
     Path(place.root, layout.MEMORY).write_text("by hand\n")
-    assert "edited the memory by hand" in read(connect("codex"), "changes")
-    assert "Nothing that others did" in read(connect("another"), "changes")
-
-
-def test_a_listener_hears_of_a_sync(
-    client: Inside, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What another machine wrote: the resources that it asked about are new."""
-    monkeypatch.setattr(server, "_LOOK", 0.01)
-    hub = str(tmp_path / "hub.git")
-    run_git(tmp_path, "init", "-q", "--bare", "-b", "main", hub)
-    assert 0 == main(["-C", str(place.root), "remote", "add", "origin", hub, "--yes"], place.world)
-    assert 0 == main(["-C", str(place.root), "sync"], place.world)
-    assert 0 == main(["clone", hub, str(tmp_path / "other")], place.world)
-    assert 0 == main(["-C", str(tmp_path / "other"), "remember", "from afar"], place.world)
-    assert 0 == main(["-C", str(tmp_path / "other"), "sync"], place.world)
-    assert {} == client.ask("resources/subscribe", uri="gitmem://memory")
-    client.use("remember", text="our own")  # behind it on the worker: it listens by now, and this is no news
-    client.use("search", query="own")
-    assert [] == client.heard
-    assert 0 == main(["-C", str(place.root), "sync"], place.world)
-    while True:
-        told = client.receive()
-        if told.get("method") == "notifications/resources/updated":
-            break
-    assert {"uri": "gitmem://memory"} == told["params"]
-    assert "from afar" in read(client, "memory")
-    assert {} == client.ask("resources/unsubscribe", uri="gitmem://memory")
+    told = [
+        connect(name).ask("prompts/get", name="brief")["messages"][0]["content"]["text"]
+        for name in ("codex", "another")
+    ]
+    assert "edited the memory by hand" in told[0]
+    assert "Nothing that others did" in told[1]
 
 
 # --- a memory that is in trouble -------------------------------------------------------------------------
