@@ -178,7 +178,7 @@ def _tell(app: App, done: Steps, *, title: str) -> None:
 
 @click.command()
 @click.option("--allow-undo", is_flag=True, help="Offer the model a tool that takes changes back.")
-@click.option("--tools-only", is_flag=True, help="Offer no resources and no prompts.")
+@click.option("--tools-only", is_flag=True, help="Offer no prompts.")
 @click.pass_context
 def mcp(ctx: click.Context, allow_undo: bool, tools_only: bool) -> None:
     """Serve an agent over the Model Context Protocol, on standard input and output.
