@@ -76,10 +76,10 @@ def test_notices_explain_changes() -> None:
     } == set(found)
 
 
-def test_a_chain_of_notices_is_one_change() -> None:
-    """Replaced twice between two compares: the first text went, the last one came."""
+def test_a_chain_of_notices_has_every_wording() -> None:
+    """Replaced twice between two compares: the first text went, the last one came, and one was between them."""
     first, second = notice("replace", "b", "a", at="1"), notice("replace", "c", "b", at="2")
-    assert [HostChange("a", "c", second)] == changes(["a"], ["c"], [first, second])
+    assert [HostChange("a", "c", second, (("b", first),))] == changes(["a"], ["c"], [first, second])
 
 
 def test_what_came_and_went_is_no_change() -> None:
@@ -531,3 +531,53 @@ def test_the_hosts_file_ends_with_a_newline_that_the_host_takes(home: HermesHome
     assert beside.compare(list, patience=0).written == []
     assert [entry.text for entry in bundle.curated.entries("memory")] == ["three"]
     assert home.file().read_bytes() == b"three"
+
+
+def test_two_writes_in_quick_turns_are_two_commits(home: HermesHome, begin: Begin) -> None:
+    """Each wording is in the history, by the turn that wrote it, though the file only had the second."""
+    provider = begin()
+    provider.on_turn_start(1, "remember my editor")
+    tool(provider, home, "add", "Uses vim")
+    provider.on_turn_start(2, "no, I changed it")  # before the host reports the turn before
+    tool(provider, home, "replace", "Uses helix", old="Uses vim")
+    provider.sync_turn("remember my editor", "Noted.", session_id="s1", messages=[])
+    provider.sync_turn("no, I changed it", "Changed.", session_id="s1", messages=[])
+    provider.settle()
+    assert (["Uses helix"], ["Uses helix"]) == (home.entries(), home.curated())
+    added, replaced = [entry for entry in home.log() if entry.kind == "host"]
+    assert ("host: add Uses vim", "host: replace Uses vim by Uses helix") == (
+        added.commit.subject,
+        replaced.commit.subject,
+    )
+    assert ("turn 1: remember" in added.first("Reason"), "turn 2: no" in replaced.first("Reason")) == (
+        True,
+        True,
+    )
+
+
+def test_an_edit_right_before_a_session_is_committed_when_it_begins(home: HermesHome, begin: Begin) -> None:
+    """No other provider is there that could say who wrote it: nothing is waited for."""
+    home.write("Ada likes tea", age=0)
+    begin()
+    assert ["Ada likes tea"] == home.curated()
+
+
+def test_an_edit_right_before_the_end_is_committed_by_the_same_session(
+    home: HermesHome, begin: Begin
+) -> None:
+    """What a session leaves is in the history when it is over."""
+    provider = begin()
+    home.write("Ada likes tea", age=0)
+    provider.shutdown()
+    assert ["Ada likes tea"] == home.curated()
+
+
+def test_an_edit_waits_for_another_provider(home: HermesHome, begin: Begin) -> None:
+    """It may be about to report that it wrote the file."""
+    other = begin("s1")
+    home.write("Ada likes tea", age=0)
+    begin("s2")
+    assert [] == home.curated()
+    other.on_memory_write("add", "memory", "Ada likes tea", metadata={"session_id": "s1"})
+    other.settle()
+    assert ["s1"] == [entry.session for entry in home.log() if entry.kind == "host"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitMemError
 from gitmem.hosts.hermes.distilling import Distilling
 from gitmem.hosts.hermes.home import Home
-from gitmem.hosts.hermes.memory_files import Compared, HostFiles
+from gitmem.hosts.hermes.memory_files import PATIENCE, Compared, HostFiles
 from gitmem.hosts.hermes.skill_files import SkillFiles
 from gitmem.hosts.hermes.users import reader_of
 from gitmem.hosts.hermes.write_notices import Notices
@@ -92,7 +92,8 @@ class BundleWorker:
         self.bundle.finish_pending()
         self._guarded(self.bundle.recover_journals)
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
-        self.flush("explicit")
+        self.flush("explicit", compare=False)
+        self.compare(patience=self._patience)
         self.distilling.take_over()
         self.notices.drop_dead()
         self._guarded(self._distil_what_was_left)
@@ -119,10 +120,18 @@ class BundleWorker:
         self._note_tip()
         self._say_notices()
 
-    def compare(self) -> Compared:
+    @property
+    def _patience(self) -> float:
+        """How long a change of the host's files waits for a notice where this provider has none to give.
+
+        A session that begins or is over explains nothing more: only another provider could.
+        """
+        return PATIENCE if self.notices.has_others else 0.0
+
+    def compare(self, *, patience: float = PATIENCE) -> Compared:
         """The host's files and the bundle, in both directions."""
         self._note_block()
-        done = self.files.compare(self.notices.everybody)
+        done = self.files.compare(self.notices.everybody, patience=patience)
         self.skills.compare(dead=self.notices.dead)
         self.notices.clear(self.files.used, self.distilling.note_again)
         self._say_notices()
@@ -256,7 +265,8 @@ class BundleWorker:
         """The last commit of this provider, with what the host knows of the session, and its journals given back."""
         try:
             self.notices.end_all()  # what a turn wrote that is never told is taken in all the same
-            self.flush("shutdown")
+            self.flush("shutdown", compare=False)
+            self.compare(patience=self._patience)
             self.distil(self.session, "shutdown")
             self.end(self.session, "shutdown", **known)
             self._note_tip()

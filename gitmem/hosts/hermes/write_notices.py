@@ -133,6 +133,12 @@ class Notices:
         """The journals of dead processes, which are ours until they are dropped."""
         return frozenset(one.uuid for one in self._dead)
 
+    @property
+    def has_others(self) -> bool:
+        """Whether another provider runs on this memory, which may still report a write."""
+        others = set(self._bundle.state.keys(HOST_NOTICES)) - {self._journal.uuid} - self.dead
+        return any(_is_alive(self._bundle.state, one) for one in others)
+
     def everybody(self, *, heard: bool = False) -> list[HostWrite]:
         """The notices in every journal; those of dead processes that this one took over are of turns that are over.
 

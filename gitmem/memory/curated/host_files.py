@@ -8,7 +8,7 @@ not yet in the host's file, would read as removed by the host. Nothing here touc
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import InvalidContent
@@ -32,7 +32,7 @@ from gitmem.memory.gate.foreign import Foreign
 from gitmem.memory.gate.hearing import marks_of
 from gitmem.memory.origin import Origin, source_trailer
 from gitmem.okf import layout
-from gitmem.okf.curated import check_text
+from gitmem.okf.curated import CuratedFile, check_text
 from gitmem.okf.entries import DELIMITER, Entry, entry_hash, section_key
 from gitmem.text.similarity import pair_similar
 
@@ -110,17 +110,25 @@ class HostChange:
     old: str
     new: str
     notice: HostWrite | None = None
+    earlier: tuple[tuple[str, HostWrite], ...] = ()
+    """Wordings that were written and replaced since the last compare: each is a commit of its own."""
 
 
 class _Slot:
     """An entry while notices are played again: its text, what it was in the base, who wrote it last."""
 
-    __slots__ = ("notice", "root", "text")
+    __slots__ = ("earlier", "notice", "root", "text")
 
     def __init__(self, text: str, root: str = "", notice: HostWrite | None = None) -> None:
         self.text = text
         self.root = root
         self.notice = notice
+        self.earlier: list[tuple[str, HostWrite]] = []
+
+    def reword(self, text: str, notice: HostWrite) -> None:
+        if self.notice is not None and self.text != text:
+            self.earlier.append((self.text, self.notice))
+        self.text, self.notice = text, notice
 
 
 def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[HostWrite]) -> list[HostChange]:
@@ -143,7 +151,7 @@ def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[HostW
         old = slot.root if slot.root in went else ""
         if old:
             went.remove(old)
-        found.append(HostChange(old, text, slot.notice))
+        found.append(HostChange(old, text, slot.notice, tuple(slot.earlier)))
     explained = [text for text in went if text in removed]
     found += [HostChange(text, "", removed[text]) for text in explained]
     went = [text for text in went if text not in removed]
@@ -164,7 +172,7 @@ def _played(base: Sequence[str], notices: Sequence[HostWrite]) -> tuple[list[_Sl
                 slots.append(_Slot(content, "", notice))
         elif notice.action == "replace" and content:
             if matches:
-                matches[0].text, matches[0].notice = content, notice
+                matches[0].reword(content, notice)
             else:  # what it replaced came and went between two compares
                 slots.append(_Slot(content, "", notice))
         elif notice.action == "remove" and matches:
@@ -204,12 +212,23 @@ def take_in(
     lost = [change for change in found if not change.new and change.notice is None]
     mass = lost if lost and 3 * len(lost) > of else []
     for change in found:
-        if change not in mass:
-            _commit(bundle, target, [change], done, present=present)
+        if change in mass:
+            continue
+        old = change.old
+        for text, notice in change.earlier:
+            _commit(bundle, target, [HostChange(old, text, notice)], done)
+            old = text if _has(bundle, target, text) else old
+        _commit(bundle, target, [replace(change, old=old)], done, present=present)
     if mass:
         done.lost = (len(mass), of)
         _commit(bundle, target, mass, done)
     return done
+
+
+def _has(bundle: Bundle, target: Target, text: str) -> bool:
+    name = entry_hash(redacted(text))
+    paths = paths_of(bundle, target)
+    return any(CuratedFile.salvage(bundle.read(path), path).get(name) is not None for path in paths)
 
 
 def import_entries(bundle: Bundle, target: Target, texts: Sequence[str]) -> Taken:
