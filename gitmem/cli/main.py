@@ -129,13 +129,13 @@ RENAMED = {
     "links": "show PATH",
     "list": "facts",
     "ls": "facts",
+    "mcp install": "connect AGENT",
+    "mcp uninstall": "disconnect AGENT",
     "memory add": "remember TEXT",
     "memory block": "facts --block",
     "memory list": "facts",
     "memory remove": "forget TEXT",
     "memory replace": "replace OLD NEW",
-    "mcp install": "connect AGENT",
-    "mcp uninstall": "disconnect AGENT",
     "memory undo": "undo",
     "memory": "facts",
     "merge": "sync",
@@ -154,6 +154,9 @@ RENAMED = {
     "review edit": "review ID --edit TEXT",
     "review show": "review ID",
     "rm": "forget TEXT",
+    "skill categories": "skill list",
+    "skill index": "skill list --prompt",
+    "skill template": "skill create NAME",
     "snapshot delete": "snapshot --delete NAME",
     "snapshot list": "snapshot --list",
     "snapshot show": "show NAME",
@@ -163,6 +166,35 @@ RENAMED = {
     "verify": "check",
 }
 """Former words, and words of other programs, with what to type instead."""
+FIRST_SCREEN = """\
+Usage: gitmem [-C MEMORY] COMMAND …        An AI agent's memory in git.
+
+Start      init             create a memory (~/.gitmem; or a directory)
+           connect claude   give an agent this memory (codex, hermes …)
+           status           what it knows, what waits (gitmem alone, too)
+Remember   remember TEXT    add a fact that every prompt carries
+           replace OLD NEW  reword a fact           forget TEXT   remove a fact
+           facts            list them               note TITLE    write a page
+Look       log              sessions, and what each of them learned
+           digest           the last week: learned, decided, taken back
+           diff friday      what changed since      show ID       one thing
+           why TEXT         who said so, since when, who saw it
+           search WORDS     find facts and talk     recall WORDS  past talk
+Take back  undo, redo       the last change, whatever it was
+           revert --session S   one session, with what follows from it
+           restore friday   everything as it was    snapshot NAME name a state
+Decide     review           what waits for a person, one after the other
+Machines   sync             this memory and a remote, brought together
+
+`gitmem COMMAND -h` explains one. `gitmem help --all` lists the others:
+import, export, erase, skill, check, config, remote, clone, blame, edit, plan …
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something to decide.
+"""
+NO_MEMORY = """\
+gitmem keeps an AI agent's memory in git: read it, diff it, undo it.
+`gitmem init` creates a memory in ~/.gitmem, `gitmem init DIR` one in a directory.
+`gitmem connect codex` gives it to an agent (claude, cursor, hermes, opencode). `gitmem help` has the rest.
+"""
 COMMANDS = {name: row for rows in SECTIONS.values() for name, row in rows.items()}
 
 
@@ -187,6 +219,10 @@ class LazyGroup(click.Group):
             offer(command, cmd_name)
         return command
 
+    def get_help(self, ctx: click.Context) -> str:
+        """The first screen; `gitmem help --all` has every command."""
+        return super().get_help(ctx) if ctx.meta.get("all") else FIRST_SCREEN.rstrip("\n")
+
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002 (click's)
@@ -200,7 +236,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] == "help":
-            if len(args) == 1:
+            if args[1:] in ([], ["--all"]):
+                ctx.meta["all"] = args[1:] == ["--all"]
                 click.echo(ctx.get_help())
                 ctx.exit()
             args = [*args[1:], "--help"]
@@ -249,7 +286,7 @@ def cli(ctx: click.Context, bundle: str | None) -> None:
     run = ctx.obj
     assert isinstance(run, Run)
     if ctx.invoked_subcommand is None and not (bundle or run.is_in_a_bundle()):
-        click.echo(ctx.get_help())
+        click.echo(NO_MEMORY, nl=False)
         return
     ctx.obj = run.begin(bundle or "")
     if ctx.invoked_subcommand is None:

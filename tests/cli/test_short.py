@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from gitmem import __version__
-from gitmem.cli.main import RENAMED
+from gitmem import __version__, cli
+from gitmem.cli.main import COMMANDS, RENAMED
 
 from tests.cli.conftest import Cli
 from tests.cli.test_review import at_a_terminal
@@ -151,6 +152,34 @@ def test_help_and_version_are_commands_too(gitmem: Cli) -> None:
 
 def test_plumbing_is_apart(gitmem: Cli) -> None:
     """The help ends with what only programs call."""
-    plumbing = gitmem("--help").out.partition("Plumbing")[2].split()
+    plumbing = gitmem("help", "--all").out.partition("Plumbing")[2].split()
     assert {"hook", "merge-driver"} <= set(plumbing)
     assert "remember" not in plumbing
+
+
+def test_the_first_screen(gitmem: Cli) -> None:
+    """At most 24 rows of 80 columns; each of its words is a command."""
+    shown = gitmem("--help").out
+    lines = shown.rstrip("\n").split("\n")
+    assert len(lines) <= 24
+    assert all(len(line) <= 80 for line in lines)
+    named = re.findall(r"^(?:\w[\w ]{9} |           )(\w+)", shown, re.MULTILINE)
+    named += re.findall(r"  +(forget|note|show|recall|snapshot) ", shown)
+    assert {"init", "remember", "undo", "sync", "review"} <= set(named)
+    assert set(named) <= set(COMMANDS)
+
+
+def test_outside_a_memory_three_lines_say_how_to_begin(gitmem: Cli) -> None:
+    """How to create one, and how to connect an agent."""
+    shown = gitmem().out
+    assert 3 == shown.count("\n")
+    assert "gitmem init" in shown
+    assert "gitmem connect" in shown
+
+
+def test_every_command_that_a_message_names_exists() -> None:
+    """Hints, notices and docstrings: each back-quoted `gitmem WORD`."""
+    source = Path(cli.__file__).parent.parent
+    for path in source.rglob("*.py"):
+        for word in re.findall(r"`gitmem ([a-z][a-z-]+)", path.read_text()):
+            assert word in {*COMMANDS, "help"}, (path, word)
