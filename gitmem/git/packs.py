@@ -1,7 +1,8 @@
 """Pack files written by hand: all new objects of one commit in one pack, with its index.
 
 Buys "times the floor": a pack costs three fsyncs however many objects it holds, loose files cost one each.
-The entries are whole objects, never deltas, so that many small packs can be joined by copying bytes.
+The entries of such a pack are whole objects. Many small packs are joined into one, in which each version is a delta of the
+one that replaced it; entries that are deltas already are copied as they are.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 from gitmem.files import DiskGroup, durable_directory, remove_file
-from gitmem.git.objects import TYPE_NUMBERS, GitObject, Oid
+from gitmem.git.deltas import delta, replaced_by
+from gitmem.git.objects import TYPE_NAMES, TYPE_NUMBERS, GitObject, Oid, parse_commit
 from gitmem.permissions import make_directories
 
 _INDEX_MAGIC = b"\377tOc\0\0\0\2"
 _PACK_HEADER = struct.Struct(">4sLL")
 _BLOCK = struct.Struct("<?HH")
-_DELTA_TYPES = (6, 7)
+_OFS_DELTA, _REF_DELTA = 6, 7
+_DEEPEST = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,35 @@ class Packed:
     oid: Oid
     crc: int
     raw: bytes
+
+    @property
+    def number(self) -> int:
+        """The type of the entry; a delta is one of its own."""
+        return (self.raw[0] >> 4) & 7
+
+    @property
+    def base(self) -> Oid:
+        """The object that a delta by name stands on; empty for a whole one."""
+        start = self._start
+        return self.raw[start : start + 20].hex() if self.number == _REF_DELTA else ""
+
+    @property
+    def content(self) -> bytes:
+        """What a whole object holds."""
+        return zlib.decompress(self.raw[self._start :])
+
+    @property
+    def _start(self) -> int:
+        return next(place for place, byte in enumerate(self.raw, 1) if not byte & 0x80)
+
+
+def delta_entry(kind: bytes, oid: Oid, content: bytes, base: Oid, base_content: bytes) -> Packed | None:
+    """The entry of an object as a delta of another; None where that saves less than half."""
+    made = delta(kind, base_content, content)
+    if len(made) >= len(content) // 2:
+        return None
+    raw = entry_header(_REF_DELTA, len(made)) + bytes.fromhex(base) + zlib.compress(made)
+    return Packed(oid, zlib.crc32(raw), raw)
 
 
 def compress(item: GitObject) -> Packed:
@@ -185,16 +218,47 @@ def join_small_packs(directory: str, *, stem: str, at_least: int, largest: int, 
     done = []
     for name in chosen:
         entries = _read_whole(os.path.join(directory, name))
-        if entries is not None:
-            joined.update((entry.oid, entry) for entry in entries)
+        if entries is not None and _take(joined, entries):
             done.append(name)
         else:
             unfit.add(name)
             _remove_orphan(os.path.join(directory, name))
     if len(done) < at_least // 2:
         return 0
+    _make_deltas(joined)
     _put_in_place_of(directory, done, joined.values(), stem=stem)
     return len(done)
+
+
+def _take(joined: dict[Oid, Packed], entries: list[Packed]) -> bool:
+    """Add the entries of a pack, whole ones before deltas; False where two deltas of one object could form a circle."""
+    if any(entry.base and entry.oid in joined and joined[entry.oid].base for entry in entries):
+        return False
+    for entry in entries:
+        if not entry.base or entry.oid not in joined:
+            joined[entry.oid] = entry
+    return True
+
+
+def _make_deltas(joined: dict[Oid, Packed]) -> None:
+    """Make each version a delta of the one that replaced it, where both are here."""
+    known = {oid: base for oid, entry in joined.items() if (base := entry.base)}
+
+    def kind(oid: Oid) -> bytes | None:
+        return TYPE_NAMES.get(joined[oid].number) if oid in joined else None
+
+    @lru_cache(maxsize=1024)
+    def read(oid: Oid) -> bytes:
+        return joined[oid].content
+
+    times = {oid: parse_commit(oid, read(oid)).committer.time for oid in joined if kind(oid) == b"commit"}
+    pairs = replaced_by(
+        kind, read, sorted(times, key=times.__getitem__, reverse=True), deepest=_DEEPEST, known=known
+    )
+    for old, new in pairs.items():
+        found = delta_entry(kind(old) or b"", old, read(old), new, read(new))
+        if found is not None and len(found.raw) < len(joined[old].raw):
+            joined[old] = found
 
 
 def replace_packs(directory: str, objects: Iterable[Packed], *, stem: str) -> None:
@@ -231,16 +295,16 @@ def _is_kept(stem: str, names: set[str]) -> bool:
 
 
 def _read_whole(stem: str) -> list[Packed] | None:
-    """All entries of a pack as they stand, or None where some are deltas or anything looks odd."""
+    """All entries of a pack as they stand, or None where some are deltas by place or anything looks odd."""
     try:
         with open(stem + ".idx", "rb") as file:
             index = file.read()
         if not index.startswith(_INDEX_MAGIC):
             return None
         with open(stem + ".pack", "rb") as file:
-            # Packs that git made begin with deltas, and may be large: most of one is not read then.
+            # Packs that git made have deltas by place, and may be large: most of one is not read then.
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                if view[:4] != b"PACK" or _has_deltas(index, view):
+                if view[:4] != b"PACK" or _has_places(index, view):
                     return None
             pack = file.read()
     except (FileNotFoundError, ValueError, IndexError, struct.error):
@@ -266,8 +330,8 @@ def _offsets(index: bytes) -> list[int]:
     ]
 
 
-def _has_deltas(index: bytes, pack: mmap.mmap) -> bool:
-    return any((pack[offset] >> 4) & 7 in _DELTA_TYPES for offset in _offsets(index))
+def _has_places(index: bytes, pack: mmap.mmap) -> bool:
+    return any((pack[offset] >> 4) & 7 == _OFS_DELTA for offset in _offsets(index))
 
 
 def _entries(index: bytes, pack: bytes) -> Iterator[Packed]:

@@ -8,7 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from gitmem.git import delta_pack, housekeeping
+from gitmem.git import housekeeping
+from gitmem.git.deltas import delta
 from gitmem.git.repository import Repository
 from gitmem.git.setup import open_repository
 from hypothesis import given
@@ -76,15 +77,66 @@ def test_objects_that_nothing_leads_to_stay(repository: Repository, monkeypatch:
     assert not os.path.exists(os.path.join(repository.git_dir, "objects", loose[:2], loose[2:]))
 
 
-@given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=70_000), st.binary(max_size=300))
-def test_a_delta_gives_the_target(start: bytes, old: bytes, same: bytes, new: bytes) -> None:
-    """As dulwich, which reads them too, applies it."""
+_LINES = st.lists(
+    st.sampled_from([b"one line\n", b"another line\n", b"x\n", b"\r", b"no end", b""]), max_size=30
+)
+
+
+@given(
+    _LINES.map(b"".join),
+    _LINES.map(b"".join),
+    st.binary(max_size=70_000),
+    st.sampled_from([b"blob", b"tree"]),
+)
+def test_a_delta_gives_the_target(old: bytes, new: bytes, same: bytes, kind: bytes) -> None:
+    """As dulwich, which reads them too, applies it; a tree that is none is taken by lines."""
     from dulwich.pack import apply_delta
 
-    for base, target in (
-        (start + old + same, start + new + same),
-        (old, new),
-        (same + old, same),
-        (b"", new),
-    ):
-        assert target == b"".join(apply_delta(base, delta_pack._delta(base, target)))
+    for base, target in ((old + same, new + same), (old, new), (same + old, same), (b"", new)):
+        assert target == b"".join(apply_delta(base, delta(kind, base, target)))
+
+
+def test_a_delta_of_a_tree_copies_its_entries() -> None:
+    """An entry that changed is all that is stored."""
+    entries = [b"100644 %03d.md\0" % number + bytes([number]) * 20 for number in range(200)]
+    changed = [*entries[:7], b"100644 007.md\0" + b"x" * 20, *entries[8:]]
+    assert len(delta(b"tree", b"".join(changed), b"".join(entries))) < 80
+
+
+def test_joined_packs_have_deltas_along_time(repository: Repository) -> None:
+    """Without housekeeping a page that is rewritten costs its changed lines, and everything can be read."""
+    chance = random.Random(3)
+    lines = [f"* {chance.randrange(10**40)}" for _ in range(60)]
+    texts = []
+    for number in range(200):
+        lines = [f"* {number} {chance.randrange(10**40)}", *lines[:59]]
+        texts.append("\n".join(lines).encode())
+        save(repository, {"log.md": texts[-1], f"notes/{number:03}.md": b"a note\n"})
+        repository.store.tidy()
+    assert _size(repository.root) < 0.35 * sum(map(len, texts))
+    assert "" == run_git(repository.root, "fsck", "--strict", "--full")
+    commits = run_git(repository.root, "rev-list", "--reverse", "HEAD").split()[-200:]
+    fresh = open_repository(repository.root)
+    assert texts == [fresh.tree(commit).read("log.md") for commit in commits]
+    depths = run_git(
+        repository.root,
+        "verify-pack",
+        "-v",
+        *map(str, Path(repository.root, ".git/objects/pack").glob("*.idx")),
+    )
+    chains = [
+        int(line.split()[3].rstrip(":")) for line in depths.splitlines() if line.startswith("chain length")
+    ]
+    assert 10 < max(chains) <= 32
+
+
+def test_a_version_that_came_back_makes_no_circle(repository: Repository) -> None:
+    """Two texts in turns: each replaced the other."""
+    texts = [b"first line\n" * 40 + b"%d\n" % number for number in range(2)]
+    for number in range(60):
+        save(repository, {"a.md": texts[number % 2], "n.md": b"%d\n" % number})
+        repository.store.tidy()
+    assert "" == run_git(repository.root, "fsck", "--strict", "--full")
+    assert texts[1] == open_repository(repository.root).tree(
+        run_git(repository.root, "rev-parse", "HEAD").strip()
+    ).read("a.md")
