@@ -96,6 +96,13 @@ class TrustConfig:
 
 
 @dataclass(frozen=True)
+class RedactConfig:
+    """What is redacted beside secrets."""
+
+    iban: Annotated[bool, About("redact numbers of bank accounts (IBAN) too")] = False
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings with their values; `origin(key)` says where each one came from."""
 
@@ -148,6 +155,7 @@ class Config:
         float, About("seconds that the beginning of a session waits for its sync; 0 = not at all")
     ] = 1.5
     trust: TrustConfig = TrustConfig()
+    redact: RedactConfig = RedactConfig()
     distiller: EndpointConfig = EndpointConfig()
     summarizer: EndpointConfig = EndpointConfig()
 

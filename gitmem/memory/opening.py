@@ -36,6 +36,10 @@ def open_bundle(
     repository = open_repository(root, world)
     config = config or config_for(world, repository.state)
     memory = Memory(repository, with_settings(config, given), world)
+    if memory.config.redact.iban:
+        from gitmem.memory.gate.admission import redact_ibans
+
+        redact_ibans()
     for key in config.ignored:
         memory.report(Notice("setting-ignored", key, settings.GIT_DIR_CONFIG))
     if purpose != "as is":

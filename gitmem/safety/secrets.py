@@ -21,8 +21,8 @@ from gitmem.safety.secret_values import Found, Secret, compiled, matches, placeh
 __all__ = ["Secret", "find", "redact"]
 
 
-def find(text: str) -> list[Secret]:
-    """Return the secrets in a text, in order and apart."""
+def find(text: str, *, ibans: bool = False) -> list[Secret]:
+    """Return the secrets in a text, in order and apart; with `ibans` the numbers of bank accounts too."""
     found = Found(text)
     if "PRIVATE KEY" in text:
         _private_keys(text, found)
@@ -38,20 +38,22 @@ def find(text: str) -> list[Secret]:
     in_headers(text, found)
     told(text, found)
     _cards(text, found)
+    if ibans:
+        _bank_accounts(text, found)
     if found.longest >= 51:
         _wallet_keys(text, found)
     _seed_phrases(found)
     return sorted(found.secrets, key=lambda secret: secret.start) if found.secrets else []
 
 
-def redact(text: str) -> str:
+def redact(text: str, *, ibans: bool = False) -> str:
     """Replace each secret by its kind and last four characters: `[redacted jwt …1a2b]`.
 
     Of a password, and of any secret under 24 characters but a card's number, nothing is kept: four would give away
     too much of it. What is redacted already stays as it is.
     """
     for _ in range(4):  # a secret may only show once its neighbour is gone; more than twice was never seen
-        found = find(text)
+        found = find(text, ibans=ibans)
         if not found:
             break
         text = _replace(text, found)
@@ -264,6 +266,18 @@ def _cards(text: str, found: Found) -> None:
         number = re.sub(r"\D", "", match[0])
         if compiled(_ISSUED).fullmatch(number) and _passes_luhn(number) and len(set(number)) > 1:
             found.add("payment-card", match.start(), *match.span())
+
+
+def _bank_accounts(text: str, found: Found) -> None:
+    """Find numbers of bank accounts, in one run or in groups of four, by their check digits."""
+    for match in compiled(_IBAN).finditer(text):
+        number = match[0].replace(" ", "")
+        moved = "".join(str(int(digit, 36)) for digit in number[4:] + number[:4])
+        if len(number) >= 15 and int(moved) % 97 == 1:
+            found.add("iban", match.start(), *match.span())
+
+
+_IBAN = r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"
 
 
 def _wallet_keys(text: str, found: Found) -> None:

@@ -122,6 +122,27 @@ def test_a_form_that_is_not_edited_safely_is_left(mem: Cli) -> None:
     assert "{transcripts: text}\n" == (mem.root / ".git/gitmem/config").read_text()
 
 
+def test_bank_accounts_are_redacted_where_the_settings_say_so(
+    mem: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In what is stored and in what is recorded; without the setting they are facts like any other."""
+    from threading import Event
+
+    from gitmem.memory.gate import admission
+
+    monkeypatch.setattr(admission, "_IBANS", Event())
+    number = "DE89 3704 0044 0532 0130 00"
+    mem("remember", f"The rent goes to {number}")
+    assert number in mem("facts").out
+    mem("config", "redact.iban", "true")
+    mem("remember", f"The deposit is at {number}")
+    assert "is redacted" in mem.run("record", "observation", f"They asked for {number}").err
+    assert "[redacted iban …" in mem("facts").out
+    found = mem("log", "--json").out + mem("search", "asked").out
+    assert f"at {number}" not in found
+    assert f"for {number}" not in found
+
+
 def test_the_docs_have_every_setting() -> None:
     """docs/settings.md is complete and right: name, default, what it is, and nothing that is not a setting."""
     text = DOCS.read_text()

@@ -364,6 +364,18 @@ def test_other_numbers_and_words_pay_nothing(text: str) -> None:
     assert [] == find(text)
 
 
+@pytest.mark.parametrize(
+    "number", ["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432", "NO93 8601 1117 947"]
+)
+def test_a_bank_account_is_found_where_it_is_asked_for(number: str) -> None:
+    """By its check digits; without being asked for it is no secret."""
+    text = f"Rent is paid to {number}, monthly."
+    assert [] == find(text)
+    assert [Secret("iban", 16, 16 + len(number))] == find(text, ibans=True)
+    assert number not in redact(text, ibans=True)
+    assert [] == find(text.replace("9", "7", 1).replace("8", "9", 1), ibans=True)
+
+
 @pytest.mark.parametrize("password", ["hunter2-hunter2", "correct-horse-battery-staple-9"])
 def test_nothing_of_a_password_is_shown(password: str) -> None:
     """Four characters of what a person can remember are too much of it."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from threading import Event
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import BlockedContent
@@ -400,7 +401,22 @@ def redacted(text: str) -> str:
     """Text without secrets: what is journaled, committed or sent is never the secret itself."""
     from gitmem.safety.secrets import redact
 
-    return redact(text)
+    return redact(text, ibans=_IBANS.is_set())
+
+
+_IBANS = Event()
+
+
+def redact_ibans() -> None:
+    """Redact numbers of bank accounts too, from now on and in all that this process writes.
+
+    A text has one redacted form, by which it is known again on every side, so the process has one redactor: once a
+    memory that it opens asks for this, it holds for all.
+    """
+    if not _IBANS.is_set():
+        _IBANS.set()
+        redacted_words.cache_clear()
+        redacted_id.cache_clear()
 
 
 @lru_cache(maxsize=4096)
