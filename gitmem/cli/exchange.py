@@ -75,15 +75,10 @@ _IMPORTS = ("hermes", "holographic", "okf", "openclaw", "claude", "codex", "mark
 @click.argument("where", default="", metavar="[PATH]")
 @click.option("--since", default="", metavar="DATE", help="Only sessions of Hermes that began since then.")
 @click.option("--sessions", is_flag=True, help="Only the sessions of Hermes.")
-@click.option(
-    "--shape", type=click.Choice(["gitmem", "mem0", "honcho"]), default="gitmem", help="Of a JSON file."
-)
 @click.option("--dry-run", is_flag=True, help="Only count what would come.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_json
-def import_(
-    app: App, form: str, where: str, since: str, sessions: bool, shape: str, dry_run: bool, yes: bool
-) -> None:
+def import_(app: App, form: str, where: str, since: str, sessions: bool, dry_run: bool, yes: bool) -> None:
     """Import what another program kept, through the same gate as everything; `gitmem undo` takes it back whole.
 
     FORMAT is hermes (memories, sessions of state.db, skills), holographic (its memory_store.db), okf (a bundle), openclaw,
@@ -92,12 +87,12 @@ def import_(
     \b
     gitmem import hermes --dry-run
     gitmem import markdown ~/vault
-    gitmem import jsonl export.json --shape mem0
+    gitmem import jsonl memory.jsonl
     """
     place = app.world.path(where or _usual(app, form))
     bundle = app.bundle if dry_run else app.whole_bundle
     if dry_run or (not yes and sys.stdin.isatty() and not app.out.is_json):
-        found = bundle.bring_in(form, place, since=since, sessions=sessions, shape=shape, dry_run=True)
+        found = bundle.bring_in(form, place, since=since, sessions=sessions, dry_run=True)
         _tell_imported(app, found)
         if dry_run:
             return
@@ -111,7 +106,7 @@ def import_(
                     f"{count(now.commits, 'commit')}, {count(now.events, 'event')}, {count(now.entries, 'entry', 'entries')}"
                 )
 
-        done = bundle.bring_in(form, place, since=since, sessions=sessions, shape=shape, progress=show)
+        done = bundle.bring_in(form, place, since=since, sessions=sessions, progress=show)
     _tell_imported(app, done)
 
 

@@ -367,41 +367,6 @@ def diff(app: App, name: str, old: str | None, new: str | None) -> None:
         app.out.line("Nothing changed.")
 
 
-@skill.command()
-@click.argument("name")
-@click.argument("file", default="")
-@with_json
-def blame(app: App, name: str, file: str) -> None:
-    """Say which commit brought each line of a skill."""
-    from gitmem.memory.history.skill_history import blame_lines, root_of
-    from gitmem.okf.skills import SKILL_FILE, check_file_path
-
-    path = f"{root_of(app.bundle, name)}/{check_file_path(file) if file else SKILL_FILE}"
-    lines = blame_lines(app.bundle, path)
-    if not lines:
-        raise UsageError(f"{path} is not there, or empty.")
-    app.out.json(
-        {
-            "path": path,
-            "lines": [
-                {
-                    "line": one.number,
-                    "text": one.text,
-                    "commit": one.entry.id,
-                    "at": one.entry.at,
-                    "agent": one.entry.agent or one.entry.commit.author.name,
-                    "reason": one.entry.reason or None,
-                }
-                for one in lines
-            ],
-        }
-    )
-    app.out.paged()
-    for one in lines:
-        who = one.entry.agent or one.entry.commit.author.name
-        app.out.line(yellow(one.entry.id[:8]), dim(f" {one.entry.at[:10]} {who:<10.10} "), one.text)
-
-
 # --- parts -----------------------------------------------------------------------------------------------
 
 

@@ -593,14 +593,13 @@ class Memory(OpenBundle):
         *,
         since: str = "",
         sessions: bool = False,
-        shape: str = "gitmem",
         dry_run: bool = False,
         progress: Callable[[Imported], None] | None = None,
     ) -> Imported:
         """Import what another program kept: hermes, holographic, okf, openclaw, claude, codex, markdown or jsonl.
 
         Each piece becomes one commit with its own date, through the gate. A second run brings only what is new; `undo`
-        takes a run back whole. `since` and `sessions` choose among the sessions of Hermes, `shape` is that of a JSON file.
+        takes a run back whole. `since` and `sessions` choose among the sessions of Hermes.
         """
         from gitmem.memory.curated.archive import archive_overfull
         from gitmem.memory.exchange.formats import pieces
@@ -609,7 +608,7 @@ class Memory(OpenBundle):
         self._ready_for_change(dry_run)
         importer = Importer(self, form, dry_run=dry_run)
         begun = self.moment(since, start=True).timestamp() if since else 0.0
-        found = pieces(form, where, importer, since=begun, sessions=sessions, shape=shape)
+        found = pieces(form, where, importer, since=begun, sessions=sessions)
         done = importer.run(found, progress or (lambda _: None))
         if not dry_run and done.entries:
             archive_overfull(self)

@@ -147,7 +147,6 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("skill list")
     yield run("skill log", "deploy")
     yield run("skill diff", "deploy")
-    yield run("skill blame", "deploy")
     yield run("skill remove-file", "deploy", "references/more.md")
     yield run("skill link", str(here.parent / "agent"))
     yield run("skill unlink", str(here.parent / "agent"))

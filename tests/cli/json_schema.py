@@ -71,7 +71,6 @@ DOCUMENTS: dict[str, str] = {
     "skill diff": "{name: str, from: str?, to: str, diffs: {str}}",
     "skill link": "{links: [{directory: str, flat: bool, ours: bool}]}",
     "skill unlink": "{unlinked: str}",
-    "skill blame": "{path: str, lines: [{line: int, text: str, commit: str, at: str, agent: str?, reason: str?}]}",
     "connect": "Steps",
     "disconnect": "Steps",
     "connections": "{connections: [{agent: str, ok: bool, checks: [{name: str, ok: bool, what: str, remedy: str?}]}]}",

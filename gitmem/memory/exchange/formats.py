@@ -11,7 +11,6 @@ from gitmem.memory.exchange.importing import Importer, Piece
 
 Format = Literal["hermes", "holographic", "okf", "openclaw", "claude", "codex", "markdown", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-SHAPES = ("gitmem", "mem0", "honcho")
 _FOLDERS = ("okf", "openclaw", "claude", "codex", "markdown")
 
 
@@ -22,7 +21,6 @@ def pieces(
     *,
     since: float = 0.0,
     sessions: bool = False,
-    shape: str = "gitmem",
 ) -> Iterator[Piece]:
     """What a format's reader finds at a place, oldest first."""
     if form == "hermes":
@@ -37,9 +35,7 @@ def pieces(
     if form == "jsonl":
         from gitmem.memory.exchange.from_lines import line_pieces
 
-        if shape not in SHAPES:
-            raise UsageError(f"There is no shape {shape!r}: choose one of {', '.join(SHAPES)}.")
-        return line_pieces(where, importer, shape)  # type: ignore[arg-type]
+        return line_pieces(where, importer)
     if form not in _FOLDERS:
         raise UsageError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
     from gitmem.memory.exchange import from_folder

@@ -1,4 +1,4 @@
-"""JSONL and JSON: gitmem's own lines, and the exports of mem0 and Honcho."""
+"""JSONL: gitmem's own lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from gitmem.errors import InvalidContent
 from gitmem.memory.capture.recorder import SessionInfo
@@ -16,18 +16,14 @@ from gitmem.okf import layout, timestamps
 from gitmem.okf.entries import is_hash
 from gitmem.okf.events import Event, place_of
 
-Shape = Literal["gitmem", "mem0", "honcho"]
 _MANY = 500
 """Lines that become one commit."""
 _LONGEST = 16 * 1024 * 1024
 
 
-def line_pieces(path: str, importer: Importer, shape: Shape = "gitmem") -> Iterator[Piece]:
+def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
     """What a file holds, in commits of some hundred lines; a line that cannot be read is reported."""
     name = os.path.basename(path)
-    if shape != "gitmem":
-        yield from _exported(path, name, importer, shape)
-        return
     entries: list[NewEntry] = []
     files: list[NewFile] = []
     events: dict[tuple[str, str], list[Event]] = {}
@@ -43,7 +39,7 @@ def line_pieces(path: str, importer: Importer, shape: Shape = "gitmem") -> Itera
                 files.append(_file(item))
             else:
                 importer.problem(f"Line {number} of {name} is none that gitmem knows, and was left out.")
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             importer.problem(f"Line {number} of {name} was left out: {error}.")
         if len(entries) >= _MANY:
             yield Piece(f"jsonl {name}", entries=tuple(entries))
@@ -112,35 +108,3 @@ def _event(item: Mapping[str, Any], name: str) -> Event:
 def _file(item: Mapping[str, Any]) -> NewFile:
     data = base64.b64decode(item["base64"]) if "base64" in item else str(item["text"]).encode()
     return NewFile(str(item["path"]), data)
-
-
-def _exported(path: str, name: str, importer: Importer, shape: Shape) -> Iterator[Piece]:
-    try:
-        with open(path, "rb") as file:
-            found = json.loads(file.read())
-    except OSError as error:
-        raise InvalidContent(f"{path} cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidContent(f"{path} is not JSON ({error}).") from error
-    listed: Any = found
-    for key in ("results", "memories", "items", "conclusions", "documents"):
-        if isinstance(listed, dict) and isinstance(listed.get(key), list):
-            listed = listed[key]
-    if not isinstance(listed, list):
-        raise InvalidContent(f"{path} has no list of memories that gitmem knows.")
-    entries = []
-    for number, item in enumerate(listed, 1):
-        text = (
-            item.get("memory") or item.get("content") or item.get("text") if isinstance(item, dict) else item
-        )
-        if not isinstance(text, str) or not text.strip():
-            importer.problem(f"Item {number} of {name} has no text, and was left out.")
-            continue
-        known = item if isinstance(item, dict) else {}
-        store = layout.USER if shape == "honcho" else layout.MEMORY
-        extra = tuple((key, known[key]) for key in ("categories", "level") if known.get(key))
-        entries.append(
-            NewEntry(" ".join(text.split("\n§\n")), store, str(known.get("created_at", "")), extra=extra)
-        )
-    for start in range(0, len(entries), _MANY):
-        yield Piece(f"{shape} {name}", entries=tuple(entries[start : start + _MANY]))

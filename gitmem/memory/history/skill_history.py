@@ -1,29 +1,18 @@
-"""The history of one skill: where it is or was, and which commit brought each line of a file."""
+"""The history of one skill: where it is or was, and its newest changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from gitmem.errors import UnknownRevision
 from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.skills.catalog import Catalog
 from gitmem.memory.skills.store import Skills
-from gitmem.okf.skills import ROOT, original
+from gitmem.okf.skills import ROOT
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.history.log import LogEntry
-
-
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
-    """One line of a file, and the commit that brought it."""
-
-    number: int
-    text: str
-    entry: LogEntry
 
 
 def root_of(bundle: Bundle, name: str) -> str:
@@ -49,23 +38,6 @@ def last_changes(bundle: Bundle, path: str, *, count: int = 1) -> list[LogEntry]
         if len(found) == count:
             break
     return found
-
-
-def blame_lines(bundle: Bundle, path: str) -> list[BlamedLine]:
-    """Each line of a file as it is now, with the commit that brought it, along the first parents."""
-    commits = list(_touching(bundle, path))
-    lines: list[str] = []
-    owners: list[LogEntry] = []
-    for entry in reversed(commits):
-        data = bundle.read(path, entry.id)
-        after = original(data).decode("utf-8", "replace").split("\n") if data is not None else []
-        carried: list[LogEntry] = [entry] * len(after)
-        for block in SequenceMatcher(None, lines, after, autojunk=False).get_matching_blocks():
-            carried[block.b : block.b + block.size] = owners[block.a : block.a + block.size]
-        lines, owners = after, carried
-    if lines and not lines[-1]:
-        lines.pop()
-    return [BlamedLine(number, text, owners[number - 1]) for number, text in enumerate(lines, 1)]
 
 
 def _touching(bundle: Bundle, path: str) -> list[LogEntry]:

@@ -287,27 +287,14 @@ def test_lines_of_json(bundle: Memory, tmp_path: Path) -> None:
     assert [event.text for event in bundle.sessions.events("old")] == ["It rained."]
 
 
-def test_exports_of_mem0_and_honcho(bundle: Memory, tmp_path: Path) -> None:
-    """Two named shapes of JSON."""
-    mem0 = {
-        "results": [
-            {"id": "1", "memory": "Ada codes in Rust.", "created_at": "2025-05-01T10:00:00+00:00"},
-            {"id": 2},
-        ]
-    }
-    (tmp_path / "mem0.json").write_text(json.dumps(mem0))
-    (tmp_path / "honcho.json").write_text(
-        json.dumps({"items": [{"content": "Ada lives in Rome.", "level": "explicit"}]})
-    )
-    done = bundle.bring_in("jsonl", str(tmp_path / "mem0.json"), shape="mem0")
-    bundle.bring_in("jsonl", str(tmp_path / "honcho.json"), shape="honcho")
-
-    assert (texts(bundle), texts(bundle, "user")) == (["Ada codes in Rust."], ["Ada lives in Rome."])
-    assert len(done.problems) == 1
-    with pytest.raises(InvalidContent):
-        bundle.bring_in("jsonl", str(tmp_path / "none.json"), shape="mem0")
-    with pytest.raises(UsageError):
-        bundle.bring_in("jsonl", str(tmp_path / "mem0.json"), shape="other")
+def test_a_line_of_another_form_is_named(bundle: Memory, tmp_path: Path) -> None:
+    """Fields that are a list cost one line, and not the run."""
+    lines = [{"gitmem": "event", "kind": "observation", "at": "2026-06-30T14:00:00Z", "fields": []}]
+    lines += [{"gitmem": "entry", "text": "The port is 8443"}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = bundle.bring_in("jsonl", str(tmp_path / "in.jsonl"))
+    assert ["The port is 8443"] == texts(bundle)
+    assert ["Line 1 of in.jsonl was left out" in str(one) for one in done.problems] == [True]
 
 
 def test_what_the_gate_stops(bundle: Memory, tmp_path: Path) -> None:
