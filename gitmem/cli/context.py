@@ -63,15 +63,15 @@ class App:
         from gitmem.memory.opening import open_bundle
 
         bundle = open_bundle(self.world, self.repository.root, purpose)
+        author = self.world.agent or (self.world.person if self.at_terminal else "")
+        if author and bundle.config.origin("agent_id") == "default":
+            bundle.config = replace(bundle.config, agent_id=author)
         self.out.warning = " ".join(str(notice) for notice in bundle.notices if notice.kind == _ABOUT_HEAD)
         return bundle
 
     def _prepared(self, purpose: Purpose) -> Memory:
-        bundle, person = self.bundle, self.world.person
-        if person and sys.stdin.isatty() and bundle.config.origin("agent_id") == "default":
-            bundle.config = replace(bundle.config, agent_id=person)  # nobody's agent types at a terminal
-        bundle.prepare(purpose)
-        return bundle
+        self.bundle.prepare(purpose)
+        return self.bundle
 
     @cached_property
     def repository(self) -> Repository:

@@ -270,7 +270,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("-C", "bundle", metavar="BUNDLE", help="The bundle to work on.")
+@click.option("-C", "bundle", metavar="MEMORY", help="The memory to work on.")
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
 )
@@ -278,8 +278,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def cli(ctx: click.Context, bundle: str | None) -> None:
     """An AI agent's memory in git: read it, diff it, undo it.
 
-    The bundle is the one that -C or $GITMEM_BUNDLE names, else the nearest parent directory that is
-    one, else the bundle of $HERMES_HOME (~/.hermes).
+    The memory is the one that -C or $GITMEM_BUNDLE names, else the nearest directory above that is one, that
+    of the project here, that of $HERMES_HOME (~/.hermes), or ~/.gitmem.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 3 found something to decide.
     """

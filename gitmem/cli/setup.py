@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("directory", default=".", metavar="[DIR]")
+@click.argument("directory", default="", metavar="[DIR]")
+@click.option("--project", is_flag=True, help="In .memory/ of the project here, which its git leaves out.")
 @click.option(
     "--separate-git-dir", metavar="PATH", help="Keep the git directory there, outside the work tree."
 )
@@ -38,20 +39,25 @@ if TYPE_CHECKING:
     "--agent", default="", metavar="NAME", help="Whose memory it is: the author of what agents write."
 )
 @with_json
-def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> None:
-    """Make a bundle in DIR, or in the current directory.
+def init(app: App, directory: str, project: bool, separate_git_dir: str | None, agent: str) -> None:
+    """Create a memory in DIR; without DIR in ~/.gitmem, or where $GITMEM_BUNDLE says.
 
-    A bundle is a git repository with a skeleton of OKF files and gitmem's git hooks. Files that are in
-    DIR already are taken in where they can be part of a bundle. A bundle that is there is left as it is.
+    A memory is a git repository with a skeleton of OKF files and gitmem's git hooks. Files that are in
+    DIR already are taken in where they can be part of one. A memory that is there is left as it is. Commands
+    find the memory of -C, $GITMEM_BUNDLE, the nearest directory above, the project here, Hermes, then ~/.gitmem.
 
     \b
+    gitmem init
     gitmem init mem
+    gitmem init --project
     gitmem init ~/.hermes/gitmem/bundle --separate-git-dir ~/.hermes/gitmem/bundle.git
     """
-    from gitmem.memory.opening import refuse_inside_a_bundle
+    from gitmem.memory.opening import leave_out, place_for, project_memory, refuse_inside_a_bundle
     from gitmem.memory.upkeep.create import create
 
-    root = app.world.path(directory)
+    if project and directory:
+        raise UsageError("Give DIR or --project, not both.")
+    root = project_memory(app.world) if project else place_for(app.world, directory)
     refuse_inside_a_bundle(root)
     bundle, made = create(
         app.world,
@@ -61,6 +67,8 @@ def init(app: App, directory: str, separate_git_dir: str | None, agent: str) -> 
         python=sys.executable,
     )
     app.bundle = bundle
+    if project:
+        leave_out(root)
     if made and agent:
         bundle.state.write_text(CONFIG, f"agent_id: {json.dumps(agent)}\n")
     app.out.json(

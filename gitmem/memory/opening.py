@@ -14,7 +14,7 @@ from typing import Any
 from gitmem import config as settings
 from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
-from gitmem.files import read_settings
+from gitmem.files import read_file, read_settings
 from gitmem.git.repository import Repository
 from gitmem.git.setup import git_dir_of, open_repository, rejoin
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
@@ -24,6 +24,7 @@ from gitmem.notices import Notice
 from gitmem.state import CONFIG, LocalState
 from gitmem.world import World
 
+_PROJECT = ".memory"
 _HOW_TO_MAKE = "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
 
 
@@ -60,7 +61,7 @@ def _refuse_without_main(repository: Repository) -> None:
         refuse_history_elsewhere(repository)
         raise BundleNotFound(
             f"{repository.root} is a repository without commits, not a bundle yet.",
-            hint="Make it one with `gitmem init`.",
+            hint="Make it one with `gitmem init .`.",
         )
 
 
@@ -74,7 +75,7 @@ def find_root(world: World, chosen: str = "") -> str:
         _rejoin_own(world, world.path(chosen))
         return _chosen(world.path(chosen))
     here = world.path(".")
-    if nearest := nearest_bundle(here):
+    if nearest := nearest_bundle(here) or _of_project(here):
         return nearest
     for path in _own_places(world):
         _rejoin_own(world, path)
@@ -99,7 +100,57 @@ def _chosen(path: str) -> str:
 def _own_places(world: World) -> list[str]:
     """Where this user's memory is when no other is named: in the Hermes home, and where the settings say."""
     configured = configured_root(world)
-    return [os.path.join(world.hermes_home, "gitmem", "bundle"), *([configured] if configured else [])]
+    hermes = os.path.join(world.hermes_home, "gitmem", "bundle")
+    return [hermes, *filter(None, (configured, default_root(world)))]
+
+
+def default_root(world: World) -> str:
+    """The one memory of this user; empty where there is no home."""
+    return os.path.join(world.home, ".gitmem") if os.path.isabs(world.home) else ""
+
+
+def place_for(world: World, given: str) -> str:
+    """The place for a new memory: the one given, this directory where it holds one, $GITMEM_BUNDLE, the default."""
+    here = world.path(".")
+    if given or is_bundle(here) or holds_files(here):
+        return world.path(given or ".")
+    named = world.env.get("GITMEM_BUNDLE", "")
+    root = world.path(named) if named else default_root(world)
+    if not root:
+        raise UsageError(
+            "There is no home directory for a memory.", hint="Name a directory: `gitmem init DIR`."
+        )
+    if not named and (os.path.islink(root) or os.stat(world.home).st_uid != os.getuid()):
+        raise UsageError(
+            f"{root} is not a place of yours alone.", hint="Name a directory: `gitmem init DIR`."
+        )
+    return root
+
+
+def project_memory(world: World) -> str:
+    """The place of the memory of the project that this directory belongs to."""
+    root = next((above for above in upwards(world.path(".")) if is_repository(above)), "")
+    if not root or not os.path.isdir(os.path.join(root, ".git")):
+        raise UsageError("There is no git repository here to give a memory to.")
+    return os.path.join(root, _PROJECT)
+
+
+def leave_out(root: str) -> None:
+    """Keep the memory of a project out of the project's own git."""
+    path = os.path.join(os.path.dirname(root), ".git", "info", "exclude")
+    line = f"/{_PROJECT}/"
+    text = (read_file(path) or b"").decode("utf-8", "surrogateescape")
+    if line not in text.splitlines():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(("" if not text or text.endswith("\n") else "\n") + line + "\n")
+
+
+def _of_project(here: str) -> str:
+    """The memory in `.memory/` of the project that a directory belongs to; empty where it has none."""
+    root = next((above for above in upwards(here) if is_repository(above)), "")
+    place = os.path.join(root, _PROJECT)
+    return place if root and is_bundle(place) else ""
 
 
 def _rejoin_own(world: World, root: str) -> None:
@@ -133,7 +184,7 @@ def _of_others(path: str) -> BundleUnusable:
 def _without_history(path: str) -> BundleNotFound:
     return BundleNotFound(
         f"{path} holds the files of a bundle, but it is not a git repository.",
-        hint="Restore its git directory from a backup, or begin a new history with `gitmem init`.",
+        hint="Restore its git directory from a backup, or begin a new history with `gitmem init .`.",
     )
 
 

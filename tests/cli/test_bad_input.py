@@ -241,7 +241,7 @@ def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
     shutil.rmtree(mem.root / ".git")
     expected = (
         "/tmp/mem holds the files of a bundle, but it is not a git repository. "
-        "Restore its git directory from a backup, or begin a new history with `gitmem init`."
+        "Restore its git directory from a backup, or begin a new history with `gitmem init .`."
     )
     assert expected == mem.fails("log")
     assert expected == mem.fails("-C", ".", "edit", "--commit")
@@ -294,7 +294,9 @@ def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
     """A repository without commits is no bundle yet."""
     gitmem.git("init", "-q", "empty")
     gitmem.cwd = tmp_path / "empty"
-    expected = "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init`."
+    expected = (
+        "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init .`."
+    )
     for args in (("log",), ("status",), ("edit", "--commit"), ("check",), ("check",)):
         assert expected == gitmem.fails(*args)
 

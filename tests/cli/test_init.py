@@ -116,7 +116,7 @@ def test_a_foreign_hook_is_left_alone(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("init", "-q", "-b", "trunk")
     hook = gitmem.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
     os.chmod(hook, 0o755)
-    found = gitmem.run("init")
+    found = gitmem.run("init", ".")
     assert (found.code, hook.read_text()) == (0, "#!/bin/sh\nexit 0\n")
     told = "The git hook pre-commit is somebody else's and was left alone. See `gitmem check`."
     expected = f"gitmem: warning: {told}\n"
@@ -131,7 +131,7 @@ def test_a_foreign_repository_is_refused(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("init", "-q", "-b", "main")
     gitmem.git("commit", "-q", "--allow-empty", "-m", "x")
     before = gitmem.state()
-    assert "git repository of something else" in gitmem.fails("init")
+    assert "git repository of something else" in gitmem.fails("init", ".")
     assert before == gitmem.state()
     gitmem.git("branch", "-m", "trunk")
     for command in (("init",), ("status",)):
@@ -191,3 +191,45 @@ def test_init_for_an_agent(gitmem: Cli) -> None:
     gitmem("remember", "A fact")
     commit = gitmem("log", "-n", "1", "--json").json["commits"][0]
     assert "codex: one" == commit["author"]["name"]
+
+
+def test_one_memory_for_a_user(gitmem: Cli) -> None:
+    """`init` without a directory makes ~/.gitmem, and every command finds it from anywhere."""
+    assert str(gitmem.home / ".gitmem") == gitmem("init", "--json").json["bundle"]
+    elsewhere = gitmem.root / "elsewhere"
+    elsewhere.mkdir()
+    gitmem.cwd = elsewhere
+    gitmem("remember", "Deploys happen on Mondays")
+    assert "Mondays" in gitmem("facts").out
+    gitmem.init("mem")
+    assert "Mondays" not in gitmem("facts").out
+
+
+def test_a_link_is_no_place_for_the_default_memory(gitmem: Cli) -> None:
+    """Somebody could have put it there."""
+    (gitmem.home / "other").mkdir()
+    (gitmem.home / ".gitmem").symlink_to("other")
+    assert "not a place of yours alone" in gitmem.fails("init", code=2)
+    assert [] == list((gitmem.home / "other").iterdir())
+
+
+def test_a_project_has_a_memory_of_its_own(gitmem: Cli) -> None:
+    """In .memory/ of its repository, which git leaves out; found from below."""
+    project = gitmem.root / "project"
+    (project / "src").mkdir(parents=True)
+    gitmem.cwd = project
+    gitmem.git("init", "--quiet")
+    gitmem.cwd = project / "src"
+    assert str(project / ".memory") == gitmem("init", "--project", "--json").json["bundle"]
+    gitmem("init", "--project")
+    gitmem("remember", "Tests run with make")
+    assert "make" in gitmem("facts").out
+    assert "" == gitmem.git("status", "--porcelain")
+    assert 1 == (project / ".git/info/exclude").read_text().count("/.memory/")
+
+
+def test_what_an_agent_types_is_its_own(mem: Cli) -> None:
+    """A command that an agent runs is by that agent, where the settings name none."""
+    mem.env["CLAUDECODE"] = "1"
+    mem("remember", "Deploys happen on Mondays")
+    assert "claude" == mem("log", "-n", "1", "--json").json["commits"][0]["agent"]
