@@ -386,6 +386,7 @@ class Session:
 
     def origin(self, *, reason: str = "", source: str = "") -> Origin:
         """Where a change of this session comes from."""
+        self._bundle.part(Hearing).listen(self.id)
         base = origin_of(self._bundle.config, self.about)
         return replace(base, reason=redacted(reason), source=redacted(source))
 

@@ -50,6 +50,9 @@ class Attribution:
 
 
 OWN = Attribution()
+UNHEARD = "an agent that named no source"
+_UNHEARD = Attribution("tool", UNHEARD, confirmed=False)
+"""Of a session of which nothing was heard, not even the user: what is at stake is marked, and nothing waits."""
 
 
 def attribute(
@@ -60,6 +63,8 @@ def attribute(
     `here` is the working directory; None where it is another person's.
     """
     results = [*heard.results, *beside]
+    if not heard and not results:
+        return _UNHEARD if stakes_of(text) & HELD else OWN
     foreign = [one for one in results if not is_local(one, here)]
     said = "\n".join(one.text for one in heard.said)
     brought = keys_of(text) - keys_of(said)

@@ -315,6 +315,8 @@ class Admission:
             beside.append(Result(channel, self._origin.source, text))
             hearing.declared(session, self._origin.source, text)
         heard = hearing.of(session) if session else hearing.all()
+        if not heard and not beside and not hearing.could_hear(session):  # a command: no user could be heard
+            return OWN
         return attribute(text, heard, beside, here=own_directory(self._bundle.world.cwd))
 
     # For those who decide about many texts, or about files of their own

@@ -53,6 +53,7 @@ class Hearing:
         self._told: dict[str, deque[_Told]] = {}
         self._earlier: dict[str, str] = {}
         self._conversations: dict[str, Conversation] = {}
+        self._driven: set[str] = set()
         self._unconfirmed: tuple[str, list[Result]] = ("", [])
 
     # Telling
@@ -69,6 +70,13 @@ class Hearing:
     def delegated(self, session: str, agent: str, result: str) -> None:
         """Another agent handed something over."""
         self._tell(session, lambda heard: heard.result("agent", agent, result))
+
+    def listen(self, session: str) -> None:
+        """Note that this process drives a session, so that what its user says is heard here or nowhere."""
+        self._driven.add(session)
+
+    def could_hear(self, session: str) -> bool:
+        return session in self._driven
 
     def declared(self, session: str, source: str, text: str) -> None:
         """The caller names the source of a text itself: what comes from there was heard with it."""
