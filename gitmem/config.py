@@ -136,7 +136,7 @@ class Config:
     context_share: Annotated[
         float,
         About(
-            "share of a prompt about oneself that an entry must have to be recalled unasked; of others 0.4 more"
+            "share of a prompt about oneself that an entry must have to be recalled unasked; of others 0.3 more"
         ),
     ] = 0.3
     session_search: Annotated[bool, About("give the agent what was said in earlier sessions")] = True

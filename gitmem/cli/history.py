@@ -76,7 +76,6 @@ def log(
     limit = number if commits else None
     found = app.bundle.log(**wanted, path=inside, limit=limit, start=revision)
     first = next(iter(found), None)
-    _check_filters(app, first is not None, {**wanted, "path": inside})
     if first is None:
         app.out.line("No commit fits.")
     else:
@@ -117,15 +116,6 @@ def _log_commits(
         if patch or stat:
             with app.out.indented(_MARGIN):
                 told.tell(app.out, app.bundle.show(entry.id).diff, stat=stat)
-
-
-def _check_filters(app: App, found: bool, given: dict[str, Any]) -> None:
-    """Say which filter names nothing; what fits no filter together with others is no mistake."""
-    named = {name: values for name, values in given.items() if isinstance(values, tuple) and values}
-    if not found or any(len(values) > 1 for values in named.values()):
-        from gitmem.memory.history.named import check_each
-
-        check_each(app.bundle, found, **named)
 
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _IN = "    "
 _FILTERS = ("type", "session", "agent", "tag", "since", "until", "path")
-_NAMED = ("type", "session", "agent", "path")
 """Filters whose values name something that is here."""
 
 
@@ -61,9 +60,9 @@ def search(
 ) -> None:
     """Find entries, the best first; without a query, list what passes the filters, the newest first.
 
-    The more of the words an entry has, and the rarer they are, the better. "Words in quotes" must stand
-    there in that order, -word must not, word* begins with, one OR other counts as the same. A filter that is
-    given several times takes any of its values.
+    The more of the words an entry has, and the rarer they are, the better. "Words in quotes" must be there in that
+    order, -word must not, unless the query is a question. A filter that is given several times takes any of its
+    values.
 
     \b
     gitmem search database migration
@@ -77,10 +76,6 @@ def search(
         raise UsageError("There is nothing to look for: give a word, or a filter such as `--type Decision`.")
     with shown_while_building(app) as bundle:
         found = bundle.search(text, **wanted, removed=removed, events=events, limit=limit)
-    if not found.hits or any(len(wanted[name]) > 1 for name in _NAMED):
-        from gitmem.memory.history.named import check_each
-
-        check_each(bundle, bool(found.hits), **{name: wanted[name] for name in _NAMED})
     app.out.json(found, more=("parts",) if explain else ())
     if not found.hits:
         _tell_nothing(app, text, found, wanted, removed)

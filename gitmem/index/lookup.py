@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gitmem.index.database import Database
 from gitmem.index.filters import marks
@@ -64,6 +64,15 @@ _SPAN = (
 _KNOWN = "(s.rank = 'knowledge' OR s.type = 'observation')"
 _HAVING = "SELECT m.entry FROM words JOIN message m ON m.id = words.rowid WHERE words MATCH ?"
 _AT_ONCE = 500
+Named = Literal["type", "tag", "session", "agent", "machine", "path"]
+_NAMES: dict[Named, str] = {
+    "type": "SELECT DISTINCT type FROM span",
+    "tag": "SELECT DISTINCT tags FROM span WHERE tags <> ''",
+    "session": "SELECT name FROM session UNION SELECT session FROM commits UNION SELECT session FROM span",
+    "agent": "SELECT DISTINCT agent FROM commits",
+    "machine": "SELECT machine FROM commits UNION SELECT substr(scope, 9) FROM span WHERE scope LIKE 'machine:%'",
+    "path": "SELECT name FROM path",
+}
 _EVENT_OF = "s.session = ? AND s.space = 'event' AND s.to_seq IS NULL"
 
 
@@ -247,9 +256,9 @@ class Lookup:
         where = f"{column} = ? ORDER BY to_seq IS NOT NULL, from_seq DESC LIMIT 1"
         return next(iter(self._sessions(where, (value,))), None)
 
-    def types(self) -> list[str]:
-        """Every type that an entry has, or had."""
-        return [row[0] for row in self._database.rows("SELECT DISTINCT type FROM span ORDER BY type")]
+    def names(self, what: Named) -> list[str]:
+        """Every name of a kind that the history has, or had."""
+        return [name for (row,) in self._database.rows(_NAMES[what]) for name in tags_of(row)]
 
     def sessions(self, *, limit: int = -1, offset: int = 0) -> list[SessionFacts]:
         """Every session there is, the newest first."""

@@ -359,8 +359,9 @@ class Memory(OpenBundle):
 
         All conditions hold, of one with several values any.
         """
-        from itertools import islice
+        from itertools import chain, islice
 
+        from gitmem.memory.find.filter_names import check_each
         from gitmem.memory.history.log import History, LogFilter
 
         wanted = LogFilter(
@@ -371,7 +372,16 @@ class Memory(OpenBundle):
             _values(path),
             *self._between(since, until),
         )
-        return islice(self.part(History).log(wanted, start=start, text=text), limit)
+        found = islice(self.part(History).log(wanted, start=start, text=text), limit)
+        first = list(islice(found, 1))
+        names = {
+            "kind": wanted.kind,
+            "session": wanted.session,
+            "agent": wanted.agent,
+            "machine": wanted.machine,
+        }
+        check_each(self, bool(first), **names, path=wanted.path)
+        return chain(first, found)
 
     def show(self, revision: str = "HEAD") -> ShownCommit:
         """A commit, and what it did."""

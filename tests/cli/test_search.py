@@ -102,7 +102,7 @@ def test_options_narrow_it(memory: Cli) -> None:
     assert 2 == len(paths("--since", "2026-06-30"))
     assert 2 == len(paths("--type", "Decision", "--type", "observation"))
     assert 2 == len(paths("--path", "decisions", "--path", "sessions"))
-    assert 1 == len(paths("--tag", "database", "--tag", "nothing"))
+    assert "There is no tag 'nothing'" in memory.fails("search", "database", "--tag", "nothing")
     assert "There is no session 's9'" in memory.fails(
         "search", "database", "--session", "s1", "--session", "s9"
     )

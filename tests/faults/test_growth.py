@@ -17,6 +17,7 @@ from gitmem.git.objects import Oid, render_commit
 from gitmem.git.refs import SNAPSHOTS
 from gitmem.git.repository import Repository
 from gitmem.index.marking import CLOSE, OPEN
+from gitmem.memory.exchange.from_folder import _WIKILINK
 from gitmem.memory.find.search import on_one_line, snippet
 from gitmem.memory.sync import inspect, merge
 from gitmem.memory.upkeep.create import create
@@ -40,8 +41,10 @@ _SLACK = 5
         (on_one_line, "# a" + " #" * 100_000 + "b"),
         (lambda text: sides_of(text.encode()), "<<<<<<< a\n" + "=======\n" * 20_000),
         (lambda text: sides_of(text.encode()), "<<<<<<< a\n|||||||\n=======\n" * 10_000),
+        (_WIKILINK.findall, "[[a" * 3_000),
+        (_WIKILINK.findall, "[[a#" * 3_000),
     ],
-    ids=["snippet", "heading", "markers", "markers with a base"],
+    ids=["snippet", "heading", "markers", "markers with a base", "links", "links with a heading"],
 )
 def test_a_text_costs_in_proportion(function: Callable[[str], object], text: str) -> None:
     """Twenty times the text, about twenty times the time."""

@@ -16,7 +16,8 @@ from gitmem.okf.files import SectionsFile, open_file
 
 _MANY = 200
 LARGEST = 8 * 1024 * 1024
-_WIKILINK = re.compile(r"\[\[([^\]|#\n]+)(#[^\]|\n]*)?(?:\|([^\]\n]+))?\]\]")
+# No bracket inside and a bound on each part: a page of opening brackets is read once.
+_WIKILINK = re.compile(r"\[\[([^\[\]|#\n]{1,500})(#[^\[\]|\n]{0,500})?(?:\|([^\[\]\n]{1,500}))?\]\]")
 _BAD_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\+00:00Z")
 _BULLET = re.compile(r"^[*+-]\s+(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _DAILY = re.compile(r"\d{4}-\d\d-\d\d.*\.md")

@@ -1,8 +1,8 @@
 """Context: what is recalled for one turn, unasked. A few lines that have to do with it, as data and not as instructions.
 
-An entry is recalled if it has two telling words of the prompt, or all of them, and enough of the prompt by how rare each
-word is; of a turn the user's message decides. Where the prompt speaks of what is ours less is enough than elsewhere, and of
-what is known one word.
+An entry is recalled if it has two telling words of the prompt (or all of them) or a rare one, and enough of the prompt by
+how rare each word is; of a turn the user's message decides, or a short answer. Where the prompt speaks of what is ours, less
+is enough than elsewhere.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ _MOST = 6
 _LOOKED_AT = 24
 """Candidates, from the best on, whose sentences are looked at."""
 _READ = 20_000  # characters of a text in which the sentences are looked for
-_ELSEWHERE = 0.4
-"""What is added to the least share of a prompt where it does not speak of what is ours."""
+_ELSEWHERE = (0.3, 0.15)
+"""What is added to the least share of a prompt where it does not speak of what is ours: by two words, by a rare one."""
+_FEW, _RARE = 5, 0.001
+"""Messages, and the share of all of them, up to which a word is rare."""
+_SHORT = 60
+"""Words of an agent's answer up to which it decides as well."""
 _SMALL = 500
 """Messages: in a memory that has fewer, a word that is missing says as little as one that is there once."""
 _WORTH = 0.7  # of the best one's share of the question: what has less is left out
@@ -180,23 +184,32 @@ class Gate:
 
     def __init__(self, prompt: Prompt, found: Candidates, least: float) -> None:
         self._prompt = prompt
-        self._least = least if prompt.is_ours else min(1.0, least + _ELSEWHERE)
+        by_two, by_rare = (0.0, 0.0) if prompt.is_ours else _ELSEWHERE
+        self._by_two, self._by_rare = min(1.0, least + by_two), min(1.0, least + by_rare)
         self._enough = min(2, len(found.query.terms))
         total = max(_SMALL, found.total)
+        self._rare = [0 < count <= max(_FEW, _RARE * total) for count in found.frequency]
         self._weights = [math.log((2 + total) / (1 + count)) for count in found.frequency]
         self._whole = sum(self._weights) or 1.0
 
     def share(self, ranked: Ranked) -> float:
         """The share of the prompt that an entry has, by how rare each word is; 0 where it is too little."""
-        is_turn, is_known = ranked.place.type == "turn", ranked.place.rank == KNOWLEDGE
-        counts = ranked.candidate.messages[0].counts if is_turn else ranked.candidate.counts
-        enough = 1 if is_known and self._prompt.is_ours else self._enough
-        share = (
-            sum(weight for weight, count in zip(self._weights, counts, strict=True) if count) / self._whole
-        )
-        if self._prompt.asks_about(ranked.place.at):
-            return 1 + share if share else 0.0  # of what was said then any word is enough
-        return share if sum(map(bool, counts)) >= enough and share >= self._least else 0.0
+        candidate = ranked.candidate
+        if ranked.place.type != "turn":
+            return self._share(candidate.counts, ranked.place.at)
+        # An agent's long answer has two words of anything.
+        user, *answers = candidate.messages
+        decide = [user, *(one for one in answers if one.length <= _SHORT)]
+        return max(self._share(one.counts, ranked.place.at) for one in decide)
+
+    def _share(self, counts: Sequence[int], at: str) -> float:
+        has = [number for number, count in enumerate(counts) if count]
+        share = sum(self._weights[number] for number in has) / self._whole
+        if self._prompt.asks_about(at):
+            return 1 + share if has else 0.0  # of what was said then any word is enough
+        is_enough = len(has) >= self._enough and share >= self._by_two
+        is_rare = share >= self._by_rare and any(self._rare[number] for number in has)
+        return share if is_enough or is_rare else 0.0
 
 
 Counter = Callable[[str], int]

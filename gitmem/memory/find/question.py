@@ -25,7 +25,8 @@ _QUESTION_CHARACTERS = "? ？ ¿ 什么 哪 为什么 怎么 谁 吗 几 何 な
 _ASKING_CHARACTERS = tuple(_QUESTION_CHARACTERS.split())
 _TALK_WORDS = """hello hi hey thanks thank please ok okay yes yeah no nope sure good morning evening hallo danke bitte ja
 nein guten merci salut oui hola gracias por favor ciao grazie look know would anything something nothing
-everything anyone someone anybody somebody now then here there one thing things"""
+everything anyone someone anybody somebody here there one thing things go looks try again great continue
+start stop shorter longer"""
 _SMALL_TALK = frozenset(_TALK_WORDS.split())
 _WHY = ("why", "warum", "wieso", "weshalb", "pourquoi", "perche", "porque")
 _WHICH = frozenset(("which", "what", "welchem", "welchen", "welcher", "quel", "quelle", "que", "cual"))

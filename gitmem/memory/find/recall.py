@@ -219,7 +219,7 @@ class Recall:
         return Recap(about, recap, round(ranked.score, 4), windows, began, ended, sessions)
 
     def _windows(self, index: Index, hits: Sequence[Ranked], egress: Egress) -> tuple[tuple[Line, ...], ...]:
-        """What stands around each hit; a hit that another's window shows already has none of its own."""
+        """What is around each hit, in the order of time; a hit that another's window shows already has none of its own."""
         places = [_in_session(hit) for hit in hits]
         matching = {place.id for place in places}
         shown: set[int] = set()
@@ -236,7 +236,7 @@ class Recall:
             lines = self._lines(spans, egress, matching)
             if lines:
                 windows.append(lines)
-        return tuple(windows)
+        return tuple(sorted(windows, key=lambda lines: lines[0].at))
 
     def _lineage(self, index: Index, session: str) -> tuple[str, ...]:
         found = {index.root_of(session): None, session: None}

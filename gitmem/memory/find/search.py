@@ -15,6 +15,7 @@ from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.filter_names import check_each
 from gitmem.memory.find.question import Question, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
 from gitmem.memory.gate.egress import Asked, Egress
@@ -77,6 +78,21 @@ class Wanted:
     def lists(self, kind: str) -> bool:
         """Whether entries of a type are in a list without words."""
         return bool(self.type or self.path or self.events) or kind not in _NOT_LISTED
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The filters that name something which must have been there."""
+        machine = () if self.scope in ("", "shared", "all") else (self.scope,)
+        if self.reader is not None:  # the names of others' sessions are not for one user to see
+            return {"type": self.type}
+        return {
+            "type": self.type,
+            "session": self.session,
+            "agent": self.agent,
+            "tag": self.tag,
+            "path": self.path,
+            "machine": machine,
+        }
 
     @property
     def as_list(self) -> Wanted:
@@ -154,11 +170,14 @@ class Search:
         """The best entries for a query."""
         asked = self.asked(query)
         index = self._bundle.part(Indexing).current()
+        wanted = wanted or Wanted()
         try:
-            return self._answer(index, asked, wanted or Wanted(), limit)
+            found = self._answer(index, asked, wanted, limit)
         except IndexTrouble as trouble:  # it came to light only now
             index = self._bundle.part(Indexing).trusted(trouble)
-            return self._answer(index, asked, wanted or Wanted(), limit)
+            found = self._answer(index, asked, wanted, limit)
+        check_each(self._bundle, bool(found.hits or found.withheld), **wanted.names)
+        return found
 
     def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
         limit = max(1, min(limit, MOST))

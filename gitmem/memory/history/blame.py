@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import UnknownRevision
 from gitmem.git.objects import Oid
+from gitmem.memory.find.filter_names import check_path
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.history.named import check_path
 from gitmem.memory.provenance import Vouching
 from gitmem.memory.results import brief
 from gitmem.okf.entries import Entry, EntryKey

@@ -11,9 +11,9 @@ from gitmem.errors import UnknownRevision
 from gitmem.git.message import trailer_value
 from gitmem.git.objects import Commit, Oid
 from gitmem.memory.exposure import is_knowledge
+from gitmem.memory.find.filter_names import check_names
 from gitmem.memory.gate.admission import redacted_id
 from gitmem.memory.history.log import History, LogEntry
-from gitmem.memory.history.named import check_names, check_path
 from gitmem.memory.history.reach import GROUPS, Group, Place, Reach, Reached, picks_of
 from gitmem.memory.origin import is_from
 from gitmem.okf import layout
@@ -178,8 +178,6 @@ class _Fitting:
         idle = [one for one in given if one not in self._met]
         for name, value in idle:
             check_names(self._bundle, **{name: value})
-            if name == "path":
-                check_path(self._bundle, value)
         names = {name for name, _ in given}
         if idle and (chosen or (len(names) == 1 and not wanted.commits and not self._has_span)):
             name, value = idle[0]

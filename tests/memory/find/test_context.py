@@ -137,9 +137,12 @@ def test_a_long_text_is_shown_where_it_answers(working: Story) -> None:
 
 
 def test_the_users_message_decides(working: Story) -> None:
-    """A long answer has two words of anything."""
-    working.say("talk", ("Tell me something.", "Kestrels hover above the meadow behind the old foundry."))
+    """A long answer has two words of anything; a short one is about something."""
+    long = " ".join(f"There is thing {number} to say." for number in range(20))
+    working.say("talk", ("Tell me something.", f"{long} Kestrels hover behind the old foundry. {long}"))
     assert "" == working.recall("do we have kestrels behind the foundry?")
+    working.say("brief", ("What is behind the mill?", "A heronry, says the warden."))
+    assert "warden" in working.recall("do we have a heronry?")
     working.say("mine", ("I saw kestrels behind the foundry.", "How nice."))
     assert ["mine"] == [
         one.session for one in context(working.memory, "where did we see kestrels, the foundry?").shown

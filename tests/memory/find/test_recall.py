@@ -304,3 +304,16 @@ def test_links_both_ways(bundle: Memory) -> None:
     assert [("notes/disk.md", "notes/gone.md")] == [(edge.source, edge.target) for edge in graph.broken()]
     assert "notes/island.md" in graph.orphans()
     assert "notes/tape.md" not in graph.orphans()
+
+
+def test_windows_are_in_the_order_of_time(tmp_path: Path) -> None:
+    """However well each of them answers."""
+    made = bare_bundle(tmp_path / "b")
+    filler = [f"something else, number {number}" for number in range(15)]
+    talk = ["the ferry was late", *filler, "the ferry ferry to Nantucket was late", *filler, "the late ferry"]
+    graft(made.repository, {"sessions/2026-06/s1/w-0001.md": part(*talk, session="s1")})
+    (recap,) = made.recall("was the ferry to Nantucket late").recaps
+    begun = [window[0].at for window in recap.windows]
+    assert len(begun) == 3
+    assert begun == sorted(begun)
+    made.index.close()

@@ -143,13 +143,42 @@ def test_an_empty_query_finds_nothing(bundle: Memory) -> None:
         ({"path": "notes"}, ["notes/setup.md"]),
         ({"path": "notes/setup.md"}, ["notes/setup.md"]),
         ({"session": "s1"}, []),
-        ({"agent": "claude"}, []),
         ({"until": "2020-01-01"}, []),
     ],
 )
 def test_filters(bundle: Memory, wanted: dict[str, Any], expected: list[str]) -> None:
     """Type, tag, path, session, agent and time each let through what they name."""
     assert expected == paths(bundle.search("invoice service invoices", **wanted))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"type": "Decison"}, "no type 'Decison'"),
+        ({"tag": "databse"}, "no tag 'databse'"),
+        ({"session": "s9"}, "session"),
+        ({"agent": "claude"}, "no agent 'claude'"),
+        ({"path": "note"}, "No file 'note'"),
+        ({"scope": "desktop"}, "no machine 'desktop'"),
+        ({"type": ("Decision", "Decison")}, "no type 'Decison'"),
+    ],
+)
+def test_a_filter_that_names_nothing_is_an_error(
+    bundle: Memory, wanted: dict[str, Any], message: str
+) -> None:
+    """At every door; one that names something and finds nothing is an answer."""
+    with pytest.raises(UnknownRevision, match=message):
+        bundle.search("invoices", **wanted)
+    assert () == bundle.search("zebra", type="Decision", tag="database", agent="hermes", scope="server").hits
+
+
+@pytest.mark.parametrize(
+    "given", [{"kind": "flsh"}, {"session": "s9"}, {"agent": "claude"}, {"path": "note"}]
+)
+def test_a_filter_of_the_log_that_names_nothing_is_an_error(bundle: Memory, given: dict[str, Any]) -> None:
+    with pytest.raises(UnknownRevision):
+        bundle.log(**given)
+    assert [] == list(bundle.log(agent="hermes", kind="merge"))
 
 
 def test_filters_by_session_and_time(bundle: Memory) -> None:
