@@ -16,7 +16,7 @@ from gitmem.config import Config
 from gitmem.errors import BundleNotFound, BundleUnusable, UsageError
 from gitmem.files import read_file, read_settings
 from gitmem.git.repository import Repository
-from gitmem.git.setup import git_dir_of, open_repository, rejoin
+from gitmem.git.setup import open_repository, rejoin
 from gitmem.locate import holds_files, is_bundle, is_repository, nearest_bundle, upwards
 from gitmem.memory.lifetime import Purpose
 from gitmem.memory.memory import Memory
@@ -48,7 +48,7 @@ def open_bundle(
     if not is_bundle(repository.root):
         _refuse_without_main(repository)
         if holds_files(repository.root):
-            raise _of_others(repository.root)
+            raise _of_others(world, repository.root)
         raise BundleUnusable(f"{repository.root} is a git repository, but not a bundle.", hint=_HOW_TO_MAKE)
     memory.prepare(purpose)
     return memory
@@ -73,7 +73,7 @@ def find_root(world: World, chosen: str = "") -> str:
     chosen = chosen or world.env.get("GITMEM_BUNDLE", "")
     if chosen:
         _rejoin_own(world, world.path(chosen))
-        return _chosen(world.path(chosen))
+        return _chosen(world, world.path(chosen))
     here = world.path(".")
     if nearest := nearest_bundle(here) or _of_project(here):
         return nearest
@@ -82,18 +82,18 @@ def find_root(world: World, chosen: str = "") -> str:
         if is_bundle(path):
             return path
     if holds_files(here):
-        raise _of_others(here) if is_repository(here) else _without_history(here)
+        raise _of_others(world, here) if is_repository(here) else _without_history(here)
     some_repository = next((above for above in upwards(here) if is_repository(above)), "")
     if some_repository:  # opening it says what is wrong with it
         return some_repository
     raise BundleNotFound(f"There is no bundle in {here} or above it.", hint=_HOW_TO_MAKE)
 
 
-def _chosen(path: str) -> str:
+def _chosen(world: World, path: str) -> str:
     if not os.path.isdir(path):
         raise BundleNotFound(f"There is no directory {path}.", hint=_HOW_TO_MAKE)
     if holds_files(path) and not is_bundle(path):
-        raise _of_others(path) if is_repository(path) else _without_history(path)
+        raise _of_others(world, path) if is_repository(path) else _without_history(path)
     return path
 
 
@@ -173,8 +173,10 @@ def refuse_inside_a_bundle(path: str) -> None:
         raise BundleUnusable(f"{path} is inside the bundle {above}: make the new one elsewhere.")
 
 
-def _of_others(path: str) -> BundleUnusable:
-    git_dir_of(path)  # raises where the git directory itself is what is missing
+def _of_others(world: World, path: str) -> BundleUnusable:
+    open_repository(
+        path, world
+    )  # a linked work tree, or one whose git directory is gone, is refused for that
     return BundleUnusable(
         f"{path} holds a memory that nothing on this machine made or took in: it may be anybody's.",
         hint=f"If it is yours, run `gitmem init {shlex.quote(path)}`; else `gitmem clone` makes one that is checked.",

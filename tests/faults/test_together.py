@@ -76,7 +76,7 @@ def test_plain_git_commits_in_a_long_loop(disk: Path, how: str) -> None:
 
 @pytest.mark.parametrize("stage", ["objects", "acknowledged", "work tree", "index"])
 @pytest.mark.parametrize(
-    "command", [("commit", "-a"), ("edit", "--commit"), ("add", "--all"), ("commit", "--only", "plain.md")]
+    "command", [("commit", "-a"), ("commit",), ("add", "--all"), ("commit", "--only", "plain.md")]
 )
 def test_plain_git_in_the_middle_of_a_commit(
     repository: Repository, stage: str, command: tuple[str, ...]
