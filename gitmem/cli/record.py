@@ -193,7 +193,7 @@ def start(app: App, /, session_id: str | None, **known: str) -> None:
     earlier = bundle.sessions.open_id()
     resumed = bool(session_id and bundle.sessions.find(session_id))
     info = bundle.sessions.start(session_id or "", keep_open=True, **known)
-    bundle.sessions.snapshot(info, "session start")
+    bundle.sessions.snapshot()
     app.out.json({"session": info.id, "started": info.started, "resumed": resumed})
     app.out.line(info.id)
     if resumed:

@@ -174,8 +174,7 @@ def _log(repository: Repository, moves: _Moves, who: Person) -> None:
     """Tell the reflog before the ref moves, as git does: a commit of ours without a line would count as somebody else's."""
     with contextlib.suppress(OSError, BundleUnusable):  # upkeep: the commit is made without it
         for old, new, message in moves:
-            for name in (BRANCH, "HEAD"):
-                repository.refs.log(name, old, new, who, message)
+            repository.refs.log(BRANCH, old, new, who, message)
 
 
 def _refuse_hand_edits(

@@ -194,7 +194,7 @@ class Plans:
         origin = (origin or self._bundle.origin()).because("plan-complete")
         self._bundle.commit(work, purpose="plan", origin=origin)
         if self._bundle.config.auto_snapshot:
-            self._bundle.part(Snapshots).automatic(origin=origin, reason="plan complete")
+            self._bundle.part(Snapshots).automatic()
         finished = self.get(target)
         done, total = finished.progress
         if done < total:

@@ -110,7 +110,7 @@ class Session:
         self._named, self._known = info.id, {}
         self._open_buffer(info)
         try:
-            sessions.snapshot(info, "session start")
+            sessions.snapshot()
         except BaseException:
             self._leave()
             raise

@@ -6,7 +6,6 @@ Automatic ones are refs of their own, and thinned as backups are: see `thinning.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -53,7 +52,10 @@ class Snapshot:
 
     @property
     def time(self) -> int:
-        return self.tag.tagger.time if self.tag else 0
+        if self.tag is not None:
+            return self.tag.tagger.time
+        made = _made_at(self.name)
+        return int(made.timestamp()) if made else 0
 
     def __repr__(self) -> str:
         return brief(self, name=self.name, commit=self.commit[:8])
@@ -131,24 +133,19 @@ class Snapshots:
             commit = published.commit.oid if published else self._bundle.tip
             return self._tag(name, commit, note or name)
 
-    def automatic(self, *, origin: Origin, reason: str) -> Snapshot | None:
-        """A name for the present state with its circumstances; None where nothing changed since the last."""
+    def automatic(self) -> Snapshot | None:
+        """A name for the present state; None where nothing changed since the last.
+
+        A ref on the commit, which says why and by whom: no object is made for a name that is thinned out soon.
+        """
         self._bundle.part(OpenBuffers).flush()
-        origin = self._bundle.admit_origin(origin)
         with self._bundle.writing("snapshot"):
             tip = self._bundle.tip
             if self._is_tagged(tip):
                 return None
-            state = {
-                "reason": reason,
-                "agent": origin.agent,
-                "machine": origin.machine,
-                "model": origin.model,
-                "session": origin.session,
-            }
-            known = {key: value for key, value in state.items() if value}
             last = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")[2]
-            made = self._tag(_AUTO + self._fresh_name(_AUTO), tip, json.dumps(known))
+            made = Snapshot(_AUTO + self._fresh_name(_AUTO), tip, None)
+            self._repository.refs.set(snapshot_ref(made.name), tip, expected=None)
             with contextlib.suppress(OSError):  # it only saves a second name for the same commit
                 self._bundle.state.write_text(LAST_SNAPSHOT, f"{tip} {made.name}")
             if last[:_DAY] != made.name[:_DAY]:  # there is nothing to thin before a day is over

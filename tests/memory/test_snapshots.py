@@ -28,7 +28,7 @@ def refs(bundle: Memory, below: str) -> list[str]:
 def automatic(bundle: Memory) -> str:
     """The name of a new automatic snapshot of a new state."""
     bundle.record_observation(f"It was {bundle.now()}")
-    made = bundle.snapshots.automatic(origin=bundle.origin(), reason="test")
+    made = bundle.snapshots.automatic()
     assert made is not None
     return made.name
 

@@ -210,15 +210,15 @@ class Sessions:
         self._begun.discard(session)
         if self.open_id() == session:
             self._bundle.state.remove(SESSION)
-        self.snapshot(info, "session end")
+        self.snapshot()
         return published
 
-    def snapshot(self, info: SessionInfo, reason: str) -> None:
+    def snapshot(self) -> None:
         """An automatic snapshot, where the settings want one and something changed since the last."""
         from gitmem.memory.snapshots import Snapshots
 
         if self._bundle.config.auto_snapshot:
-            self._bundle.part(Snapshots).automatic(origin=origin_of(self._bundle.config, info), reason=reason)
+            self._bundle.part(Snapshots).automatic()
 
     def annotate(self, session: str, changes: Mapping[str, object], *, origin: Origin | None = None) -> None:
         """Add what became known of a session: token counters, a title.

@@ -231,15 +231,15 @@ def test_what_the_settings_leave_out_is_recorded_nowhere(
 def test_automatic_snapshots_stand_once_on_a_commit(bundle: Memory) -> None:
     """Nothing changed since the last one, named or not: no other."""
     origin = bundle.origin()
-    assert bundle.snapshots.automatic(origin=origin, reason="a") is not None
-    assert bundle.snapshots.automatic(origin=origin, reason="b") is None
+    assert bundle.snapshots.automatic() is not None
+    assert bundle.snapshots.automatic() is None
     bundle.snapshots.create("named", origin=origin)
-    assert bundle.snapshots.automatic(origin=origin, reason="c") is None
+    assert bundle.snapshots.automatic() is None
     bundle.snapshots.delete("named")
-    made = bundle.snapshots.automatic(origin=origin, reason="d")
+    made = bundle.snapshots.automatic()
     assert made is not None
     bundle.snapshots.delete(made.name)
-    assert bundle.snapshots.automatic(origin=origin, reason="e") is not None
+    assert bundle.snapshots.automatic() is not None
 
 
 # --- failures --------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def test_a_receipt_says_that_and_not_what(bundle: Memory) -> None:
 def test_a_dry_run_lists_and_changes_nothing(bundle: Memory) -> None:
     """Commits, snapshots, quarantine items and files beside are listed."""
     told_of(bundle)
-    bundle.snapshots.automatic(origin=bundle.origin(), reason="test")
+    bundle.snapshots.automatic()
     refs = run_git(bundle.root, "for-each-ref")
     found = bundle.erase(text=SECRET, dry_run=True)
 

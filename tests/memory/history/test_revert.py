@@ -488,8 +488,8 @@ def test_automatic_snapshots_are_not_doubled(make_bundle: Callable[..., Memory])
     """No change, no new one; they write no concept; the setting turns them off."""
     bundle = make_bundle()
     tree = bundle.tree().oid
-    assert bundle.snapshots.automatic(origin=bundle.origin(), reason="test") is not None
-    assert bundle.snapshots.automatic(origin=bundle.origin(), reason="test") is None
+    assert bundle.snapshots.automatic() is not None
+    assert bundle.snapshots.automatic() is None
     assert bundle.tree().oid == tree
     off = make_bundle("off", auto_snapshot=False)
     with off.session("s1") as session:
