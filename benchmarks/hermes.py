@@ -35,7 +35,7 @@ from gitmem import background
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
 from gitmem.hosts.hermes.home import Home, open_home
-from gitmem.hosts.hermes.install import install
+from gitmem.hosts.hermes.profile import install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
 from gitmem.world import World
 

@@ -282,12 +282,6 @@ CONNECTIONS = Name(
     "what `connect` put into the settings of an agent, and how to take it back",
     "hosts.connect",
 )
-HOST_CONFIG_EDIT = Name(
-    "host/config-edit",
-    "json",
-    "what `connect hermes` added to the host's config.yaml, and how to take it back",
-    "hosts.hermes.install",
-)
 HOST_NOTICES = Name(
     "host/notices/<id>.jsonl",
     "jsonl",

@@ -91,7 +91,7 @@ def test_nobody_else_knows_a_name() -> None:
     ends = {name.pattern.rpartition("/")[2] for name in TABLE}
     # Words and host files have other uses.
     plain = {end for end in ends if re.fullmatch(r"[a-z]+[-.][a-z.1]+", end)}
-    assert {"index.db", "rules-accepted", "last-gc", "config-edit"} <= plain
+    assert {"index.db", "rules-accepted", "last-gc", "last-session"} <= plain
     for path in SOURCES:
         if path.name == "state.py":
             continue

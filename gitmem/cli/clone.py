@@ -90,7 +90,7 @@ def _hermes_home(app: App, directory: str | None) -> Home:
 
 def _install(app: App, home: Home) -> list[str]:
     """Make the clone the memory of a Hermes home; gives what was done."""
-    from gitmem.hosts.hermes.install import install
+    from gitmem.hosts.hermes.profile import install
 
     report = install(home, app.world)
     for warning in report.warnings:

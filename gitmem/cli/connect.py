@@ -50,7 +50,7 @@ def connect(
     if agent == "hermes":
         if dry_run or allow_undo:
             raise UsageError("--dry-run and --allow-undo are for agents that speak MCP.")
-        from gitmem.hosts.hermes.install import install
+        from gitmem.hosts.hermes.profile import install
 
         chosen = _home(app, home, profile)
         _tell(app, install(chosen, app.world), title="Hermes home")
@@ -61,12 +61,12 @@ def connect(
     from gitmem.hosts import connect as hosts
 
     _refuse_home(home, profile)
-    root, title = app.repository.root, hosts.PROFILES[agent].title
-    words = hosts.command(app.world, root, allow_undo=allow_undo)
-    done = hosts.connect(agent, app.world, app.repository.state, words, dry_run=dry_run)
-    _tell(app, done, title=title)
+    one = hosts.PROFILES[agent]
+    words = hosts.command(app.world, app.repository.root, allow_undo=allow_undo)
+    done = hosts.connect(one, app.world, app.repository.state, words, dry_run=dry_run)
+    _tell(app, done, title=one.title)
     if done.changed:
-        app.out.line(dim(f"{title} starts it with its next session."))
+        app.out.line(dim(f"{one.title} starts it with its next session."))
 
 
 @click.command()
@@ -82,15 +82,15 @@ def disconnect(app: App, agent: str, dry_run: bool, home: str | None, profile: s
     if agent == "hermes":
         if dry_run:
             raise UsageError("--dry-run is for agents that speak MCP.")
-        from gitmem.hosts.hermes.install import uninstall
+        from gitmem.hosts.hermes.profile import uninstall
 
-        _tell(app, uninstall(_home(app, home, profile)), title="Hermes home")
+        _tell(app, uninstall(_home(app, home, profile), app.world), title="Hermes home")
         return
     from gitmem.hosts import connect as hosts
 
     _refuse_home(home, profile)
-    done = hosts.disconnect(agent, app.world, app.repository.state, dry_run=dry_run)
-    _tell(app, done, title=hosts.PROFILES[agent].title)
+    one = hosts.PROFILES[agent]
+    _tell(app, hosts.disconnect(one, app.world, app.repository.state, dry_run=dry_run), title=one.title)
 
 
 @click.command()
@@ -105,16 +105,16 @@ def connections(app: App, agent: str | None, home: str | None, profile: str | No
     """
     found: list[tuple[str, list[Check]]] = []
     if agent != "hermes":
-        from gitmem.hosts.connect import checks
+        from gitmem.hosts.connect import PROFILES, checks
 
         root = app.repository.root
         for name in _AGENTS[1:] if agent is None else (agent,):
-            seen = checks(name, app.world, root)
+            seen = checks(PROFILES[name], app.world, root)
             if seen is not None:
                 found.append((name, seen))
     chosen = _home(app, home, profile) if agent in (None, "hermes") else None
     if chosen is not None and (agent == "hermes" or os.path.isdir(chosen.shim)):
-        from gitmem.hosts.hermes.status import check
+        from gitmem.hosts.hermes.profile import check
 
         found.append(("hermes", check(chosen, app.world)))
     rows = [

@@ -335,7 +335,7 @@ class _File:
             self._write(text)
 
     def _write(self, text: str) -> None:
-        from gitmem.hosts.hermes.install import replace_text
+        from gitmem.hosts.hermes.profile import replace_text
 
         if self._state is not None:
             self._state.write_text(CONFIG, text, durable=True)

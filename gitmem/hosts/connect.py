@@ -1,4 +1,4 @@
-"""Agents that speak MCP: connected to a memory by one entry of their settings, and disconnected to the byte."""
+"""Agents connected to a memory by one key of their settings, and disconnected to the byte."""
 
 from __future__ import annotations
 
@@ -59,17 +59,16 @@ class Check:
 
 
 class Profile(NamedTuple):
-    """One program: its settings file, the section of its servers, and how one is written there."""
+    """One program: its settings file, the key that connects it, and the value of that."""
 
+    name: str
     title: str
     form: Form
-    section: str
+    keys: tuple[str, str]
     path: Callable[[World], str]
-    entry: Callable[[Sequence[str]], dict[str, Any]]
-
-    @property
-    def keys(self) -> tuple[str, str]:
-        return self.section, NAME
+    entry: Callable[[Sequence[str]], Any]
+    is_ours: Callable[[Any], bool] = lambda value: value is not None
+    """Whether a value of the key is gitmem's: some have place for one program alone."""
 
 
 def _below(world: World, variable: str, *default: str) -> str:
@@ -87,36 +86,41 @@ def _opencode(world: World) -> str:
     return commented if os.path.exists(commented) else os.path.join(base, "opencode.json")
 
 
-PROFILES = {
-    "codex": Profile(
+_MCP = (
+    Profile(
+        "codex",
         "Codex",
         "toml",
-        "mcp_servers",
+        ("mcp_servers", NAME),
         lambda world: os.path.join(_below(world, "CODEX_HOME", ".codex"), "config.toml"),
         _command,
     ),
-    "claude": Profile(
+    Profile(
+        "claude",
         "Claude Code",
         "json",
-        "mcpServers",
+        ("mcpServers", NAME),
         lambda world: os.path.join(_below(world, "CLAUDE_CONFIG_DIR"), ".claude.json"),
         lambda words: {"type": "stdio", **_command(words)},
     ),
-    "cursor": Profile(
+    Profile(
+        "cursor",
         "Cursor",
         "json",
-        "mcpServers",
+        ("mcpServers", NAME),
         lambda world: os.path.join(world.home, ".cursor", "mcp.json"),
         _command,
     ),
-    "opencode": Profile(
+    Profile(
+        "opencode",
         "opencode",
         "json",
-        "mcp",
+        ("mcp", NAME),
         _opencode,
         lambda words: {"type": "local", "command": list(words), "enabled": True},
     ),
-}
+)
+PROFILES = {one.name: one for one in _MCP}
 
 
 def command(world: World, bundle: str, *, allow_undo: bool = False) -> list[str]:
@@ -127,13 +131,12 @@ def command(world: World, bundle: str, *, allow_undo: bool = False) -> list[str]
 
 
 def connect(
-    name: str, world: World, state: LocalState, words: Sequence[str], *, dry_run: bool = False
+    one: Profile, world: World, state: LocalState, words: Sequence[str] = (), *, dry_run: bool = False
 ) -> Steps:
-    """Put the server into an agent's settings; comments and order stay. Run again it changes nothing."""
-    one = PROFILES[name]
+    """Put gitmem into an agent's settings; comments and order stay. Run again it changes nothing."""
     file = _File(one, world)
-    after = file.changed(lambda text: put(one.form, text, one.keys, one.entry(words)))
-    done = Steps(name, file.path, dry_run, content=after if dry_run else "")
+    after = file.reading(lambda text: put(one.form, text, one.keys, one.entry(words)))
+    done = Steps(one.name, file.path, dry_run, content=after if dry_run else "")
     if after == file.text:
         done.already(f"{file.path} is as it should be")
     elif dry_run:
@@ -141,24 +144,23 @@ def connect(
     else:
         note = {"file": file.path, "is_new": file.is_new, **Edit.between(file.text, after)._asdict()}
         if (
-            edit_in(state.read_json(CONNECTIONS, name)) is None
+            edit_in(state.read_json(CONNECTIONS, one.name)) is None
         ):  # the first one knows what was there before us
-            state.write_json(CONNECTIONS, note, name)
+            state.write_json(CONNECTIONS, note, one.name)
         file.write(after)
         done.did(f"wrote {file.path}")
     return done
 
 
-def disconnect(name: str, world: World, state: LocalState, *, dry_run: bool = False) -> Steps:
-    """Take the server out of an agent's settings: what was there before is there again. The memory stays."""
-    one = PROFILES[name]
+def disconnect(one: Profile, world: World, state: LocalState, *, dry_run: bool = False) -> Steps:
+    """Take gitmem out of an agent's settings: what was there before is there again. The memory stays."""
     file = _File(one, world)
-    note = state.read_json(CONNECTIONS, name)
-    done = Steps(name, file.path, dry_run)
-    if get(one.form, file.text, one.keys) is None:
+    note = state.read_json(CONNECTIONS, one.name)
+    done = Steps(one.name, file.path, dry_run)
+    if not one.is_ours(file.reading(lambda text: get(one.form, text, one.keys))):
         done.already(f"{file.path} does not name gitmem")
     else:
-        left = file.changed(lambda text: take_back(one.form, text, edit_in(note), one.keys))
+        left = file.reading(lambda text: take_back(one.form, text, edit_in(note), one.keys))
         if dry_run:
             done.content = left
             done.steps.append(("would", f"change {file.path}"))
@@ -170,22 +172,27 @@ def disconnect(name: str, world: World, state: LocalState, *, dry_run: bool = Fa
             file.write(left)
             done.did(f"took gitmem out of {file.path}")
     if not dry_run:
-        state.remove(CONNECTIONS, name)
+        state.remove(CONNECTIONS, one.name)
     return done
 
 
-def checks(name: str, world: World, bundle: str) -> list[Check] | None:
+def setting(one: Profile, world: World) -> Any:
+    """Return the value of the key that connects an agent; None where there is none."""
+    file = _File(one, world)
+    return file.reading(lambda text: get(one.form, text, one.keys))
+
+
+def checks(one: Profile, world: World, bundle: str) -> list[Check] | None:
     """Look at the connection of an agent with a memory; None where its settings do not name gitmem."""
-    one = PROFILES[name]
-    again = f"Run `gitmem connect {name}`."
+    again = f"Run `gitmem connect {one.name}`."
     try:
-        found = get(one.form, _File(one, world).text, one.keys)
+        found = setting(one, world)
     except ConfigError as error:
         return [Check("settings", False, str(error), error.hint)]
     if found is None:
         return None
     words = [found.get("command"), *(found.get("args") or ())] if isinstance(found, dict) else []
-    words = [str(part) for one in words for part in (one if isinstance(one, list) else [one])]
+    words = [str(part) for word in words for part in (word if isinstance(word, list) else [word])]
     place = one.path(world)
     if bundle and bundle not in words:
         return [Check("settings", False, f"{place} names another memory: {' '.join(words)}", again)]
@@ -216,9 +223,10 @@ class _File:
         except UnicodeDecodeError:
             raise ConfigError(f"{self.path} is not UTF-8.", hint="Correct it first.") from None
 
-    def changed(self, change: Callable[[str], str]) -> str:
+    def reading(self, ask: Callable[[str], Any]) -> Any:
+        """Ask something of the text; an error names the file."""
         try:
-            return change(self.text)
+            return ask(self.text)
         except ConfigError as error:
             raise ConfigError(f"{self.path}: {error}", hint=error.hint) from error
 

@@ -389,7 +389,6 @@ SAMPLES: dict[str, Any] = {
     "skill-links": {"links": {"AROUND/directory": {"flat": False, **_AGREED}}},
     "host/skills": _AGREED,
     "host/last-session": {"tip": _SOMEBODY, "session": "s"},
-    "host/config-edit": {"start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True},
     "connections/<agent>.json": {
         "file": "f", "start": 0, "added": "x", "removed": "y", "after": "1" * 64, "is_new": True,
     },

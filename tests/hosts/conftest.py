@@ -12,7 +12,7 @@ import pytest
 from gitmem import background
 from gitmem.hosts.connect import Steps
 from gitmem.hosts.hermes.home import Home, open_home
-from gitmem.hosts.hermes.install import install
+from gitmem.hosts.hermes.profile import install
 from gitmem.hosts.hermes.provider import SHIM_VERSION, GitMemProvider
 from gitmem.memory.history.log import LogEntry
 from gitmem.memory.memory import Memory

@@ -15,7 +15,7 @@ from gitmem.config import EndpointConfig
 from gitmem.git.bundle_file import write_bundle_file
 from gitmem.git.message import Message
 from gitmem.git.refs import BRANCH
-from gitmem.hosts.hermes.install import install
+from gitmem.hosts.hermes.profile import install
 from gitmem.memory.capture.journal import Journal
 from gitmem.memory.curated.contests import resolve
 from gitmem.memory.edits import Edits

@@ -37,18 +37,18 @@ def git_dir(state: LocalState) -> None:
 def test_connect_and_disconnect(name: str, world: World, state: LocalState) -> None:
     """A new file holds the entry alone, again nothing changes, only its owner reads it; then it is gone as it came."""
     one = PROFILES[name]
-    done = connect(name, world, state, WORDS)
+    done = connect(PROFILES[name], world, state, WORDS)
     path = Path(done.place)
     assert done.changed
-    assert one.entry(WORDS) == load(one.form, path.read_text())[one.section]["gitmem"]
+    assert one.entry(WORDS) == load(one.form, path.read_text())[one.keys[0]]["gitmem"]
     assert 0o600 == stat.S_IMODE(path.stat().st_mode)
-    assert not connect(name, world, state, WORDS).changed
-    assert [True] == [check.ok for check in checks(name, world, "/mem") or ()]
-    assert [False] == [check.ok for check in checks(name, world, "/other") or ()]
-    assert disconnect(name, world, state).changed
+    assert not connect(PROFILES[name], world, state, WORDS).changed
+    assert [True] == [check.ok for check in checks(PROFILES[name], world, "/mem") or ()]
+    assert [False] == [check.ok for check in checks(PROFILES[name], world, "/other") or ()]
+    assert disconnect(PROFILES[name], world, state).changed
     assert not path.exists()
-    assert None is checks(name, world, "/mem")
-    assert not disconnect(name, world, state).changed
+    assert None is checks(PROFILES[name], world, "/mem")
+    assert not disconnect(PROFILES[name], world, state).changed
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -59,19 +59,19 @@ def test_what_was_there_comes_back(name: str, world: World, state: LocalState) -
     path.parent.mkdir(parents=True, exist_ok=True)
     before = {
         "toml": '# mine\n[mcp_servers.gitmem]\ncommand = "old"\n',
-        "json": f'{{\n  // mine\n  "{one.section}": {{"gitmem": {{"command": "old"}}}}\n}}\n',
+        "json": f'{{\n  // mine\n  "{one.keys[0]}": {{"gitmem": {{"command": "old"}}}}\n}}\n',
         "yaml": "",
     }[one.form]
     for text in (before, before.replace("gitmem", "other")):
         path.write_text(text)
-        connect(name, world, state, WORDS)
-        assert "old" not in str(load(one.form, path.read_text())[one.section]["gitmem"])
+        connect(PROFILES[name], world, state, WORDS)
+        assert "old" not in str(load(one.form, path.read_text())[one.keys[0]]["gitmem"])
         if "other" in text:
-            connect(name, world, state, [*WORDS, "--allow-undo"])
-            disconnect(name, world, state)
+            connect(PROFILES[name], world, state, [*WORDS, "--allow-undo"])
+            disconnect(PROFILES[name], world, state)
             assert load(one.form, text) == load(one.form, path.read_text())
         else:
-            disconnect(name, world, state)
+            disconnect(PROFILES[name], world, state)
             assert text == path.read_text()
 
 
@@ -79,7 +79,7 @@ def test_no_file_is_kept(world: World, state: LocalState) -> None:
     """The settings of an agent may hold keys: what is kept is our piece and its place."""
     path = Path(PROFILES["claude"].path(world))
     path.write_text('{"apiKey": "sk-very-secret", "z": 1}')
-    connect("claude", world, state, WORDS)
+    connect(PROFILES["claude"], world, state, WORDS)
     assert b"very-secret" not in (state.read(CONNECTIONS, "claude") or b"")
 
 
@@ -90,15 +90,15 @@ def test_a_pipe_is_not_read(name: str, world: World, state: LocalState) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(path)
     with pytest.raises(ConfigError, match="not a file of settings"):
-        connect(name, world, state, WORDS)
+        connect(PROFILES[name], world, state, WORDS)
     with pytest.raises(ConfigError, match="not a file of settings"):
-        disconnect(name, world, state)
+        disconnect(PROFILES[name], world, state)
 
 
 def test_a_program_that_is_gone(world: World, state: LocalState) -> None:
     """The connection is there and cannot work: the fix is said."""
-    connect("cursor", world, state, ["/gone/gitmem", *WORDS[1:]])
-    [check] = checks("cursor", world, "/mem") or []
+    connect(PROFILES["cursor"], world, state, ["/gone/gitmem", *WORDS[1:]])
+    [check] = checks(PROFILES["cursor"], world, "/mem") or []
     assert (False, "Run `gitmem connect cursor`.") == (check.ok, check.fix)
 
 
@@ -136,9 +136,9 @@ def test_a_file_that_somebody_changes_meanwhile(
     with monkeypatch.context() as patch:
         patch.setattr(hosts._File, "write", meanwhile)
         with pytest.raises(ConfigError, match="meanwhile"):
-            connect("claude", world, state, WORDS)
+            connect(PROFILES["claude"], world, state, WORDS)
     assert '{"newer": 1}' == real.read_text()
-    connect("claude", world, state, WORDS)
+    connect(PROFILES["claude"], world, state, WORDS)
     assert path.is_symlink()
     assert 0o640 == stat.S_IMODE(real.stat().st_mode)
     assert 1 == json.loads(real.read_text())["newer"]

@@ -133,7 +133,7 @@ def test_a_configuration_that_can_not_be_edited_is_left(bare_home: HermesHome, s
     """Nothing is installed by half."""
     (bare_home.path / "config.yaml").write_text("memory: [\n")
     shell("connect", "hermes", code=1)
-    assert "config.yaml is not readable" in shell.err
+    assert "config.yaml: The file is not readable" in shell.err
     assert ["config.yaml"] == sorted(os.listdir(bare_home.path))
 
 

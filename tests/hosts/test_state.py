@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from gitmem.hosts.hermes.install import uninstall
+from gitmem.hosts.hermes.profile import uninstall
 from gitmem.hosts.mcp.connection import Connection
 from gitmem.memory.find.context import context
 from gitmem.memory.gate.release import release
@@ -287,7 +287,7 @@ def test_a_host_works_on_without_what_may_be_deleted(home: HermesHome, begin: Be
     provider.compare()
     assert ["Deploys happen on Tuesdays", "The bundle says so"] == home.entries()
     provider.shutdown()
-    by_install_or_while_it_runs = {"host/config-edit", "host/notices/<id>.lock"}
-    assert {row for row in gone if row.startswith("host/")} - by_install_or_while_it_runs <= rows(state)
-    uninstall(home.home)
+    while_it_runs = {"host/notices/<id>.lock"}
+    assert {row for row in gone if row.startswith("host/")} - while_it_runs <= rows(state)
+    uninstall(home.home, home.world)
     assert "gitmem" not in (home.path / "config.yaml").read_text()

@@ -232,28 +232,28 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
     # Setup
 
     def get_config_schema(self) -> list[dict[str, Any]]:
-        from gitmem.hosts.hermes.setup import config_schema
+        from gitmem.hosts.hermes.profile import config_schema
 
         return config_schema()
 
     def save_config(self, values: Mapping[str, Any], hermes_home: str) -> None:
-        from gitmem.hosts.hermes.setup import save_settings
+        from gitmem.hosts.hermes.profile import save_settings
 
         save_settings(Home(hermes_home), values)
 
     def post_setup(self, hermes_home: str, config: Mapping[str, Any]) -> None:  # noqa: ARG002 (we edit the file)
-        from gitmem.hosts.hermes.setup import set_up
+        from gitmem.hosts.hermes.profile import set_up
 
         set_up(Home(hermes_home))
 
     def get_status_config(self, provider_config: object) -> dict[str, Any]:  # noqa: ARG002 (it is ours to know)
-        from gitmem.hosts.hermes.status import short_status
+        from gitmem.hosts.hermes.profile import short_status
 
         return short_status(real_home())
 
     def backup_paths(self) -> list[str]:
         """What lies outside the home; the bundle in it is walked by the backup anyway."""
-        from gitmem.hosts.hermes.setup import outside_paths
+        from gitmem.hosts.hermes.profile import outside_paths
 
         try:
             return outside_paths(real_home())

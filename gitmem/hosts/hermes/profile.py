@@ -1,4 +1,7 @@
-"""Is gitmem working in a Hermes home? Each step is looked at, the ones that fail silently first of all."""
+"""gitmem in a Hermes home: connected, disconnected, and looked at step by step; what Hermes asks a provider for.
+
+The ones that fail silently are looked at first of all.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,32 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gitmem import resources
 from gitmem.errors import BundleNotFound, GitMemError
-from gitmem.files import read_file
-from gitmem.hosts.connect import Check
+from gitmem.files import read_file, read_settings, replacement
+from gitmem.hosts import connect
+from gitmem.hosts.connect import Check, Profile, Steps
 from gitmem.hosts.hermes.home import PROVIDER, Home, bundle_root, choose_home, open_home
-from gitmem.hosts.hermes.install import SHIM_FILES, provider_of, read_text_exact, shim_file
+from gitmem.memory.opening import config_for
+from gitmem.state import HOST_LINK, HOST_STATE, LocalState
 from gitmem.world import World, real_world
+
+if TYPE_CHECKING:
+    from gitmem.memory.memory import Memory
+
+_CONFIG = Profile(
+    "hermes",
+    "Hermes",
+    "yaml",
+    ("memory", "provider"),
+    lambda world: os.path.join(world.hermes_home, "config.yaml"),
+    lambda _: PROVIDER,
+    lambda value: value == PROVIDER,
+)
+_SHIM_FILES = ("__init__.py", "cli.py", "plugin.yaml")
+_OFFERED = ("recall_mode", "transcripts", "auto_sync", "enforce_host_files")
 
 _PROBE = (
     "import json, sys\n"
@@ -35,6 +56,118 @@ _PROBE = (
     "    found['host'] = False\n"
     "print(json.dumps(found))\n"
 )
+
+
+# --- connect and disconnect ------------------------------------------------------------------------------
+
+
+def install(home: Home, world: World) -> Steps:
+    """Set up everything that a home needs. A second time it finds everything in place and changes nothing."""
+    report = Steps("hermes", home.path)
+    world = world.with_hermes_home(home.path)
+    # The configuration is read first: a home that cannot be configured is left as it is.
+    connect.connect(_CONFIG, world, LocalState(home.git_dir), dry_run=True)
+    was = provider_of(home, world)
+    bundle = _make_bundle(home, world, report)
+    _import(bundle, home, report)
+    _write_shim(home, report)
+    if connect.connect(_CONFIG, world, bundle.state).changed:
+        instead = f" (it was {was})" if was else ""
+        report.did(f"set memory.provider: {PROVIDER} in {home.config}{instead}")
+    else:
+        report.already(f"{home.config} has memory.provider: {PROVIDER}")
+    with contextlib.suppress(OSError):
+        os.unlink(home.trouble)
+    report.warnings += bundle.warnings
+    bundle.repository.store.close()
+    return report
+
+
+def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
+    from gitmem.hosts.hermes.host_link import link
+    from gitmem.memory.upkeep.create import create
+
+    os.makedirs(home.path, exist_ok=True)
+    bundle, made = create(
+        world, home.bundle, config=config_for(world), separate_git_dir=home.git_dir, python=sys.executable
+    )
+    if made:
+        report.did(f"made the bundle {home.bundle} (history in {home.git_dir})")
+    else:
+        report.already(f"the bundle {home.bundle} is there")
+        bundle.config = config_for(world, bundle.state)
+    if link(bundle, home):
+        report.changed = True
+    return bundle
+
+
+def _import(bundle: Memory, home: Home, report: Steps) -> None:
+    """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
+    from gitmem.hosts.hermes import write_notices
+    from gitmem.hosts.hermes.memory_files import HostFiles
+    from gitmem.hosts.hermes.skill_files import SkillFiles
+
+    first = not bundle.state.has(HOST_STATE)
+    files = HostFiles.of(bundle, home)
+    done = files.compare(lambda: write_notices.everybody(bundle), patience=0.0, importing=first)
+    skills = SkillFiles(bundle, home, enforce=bundle.config.enforce_host_files).compare(importing=first)
+    taken = done.taken + skills.taken
+    if taken:
+        commits = "1 commit" if taken == 1 else f"{taken} commits"
+        report.did(f"took in {home.memories} and {home.skills} ({commits})")
+    else:
+        report.already("the bundle has what is in MEMORY.md, USER.md and the agent's own skills")
+    if done.written or skills.written:
+        names = [*done.written, *(f"skills/{name}" for name in skills.written)]
+        report.did(f"wrote {', '.join(names[:5])} from the bundle")
+
+
+def _write_shim(home: Home, report: Steps) -> None:
+    stale = [name for name in _SHIM_FILES if read_file(os.path.join(home.shim, name)) != shim_file(name)]
+    if not stale:
+        report.already(f"the plugin {home.shim} is in place")
+        return
+    os.makedirs(home.shim, exist_ok=True)
+    for name in stale:
+        replace_bytes(os.path.join(home.shim, name), shim_file(name))
+    report.did(f"wrote the plugin {home.shim}")
+
+
+def shim_file(name: str) -> bytes:
+    return resources.read(f"templates/hermes/{name}")
+
+
+def uninstall(home: Home, world: World) -> Steps:
+    """Take back what `install` put into the home; the bundle and the host's own files stay."""
+    report = Steps("hermes", home.path)
+    state = LocalState(home.git_dir)
+    if connect.disconnect(_CONFIG, world.with_hermes_home(home.path), state).changed:
+        report.did(f"took memory.provider out of {home.config}")
+    else:
+        report.already(f"{home.config} does not name {PROVIDER}")
+    if os.path.isdir(home.shim):
+        shutil.rmtree(home.shim)
+        report.did(f"removed the plugin {home.shim}")
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(home.shim))
+    else:
+        report.already("there is no plugin")
+    with contextlib.suppress(OSError):
+        state.remove(HOST_LINK)  # without it no command writes into the home any more
+    with contextlib.suppress(OSError):
+        os.unlink(home.trouble)
+    if os.path.isdir(home.bundle):
+        report.steps.append(("kept", f"kept the bundle {home.bundle} with its whole history"))
+    return report
+
+
+def provider_of(home: Home, world: World) -> str:
+    """Return the memory provider that a home's config.yaml names; empty where it names none."""
+    value = connect.setting(_CONFIG, world.with_hermes_home(home.path))
+    return value.strip() if isinstance(value, str) else ""
+
+
+# --- look ------------------------------------------------------------------------------------------------
 
 
 def check(home: Home, world: World) -> list[Check]:
@@ -72,7 +205,7 @@ def _home(home: Home, world: World) -> Iterator[Check]:
 
 
 def _config(home: Home, world: World) -> Iterator[Check]:
-    named = provider_of(read_text_exact(home.config))
+    named = provider_of(home, world)
     if named == PROVIDER:
         yield Check("config", True, f"memory.provider is {PROVIDER}")
     elif named:
@@ -87,12 +220,12 @@ def _config(home: Home, world: World) -> Iterator[Check]:
 
 
 def _shim(home: Home, world: World) -> Iterator[Check]:
-    present = [read_file(os.path.join(home.shim, name)) for name in SHIM_FILES]
+    present = [read_file(os.path.join(home.shim, name)) for name in _SHIM_FILES]
     if all(data is None for data in present):
         what = f"There is no plugin in {home.shim}: Hermes then runs without gitmem and says nothing."
         # A cloned profile has the configuration and the memories, but no plugins.
         yield Check("plugin", False, what, _install(home, world))
-    elif present != [shim_file(name) for name in SHIM_FILES]:
+    elif present != [shim_file(name) for name in _SHIM_FILES]:
         yield Check(
             "plugin", False, f"The plugin in {home.shim} is of another version.", _install(home, world)
         )
@@ -217,7 +350,7 @@ def _sync(home: Home, world: World) -> Iterator[Check]:
         yield Check("sync", False, sentence, "Look at `gitmem status`.")
 
 
-def _profiles(home: Home, _: World) -> Iterator[Check]:
+def _profiles(home: Home, world: World) -> Iterator[Check]:
     """A cloned profile is configured for gitmem and has no plugin: it runs without, and says nothing."""
     try:
         names = sorted(os.listdir(home.profiles))
@@ -226,7 +359,7 @@ def _profiles(home: Home, _: World) -> Iterator[Check]:
     for name in names:
         other = Home(os.path.join(home.profiles, name))
         with contextlib.suppress(GitMemError):
-            if provider_of(read_text_exact(other.config)) != PROVIDER:
+            if provider_of(other, world) != PROVIDER:
                 continue
             if not os.path.isfile(os.path.join(other.shim, "__init__.py")):
                 yield Check(
@@ -235,6 +368,9 @@ def _profiles(home: Home, _: World) -> Iterator[Check]:
                     f"The profile {name} is set to gitmem and has no plugin, so it runs without, silently.",
                     f"Run `gitmem connect hermes --profile {shlex.quote(name)}`.",
                 )
+
+
+# --- what Hermes asks a provider for: `hermes memory setup`, `status` and `backup` -------------------------
 
 
 def short_status(home: Home) -> dict[str, Any]:
@@ -250,3 +386,76 @@ def short_status(home: Home) -> dict[str, Any]:
             found[look.__name__.strip("_")] = f"✗ {error} {getattr(error, 'hint', '')}".strip()
     found["details"] = "gitmem connections hermes"
     return found
+
+
+def config_schema() -> list[dict[str, Any]]:
+    """The settings that are worth a question; all of them have a default."""
+    from gitmem.config import settings
+
+    fields = []
+    for setting in settings():
+        if setting.key in _OFFERED:
+            choices = list(setting.choices) or (["true", "false"] if setting.type == "bool" else [])
+            default = str(setting.default).lower() if setting.type == "bool" else setting.default
+            fields.append(
+                {"key": setting.key, "description": setting.help, "default": default, "choices": choices}
+            )
+    return fields
+
+
+def save_settings(home: Home, values: Mapping[str, Any]) -> None:
+    """Write settings to gitmem.yaml of the home, line by line; other lines and comments stay."""
+    from gitmem.config import HERMES_YAML, from_text, setting_named
+    from gitmem.settings_edit import keys_of_setting, put
+
+    text = read_settings(home.settings, HERMES_YAML)
+    for key, value in values.items():
+        if key != "provider":
+            setting = setting_named(key, HERMES_YAML)
+            wanted = from_text(setting, str(value).strip(), HERMES_YAML)
+            text = put("yaml", text, keys_of_setting(text, setting.key), wanted)
+    replace_text(home.settings, text)
+
+
+def set_up(home: Home) -> None:
+    """`hermes memory setup gitmem`: install into this home, and say what was done."""
+    out = sys.stdout
+    try:
+        report = install(home, real_world())
+    except GitMemError as error:
+        out.write(f"\n  gitmem could not be set up: {error} {error.hint}\n\n")
+        return
+    out.write("\n")
+    for mark, what in report.steps:
+        out.write(f"  {'✓' if mark == 'done' else '·'} {what}\n")
+    for warning in report.warnings:
+        out.write(f"  ! {warning}\n")
+    out.write("\n  Memory provider: gitmem\n  Start a new session to activate.\n\n")
+
+
+def outside_paths(home: Home) -> list[str]:
+    """The bundle and its history, where they lie outside the home that a backup walks."""
+    from gitmem.git.setup import git_dir_of
+
+    root = bundle_root(home, real_world())
+    if not os.path.isdir(root):
+        return []
+    inside = os.path.join(os.path.realpath(home.path), "")
+    found = [root, git_dir_of(root) or root]
+    return [path for path in dict.fromkeys(found) if not os.path.realpath(path).startswith(inside)]
+
+
+def replace_text(path: str, text: str) -> None:
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: str, data: bytes) -> None:
+    """Put a file in its place at once, with the mode and behind the link that it had."""
+    path = os.path.realpath(path)
+    try:
+        with replacement(path, data) as put:
+            put()
+    except OSError as error:
+        raise GitMemError(
+            f"{path} cannot be written ({error.strerror}): repair that and try again."
+        ) from error
