@@ -21,6 +21,7 @@ Kind = Literal[
     "rule-ignored", "rules-not-accepted", "secret-came", "secret-found", "secret-redacted", "setting-ignored",
     "skill-file-held",
     "skill-file-refused", "skill-file-retracted", "skill-file-unwritable", "skill-file-withheld",
+    "branch-of-another", "branch-refused", "branch-waits",
     "snapshot-moved", "snapshot-twice", "step-was-done", "taken-kept", "turn-cut-short",
     "work-tree-behind",
 ]  # fmt: skip
@@ -95,6 +96,10 @@ _WORDS: dict[Kind, str] = {
     "skill-file-unwritable": "The skill file {subject} cannot be written ({detail}).",
     "skill-file-withheld": "{subject} is not written for the agent: the scanner flags it.",
     "snapshot-moved": "The snapshot {subject!r} was moved on {detail}: yours stays as it is.",
+    "branch-of-another": "The branch {subject} has commits that name another machine: {detail}.",
+    "branch-refused": "{subject} takes no branch of this machine ({detail}): allow it to push branches in/*, or many "
+    "machines that sync at once wait for each other.",
+    "branch-waits": "The branch {subject} on the remote is left out: {detail}",
     "snapshot-twice": "Another machine has a snapshot {subject!r} too: it is called {detail!r} here.",
     "step-was-done": "Step {subject} was done already; nothing was changed.",
     "flood": "{subject} brings {detail} at once, more than the store has room for: they count as unconfirmed.",

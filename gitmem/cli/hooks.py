@@ -28,8 +28,8 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     checks what git is about to merge, post-commit, post-merge and post-checkout finish what a crash left
     undone, and pre-push checks what would leave.
 
-    pre-receive is for a bare repository that people push to: it refuses what a sync would refuse. `install`
-    puts it there.
+    Two are for a bare repository that people push to, where `install` puts them: pre-receive refuses what a
+    sync would refuse, and post-receive folds the branches of machines into main.
 
     \b
     gitmem hook pre-commit
@@ -41,11 +41,14 @@ def hook(app: App, name: str, args: tuple[str, ...]) -> None:
     if name == "pre-receive":
         _refuse_push(app)
         return
+    if name == "post-receive":
+        _fold(app)
+        return
     if name == "install":
         _install(app, args)
         return
     if name not in git_hooks.NAMES:
-        names = ", ".join((*git_hooks.NAMES, "pre-receive"))
+        names = ", ".join((*git_hooks.NAMES, "pre-receive", "post-receive"))
         raise UsageError(f"There is no hook {name!r}: it is one of {names}.")
     if name.startswith("post-"):
         _afterwards(app, name)
@@ -89,6 +92,18 @@ def _refuse_push(app: App) -> None:
         complain(problem, env=env)
     if problems:
         raise GitMemError("The push was refused; nothing of it was taken.")
+
+
+def _fold(app: App) -> None:
+    """Fold what a push left on branches; the push itself is done, so that a problem is only said."""
+    from gitmem.memory.sync.server import fold_here
+
+    sys.stdin.read()  # git waits for the hook to take what it lists
+    try:
+        for sentence in fold_here(os.path.join(app.world.cwd, app.world.env.get("GIT_DIR", "."))).left_out:
+            app.warn(sentence)
+    except GitMemError as error:
+        app.warn(str(error))
 
 
 def _install(app: App, args: tuple[str, ...]) -> None:

@@ -95,6 +95,7 @@ SECTIONS: dict[str, dict[str, Row]] = {
         "gc": Row("setup", "Compress the object store."),
     },
     "Plumbing, for git, shells and scripts": {
+        "fold": Row("sync", "Fold the branches of machines into main."),
         "hook": Row("hooks", "Run one of gitmem's git hooks (git calls this)."),
         "merge-driver": Row("merge_driver", "Merge one file (git calls this)."),
     },

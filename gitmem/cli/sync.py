@@ -133,6 +133,10 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
         app.out.line(green("a sync "), f"with {done.remote}: {commits} would come, {done.sent} would go")
     else:
         app.out.line(green("synced "), f"with {done.remote}: {commits} came, {done.sent} went")
+    if done.branch:
+        app.out.line(
+            f"Others were faster: it is on the branch {done.branch} there, and in main with the next sync."
+        )
     if done.taken:
         app.out.line(yellow(f"{done.remote} takes away: {done.taken}"))
     for store in done.archived:
@@ -140,3 +144,61 @@ def _tell(app: App, done: Synced, *, events: bool, stat: bool) -> None:
         app.out.line(yellow(f"The {store.target} store was over its limit: {moved} moved to the archive."))
     if done.waiting:
         app.out.line(yellow(done.waiting))
+
+
+@click.command()
+@click.argument("where", default="", metavar="[REMOTE|REPOSITORY]")
+@click.option("--forget", metavar="MACHINE", help="Delete the branch of a machine that has gone.")
+@click.option("--transport", type=click.Choice(["git", "dulwich"]), help="How to talk to the remote.")
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds one step may take.")
+@with_changes
+@with_json
+def fold(
+    app: App,
+    where: str,
+    forget: str | None,
+    transport: str | None,
+    timeout: float,
+    events: bool,
+    stat: bool,
+) -> None:
+    """Fold the branches of machines into main, on a remote or in a bare repository here.
+
+    A machine whose push was beaten by another's has its commits on a branch, in/MACHINE. Every sync folds what it
+    finds; on a server `gitmem hook install` makes each push do it, and a timer can.
+
+    \b
+    gitmem fold
+    gitmem fold /srv/memory.git
+    gitmem fold --forget old-laptop
+    """
+    from gitmem.memory.sync import server
+
+    path = app.world.path(where) if where else ""
+    if path and server.is_bare(path):
+        if forget:
+            server.forget_branch(path, forget)
+            app.out.json({"forgotten": forget})
+            app.out.line(f"The branch of {forget} is gone.")
+            return
+        made = server.fold_here(path)
+        app.out.json(
+            {"main": made.main, "branch_count": made.branches, "waiting_branches": list(made.left_out)}
+        )
+        app.out.line(green("folded "), count(made.branches, "branch", "branches"))
+        for sentence in made.left_out:
+            app.warn(sentence)
+        return
+    if forget:
+        from gitmem.memory.sync.engine import Sync
+
+        Sync(app.bundle, timeout=timeout, prefer=transport or "").forget_branch(forget, where)
+        app.out.json({"forgotten": forget})
+        app.out.line(f"The branch of {forget} is gone.")
+        return
+    with shown_stages() as progress:
+        done = app.bundle.sync(
+            where, transport=transport or "", timeout=timeout, progress=progress, fold=True
+        )
+    app.out.json(done) if app.out.is_json else _tell(app, done, events=events, stat=stat)
+    app.refuse_held(done.held)

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,9 +17,10 @@ from gitmem.files import write_new
 from gitmem.git import git_command
 from gitmem.git.deadline import in_time
 from gitmem.git.objects import Oid
-from gitmem.git.refs import BRANCH, Refs
+from gitmem.git.refs import Refs
 from gitmem.git.transport import (
     INCOMING,
+    MACHINES,
     Fetched,
     ThrowAway,
     Transport,
@@ -41,7 +43,7 @@ class DulwichTransport(Transport):
 
     name = "dulwich"
 
-    def fetch(self, room: ThrowAway, url: str) -> Fetched:
+    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
         from dulwich.object_store import DiskObjectStore
 
         client, path = self._client(url, room)
@@ -50,8 +52,13 @@ class DulwichTransport(Transport):
         wanted: dict[bytes, bytes] = {}
 
         def wants(refs: Any, depth: int | None = None) -> list[bytes]:  # noqa: ARG001 (dulwich hands it in)
+            names = {ref: ref.decode("utf-8", "replace") for ref in refs}
             wanted.update(
-                {ref: oid for ref, oid in refs.items() if is_travelling(ref.decode("utf-8", "replace"))}
+                {
+                    ref: refs[ref]
+                    for ref, name in names.items()
+                    if is_travelling(name) and (branches or not name.startswith(MACHINES))
+                }
             )
             return [oid for oid in set(wanted.values()) if oid not in store]
 
@@ -92,7 +99,7 @@ class DulwichTransport(Transport):
 
     def _note(self, room: ThrowAway, found: dict[str, Oid]) -> None:
         for ref, oid in found.items():
-            name = INCOMING + ("main" if ref == BRANCH else ref.removeprefix("refs/tags/"))
+            name = INCOMING + ref.removeprefix("refs/")
             target = os.path.join(room.git_dir, *name.split("/"))
             make_directories(os.path.dirname(target))
             write_new(target, f"{oid}\n".encode())
@@ -100,11 +107,16 @@ class DulwichTransport(Transport):
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
         from dulwich.pack import PackFileDisappeared
 
-        for _ in range(_LOOKS):
+        for look in range(1, _LOOKS + 1):
             try:
                 return self._push(room, url, updates)
             except PackFileDisappeared:  # somebody joined packs while they were read
                 continue
+            except RemoteError as error:
+                if look == _LOOKS or not any(map(_is_lock, _causes(error))):
+                    raise
+                # In a repository on this machine refs are set by ourselves: another push is about to end.
+                time.sleep(0.05 * look)
         raise RemoteError("The packs of this memory keep changing: try again in a moment.")
 
     def _push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
@@ -159,7 +171,7 @@ class DulwichTransport(Transport):
         for cause in _causes(error):
             if isinstance(cause, TimeoutError) or "timed out" in str(cause):
                 return self._late(url)
-            if type(cause).__name__ == "FileLocked":
+            if _is_lock(cause):
                 return RemoteError(
                     f"{shown_url(url)} is locked: another program is at work there, or died in the last ten minutes."
                 )
@@ -192,7 +204,7 @@ def _check_trailer(pack: Any) -> None:
 
 
 def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
-    """In a repository on this machine dulwich sets refs in our own process: a killed push leaves their locks there."""
+    """Dulwich writes to a repository on this machine in our own process: a killed push leaves locks of refs and packs."""
     from dulwich.client import LocalGitClient
 
     if not isinstance(client, LocalGitClient):
@@ -205,12 +217,19 @@ def _break_ancient_locks(client: Any, path: Any, refs: Sequence[str]) -> None:
     git_dir = os.path.join(root, ".git") if os.path.isdir(os.path.join(root, ".git")) else root
     with TemporaryFile(dir=git_dir) as probe:  # the time as that file system has it
         now = os.fstat(probe.fileno()).st_mtime_ns
-    for ref in refs:
-        break_ancient(os.path.join(git_dir, *ref.split("/")) + ".lock", now)
+    packs = os.path.join(git_dir, "objects", "pack")
+    left = [os.path.join(packs, name) for name in os.listdir(packs) if name.endswith(".lock")]
+    for lock in (*left, *(os.path.join(git_dir, *ref.split("/")) + ".lock" for ref in refs)):
+        break_ancient(lock, now)
 
 
 def _printable(text: str) -> str:
     return "".join(char for char in text if char.isprintable())[:300]
+
+
+def _is_lock(error: BaseException) -> bool:
+    """Tell whether dulwich found the lock of another program."""
+    return type(error).__name__ == "FileLocked"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

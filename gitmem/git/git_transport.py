@@ -13,6 +13,7 @@ from gitmem.git import git_command
 from gitmem.git.refs import BRANCH, SNAPSHOTS, Refs
 from gitmem.git.transport import (
     INCOMING,
+    MACHINES,
     Fetched,
     ThrowAway,
     Transport,
@@ -43,21 +44,18 @@ class GitTransport(Transport):
 
     name = "git"
 
-    def fetch(self, room: ThrowAway, url: str) -> Fetched:
+    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
         check_place(url, room.lender)
-        snapshots = (f"+{SNAPSHOTS}*:{INCOMING}snapshot/*", f"^{SNAPSHOTS}auto/*")
+        others = [f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*", f"^{SNAPSHOTS}auto/*"]
+        others += [f"+{MACHINES}*:{INCOMING}heads/in/*"] if branches else []
         try:
-            self._fetch(room, url, f"+{BRANCH}:{INCOMING}main", *snapshots)
+            self._fetch(room, url, f"+{BRANCH}:{INCOMING}heads/main", *others)
         except RemoteError as error:
             if _NO_MAIN not in str(error):
                 raise
-            self._fetch(room, url, *snapshots)  # a new repository, or one that was emptied
+            self._fetch(room, url, *others)  # a new repository, or one that was emptied
         refs = Refs(room.git_dir).under(INCOMING)
-        prefix = f"{INCOMING}snapshot/"
-        return Fetched(
-            refs.get(f"{INCOMING}main"),
-            {ref.removeprefix(prefix): oid for ref, oid in refs.items() if ref.startswith(prefix)},
-        )
+        return Fetched.of({f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()})
 
     def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")

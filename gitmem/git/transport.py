@@ -1,7 +1,7 @@
 """Transport: fetch from and push to any git server, by the git program where there is one, else by dulwich.
 
 A fetch goes into a throw-away repository that borrows our objects, so nothing enters ours before
-it was looked at. Only `main` and named snapshots travel.
+it was looked at. Only `main`, the branches of machines (`in/<machine>`) and named snapshots travel.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
 
 INCOMING = "refs/incoming/"
+MACHINES = "refs/heads/in/"
+"""Branches of machines whose push of `main` was beaten by another's: whoever syncs next folds them into it."""
 DEFAULT_TIMEOUT = 120.0
 MAX_FETCH = 1024 * 1024 * 1024
 """Bytes that one fetch may bring: years of a memory, and less than most disks have left."""
@@ -42,23 +44,30 @@ _WITH_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 _SCP_LOGIN = re.compile(r"^[^/@:\s]+:[^/@\s]+@(?=[^/:\s]+:)")
 """A password before the host where there is no scheme: ssh would show it to everybody, and not use it."""
+_MACHINE = re.compile(r"[^\W_](?:[\w-]{0,98}[^\W_])?")
+"""A machine in the name of its branch, as `paths.slug` makes it: one level, words joined by hyphens."""
 _QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a remote has: its `main`, and its named snapshots by name."""
+    """What a remote has: its `main`, its named snapshots by name, and branches by the name of their machine."""
 
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
+    branches: dict[str, Oid] = field(default_factory=dict)
     there: Fetched | None = None
     """The same as the remote still has it, where an erase here rewrote it."""
 
     @classmethod
     def of(cls, refs: Mapping[str, Oid]) -> Fetched:
         """What travels of a remote's refs."""
-        named = {ref: oid for ref, oid in refs.items() if ref != BRANCH and is_travelling(ref)}
-        return cls(refs.get(BRANCH), {ref.removeprefix(SNAPSHOTS): oid for ref, oid in named.items()})
+        known = {ref: oid for ref, oid in refs.items() if is_travelling(ref)}
+        snapshots, branches = (
+            {ref.removeprefix(top): oid for ref, oid in known.items() if ref.startswith(top)}
+            for top in (SNAPSHOTS, MACHINES)
+        )
+        return cls(refs.get(BRANCH), snapshots, branches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +90,8 @@ class Transport(ABC):
         self._max_fetch = max_fetch
 
     @abstractmethod
-    def fetch(self, room: ThrowAway, url: str) -> Fetched:
-        """Everything new of the remote into the throw-away repository."""
+    def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
+        """Everything new of the remote into the throw-away repository; `branches` of machines only if wanted."""
 
     @abstractmethod
     def push(self, room: ThrowAway, url: str, updates: Sequence[Update]) -> list[str]:
@@ -306,7 +315,9 @@ def remote_ref(remote: str) -> str:
 
 
 def is_travelling(ref: str) -> bool:
-    """Whether a ref goes to remotes: `main` and named snapshots."""
+    """Whether a ref goes to remotes: `main`, branches of machines and named snapshots."""
     if ref.endswith("^{}"):  # not a ref: what servers add to say which commit a tag names
         return False
+    if ref.startswith(MACHINES):
+        return _MACHINE.fullmatch(ref.removeprefix(MACHINES)) is not None
     return ref == BRANCH or (ref.startswith(SNAPSHOTS) and not ref.startswith(SNAPSHOTS + "auto/"))

@@ -639,13 +639,15 @@ class Memory(OpenBundle):
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
         accept_erasure: bool = False,
+        fold: bool = False,
     ) -> Synced:
-        """Bring this memory and a remote together: fetch, check, merge, push. `from_file` takes in a bundle file instead.
+        """Bring this memory and a remote together: fetch, check, fold, push. `from_file` takes in a bundle file instead.
 
         What the scanner flags is held back, and listed in `held`. `progress` gets a few words for each stage. One sync
         of a memory runs at a time: another one is waited for, so many seconds. `agree` asks whether more than half of a
         store, or what a person verified here, may go; without it that stays. `accept_erasure` erases here, for good, what
-        was erased on another machine and the remote's receipts name.
+        was erased on another machine and the remote's receipts name. `fold` says that this machine is to fold what other
+        machines left on branches, however many others could do it.
         """
         from gitmem.memory.sync.engine import Sync
 
@@ -657,6 +659,7 @@ class Memory(OpenBundle):
             progress=progress,
             agree=agree,
             accept_erasure=accept_erasure,
+            folds=fold,
         )
         if from_file:
             return syncing.from_file(from_file, dry_run=dry_run, allow_unrelated=allow_unrelated)

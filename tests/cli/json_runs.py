@@ -110,6 +110,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("remote list")
     yield run("sync", "--dry-run")
     yield run("sync")
+    yield run("fold")
     yield run("sync", "--due")
     yield run("sync", "--to", str(here.parent / "memory.bundle"))
     yield run("snapshot", "--delete", "good", "--remote")

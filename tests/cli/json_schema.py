@@ -53,6 +53,7 @@ DOCUMENTS: dict[str, str] = {
     "remote remove": "Remote",
     "remote forget": "Remote",
     "sync": "Synced | {synced: [Synced]} | {started_remotes: [str]} | {file: str, commit_count: int}",
+    "fold": "Synced | {main: str, branch_count: int, waiting_branches: [str]} | {forgotten: str}",
     "clone": "{bundle: str, commit: str, held: [str], steps: [any]}",
     "scan": "{flagged: [{where: str, *result: Result}]}",
     "review": "{waiting: [Pending]} | Pending | Decided",

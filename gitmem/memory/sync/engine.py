@@ -1,21 +1,35 @@
-"""Sync: fetch, check, merge, push, again while someone else pushed first; never half done."""
+"""Sync: fetch, check, fold, push; never half done, and no push is refused for good.
+
+A push of `main` that another machine beat goes to a branch of this machine, `in/<machine>`. The next sync of any machine
+folds all such branches into `main`. A merge is pushed before it is made here: of many machines that fold at once one wins,
+and the others make no merge.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import GitMemError, InvalidContent, RemoteError, RewrittenRemote, UsageError
+from gitmem.errors import (
+    GitMemError,
+    InvalidContent,
+    RemoteError,
+    RewrittenRemote,
+    UnknownRevision,
+    UsageError,
+)
 from gitmem.git.commit_graph import is_ancestor, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.git.repository import Repository
 from gitmem.git.transport import (
+    MACHINES,
     Fetched,
+    ThrowAway,
     Transport,
     Update,
     choose,
@@ -39,10 +53,16 @@ if TYPE_CHECKING:
     from gitmem.git.tree import Tree
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.curated.archive import Archived
+    from gitmem.memory.sync.branches import Branches
+    from gitmem.memory.sync.inspect import Checked
     from gitmem.memory.sync.keeping import Agree
     from gitmem.okf.entries import Change
 
 _TRIES = 8
+_FOLDS = 3
+"""How often a sync folds again that another one beat; what is here is on its branch then."""
+_FOLDERS = 4
+"""Of many machines with something to fold about so many do it: each one folds all branches."""
 
 
 def _silent(_stage: str) -> None:
@@ -72,6 +92,8 @@ class Synced:
     """What of this memory the remote took away, in words."""
     archived: tuple[Archived, ...] = ()
     """Entries that left a curated store which the sync had made too full."""
+    branch: str = ""
+    """The branch on the remote that has what was sent, where `main` has it only after the next fold."""
 
     def __repr__(self) -> str:
         sent, received, held = self.sent, self.received, len(self.held)
@@ -98,6 +120,11 @@ class _Progress:
     checked: int = 0
     waiting: str = ""
     archived: list[Archived] = field(default_factory=list)
+    branch: str = ""
+    lost: bool = False
+    """Whether the fold of what is here was left to another machine."""
+    beaten: bool = False
+    """Whether another machine moved `main` in this round before the merge that was made for it."""
     said_before: int = 0
     """How many notices the bundle had before."""
 
@@ -121,6 +148,7 @@ class _Progress:
             self.waiting,
             taken,
             tuple(self.archived),
+            self.branch,
         )
 
 
@@ -136,14 +164,19 @@ class Sync:
         progress: Callable[[str], None] | None = None,
         agree: Agree | None = None,
         accept_erasure: bool = False,
+        folds: bool = False,
     ) -> None:
-        """`accept_erasure` is a person's word that what a remote's receipts name is erased here too.
+        """`folds` says that this machine is asked to fold, however many others could.
+
+        `accept_erasure` is a person's word that what a remote's receipts name is erased here too.
 
         `agree` asks a person whether much of a store, or what they verified, may go; without it that stays.
         """
         self._bundle = bundle
         self._agree = agree
         self._accepts_erasure = accept_erasure
+        self._folds = folds
+        self._takes_branches = True
         self._repository = bundle.repository
         self._remotes = Remotes(self._repository)
         self._state = SyncState(bundle)
@@ -174,7 +207,7 @@ class Sync:
             for _ in range(_TRIES):
                 self._rounds(remote, done, allow_unrelated=allow_unrelated)
                 # Whoever wanted to sync meanwhile was sent away: what they committed goes too.
-                if dry_run or not remote.pushes or self._bundle.tip == done.main:
+                if dry_run or not remote.pushes or done.branch or self._bundle.tip == done.main:
                     break
         except GitMemError as error:
             if not dry_run:
@@ -199,12 +232,19 @@ class Sync:
         return done.finished(self._bundle)
 
     def _rounds(self, remote: Remote, done: _Progress, *, allow_unrelated: bool) -> None:
-        for attempt in range(_TRIES):
+        for attempt in range(1, _TRIES + 1):
+            done.lost = done.beaten = False
             fetched = self._pull(remote, done, allow_unrelated=allow_unrelated)
             done.main = fetched.main
             done.there = dict(fetched.snapshots)
-            if done.dry_run or not remote.pushes or self._push(remote, fetched, done):
+            if done.dry_run or not remote.pushes:
                 return
+            if not done.lost and not done.beaten and self._push(remote, fetched, done):
+                return
+            if remote.pulls and self._push_branch(remote, fetched, done):
+                if done.lost or attempt >= _FOLDS:
+                    return
+                done.branch = ""  # it may still be folded in this sync
             time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311 (jitter, not a secret)
         raise RemoteError(f"Other machines keep pushing to {remote.name}: try again in a moment.")
 
@@ -216,7 +256,7 @@ class Sync:
         haves = [oid for oid in (repository.tip(), last) if oid]
         with throw_away(repository, haves) as room_dir:
             self._tell(f"asking {remote.name}")
-            fetched = self._transport.fetch(room_dir, remote.url)
+            fetched = self._transport.fetch(room_dir, remote.url, branches=remote.pulls)
             with room_dir.opened() as room:
                 if self._bundle.state.has(ERASED_COMMITS):
                     from gitmem.memory.sync.erased import translated
@@ -230,14 +270,20 @@ class Sync:
                 if self._follows_erasure(remote, room, last, fetched.main, dry_run=done.dry_run):
                     return self._pull(remote, done, allow_unrelated=allow_unrelated)
                 if fetched.main is not None and not self._knows(fetched):
-                    self._take(room, room_dir, fetched, done, allow_unrelated=allow_unrelated)
+                    fetched = self._take(
+                        room, room_dir, fetched, done, allow_unrelated=allow_unrelated, remote=remote
+                    )
         if not done.dry_run and fetched.main is not None and fetched.main != last:
             repository.refs.set(remote_ref(remote.name), fetched.main, expected=last)
         return fetched
 
     def _knows(self, fetched: Fetched) -> bool:
         """Whether the remote has nothing that we lack."""
-        return fetched.main == self._bundle.tip and not self._unknown(fetched)
+        return (
+            fetched.main == self._bundle.tip
+            and not self._unknown(fetched)
+            and all(oid == fetched.main for oid in fetched.branches.values())
+        )
 
     def _unknown(self, fetched: Fetched) -> dict[str, Oid]:
         """The named snapshots of a remote that are not here, or are others here."""
@@ -245,8 +291,16 @@ class Sync:
         return {name: oid for name, oid in fetched.snapshots.items() if ours.get(SNAPSHOTS + name) != oid}
 
     def _take(
-        self, room: Repository, room_dir: Any, fetched: Fetched, done: _Progress, *, allow_unrelated: bool
-    ) -> None:
+        self,
+        room: Repository,
+        room_dir: ThrowAway,
+        fetched: Fetched,
+        done: _Progress,
+        *,
+        allow_unrelated: bool,
+        remote: Remote | None = None,
+    ) -> Fetched:
+        """Bring in what was fetched, if it is fit to; gives it as it is there now."""
         from gitmem.memory.curated.archive import archive_overfull
         from gitmem.memory.history.log import History
         from gitmem.memory.sync.fold import arriving, folded
@@ -262,30 +316,41 @@ class Sync:
         checked = check_incoming(room, main, fresh, tip, self._bundle.world.clock()) if fresh else Checked()
         new_snapshots = self._unknown(fetched)
         check_snapshots(room, main, new_snapshots)
-        for path, kind in checked.secrets:
-            self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
-        if checked.dates:
-            self._bundle.report(wrong_dates(checked.dates))
-        done.checked += checked.entries
-        done.received += checked.commits
+        branches = self._branches(room, fetched)
+        if remote is not None and remote.pushes and not done.dry_run:
+            self._choose(room, main, tip, branches, done)
+        self._say_what_came([checked, *branches.checked], branches, done)
+        theirs = [*([main] if fresh else ()), *branches.tips]
+        flagged = [*checked.flagged, *branches.flagged]
         if done.dry_run:
-            if fresh:
-                wanted = folded(room, [tip, main], allow_unrelated=allow_unrelated)
+            if theirs:
+                wanted = folded(room, [tip, *theirs], allow_unrelated=allow_unrelated)
                 done.came = _between(room.tree(tip), room.tree(wanted))
-            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
-            return
-        if fresh:
-            note_pulled(self._repository, main, tip, done.remote)  # before any of it can be read
+            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in flagged]
+            return fetched
+        if branches.left_out:
+            from gitmem.memory.sync.erased import keep_only
+
+            keep_only(room_dir, room, self._repository, {main, *theirs, *new_snapshots.values()}, {})
+        for oid in theirs:
+            note_pulled(self._repository, oid, tip, done.remote)  # before any of it can be read
         take_over(room_dir, self._repository)
         self._repository.store.close()
         self._repository.store.remember_commits_of(room.store)
-        if fresh:
+        if theirs and not done.lost:
             self._tell("merging")
+            onto = arriving(self._repository, theirs, done.remote, allow_unrelated=allow_unrelated)
+            wanted, _ = onto(tip)
+            if remote is not None and remote.pushes and wanted not in (tip, main) and fetched.there is None:
+                if not self._offer(remote, fetched, wanted, done):
+                    done.beaten = True
+                    return fetched
+                fetched = replace(fetched, main=wanted)
             done.held += settle(
                 self._bundle,
                 done.remote,
-                arriving=arriving(self._repository, [main], done.remote, allow_unrelated=allow_unrelated),
-                flagged=checked.flagged,
+                arriving=onto,
+                flagged=flagged,
                 shared=done.shared,
                 agree=self._agree,
             )
@@ -293,6 +358,54 @@ class Sync:
             # Before the push: each machine keeps its own, and two that find a store too full would take from both.
             done.archived += archive_overfull(self._bundle)
         self._take_snapshots(new_snapshots, done)
+        return fetched
+
+    def _branches(self, room: Repository, fetched: Fetched) -> Branches:
+        """The branches of other machines that are fit to be folded."""
+        from gitmem.memory.sync.branches import Branches, look_at
+
+        if not fetched.branches or fetched.there is not None:
+            return Branches()
+        erased: set[Oid] = set()
+        if self._bundle.state.has(ERASED_COMMITS):
+            from gitmem.memory.sync.erased import erased_commits
+
+            erased = set(erased_commits(self._bundle))
+        return look_at(
+            room,
+            fetched,
+            [self._bundle.tip],
+            ours=self._branch,
+            now=self._bundle.world.clock(),
+            is_erased=lambda commits: not erased.isdisjoint(commits),
+        )
+
+    @property
+    def _branch(self) -> str:
+        from gitmem.memory.sync.branches import branch_of
+
+        return branch_of(self._bundle.config.machine)
+
+    def _choose(self, room: Repository, main: Oid, tip: Oid, branches: Branches, done: _Progress) -> None:
+        """Leave the fold to another machine, where many have something to fold: each would do it all."""
+        ours = bool(only_in(room, tip, main))
+        ahead = len(branches.tips) + ours
+        if self._folds or not branches.tips or random.random() < _FOLDERS / ahead:  # noqa: S311 (a choice, no secret)
+            return
+        branches.tips.clear()
+        branches.checked.clear()
+        done.lost = ours and not is_ancestor(room, main, tip)
+
+    def _say_what_came(self, checked: Iterable[Checked], branches: Branches, done: _Progress) -> None:
+        for notice in branches.notices:
+            self._bundle.report(notice)
+        for one in checked:
+            for path, kind in one.secrets:
+                self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
+            if one.dates:
+                self._bundle.report(wrong_dates(one.dates))
+            done.checked += one.entries
+            done.received += one.commits
 
     def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
         """What a backup holds and we do not have is never pushed over."""
@@ -406,6 +519,26 @@ class Sync:
             raise RemoteError(f"Somebody changed the snapshot {name!r} on {where.name} meanwhile: try again.")
         return True
 
+    def forget_branch(self, machine: str, remote: str = "") -> None:
+        """Delete the branch of a machine that has gone, if the remote's `main` has all of it."""
+        from gitmem.memory.sync.branches import branch_of
+
+        where, ref = self._remote(remote), branch_of(machine)
+        with throw_away(self._repository, [self._bundle.tip]) as room_dir:
+            fetched = self._transport.fetch(room_dir, where.url, branches=True)
+            there = fetched.branches.get(ref.removeprefix(MACHINES))
+            name = ref.removeprefix("refs/heads/")
+            if there is None or fetched.main is None:
+                raise UnknownRevision(f"There is no branch {name} on {where.name}.")
+            with room_dir.opened() as room:
+                if not is_ancestor(room, there, fetched.main):
+                    raise UsageError(
+                        f"main does not have all of {name} yet.",
+                        hint=f"Run `gitmem fold {where.name}` first.",
+                    )
+            if self._transport.push(room_dir, where.url, [Update(ref, None, there)]):
+                raise RemoteError(f"Somebody pushed to {name} meanwhile: it is in use.")
+
     # Push
 
     def _push(self, remote: Remote, fetched: Fetched, done: _Progress) -> bool:
@@ -423,16 +556,9 @@ class Sync:
                 updates.append(Update(ref, oid, None))
         if not updates:
             return True
-        from gitmem.memory.sync.outgoing import refuse_secrets
-
         fresh = only_in(self._repository, tip, fetched.main)
-        if self._is_erased(fresh):
+        if self._is_erased(fresh) or not self._send(remote, updates, fresh):
             return False
-        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
-        self._tell(f"sending {len(fresh):,} commits to {remote.name}")
-        with throw_away(self._repository, []) as room:
-            if self._transport.push(room, remote.url, updates):
-                return False
         done.sent += len(fresh)
         done.main = tip
         done.there |= {
@@ -443,6 +569,45 @@ class Sync:
         self._repository.refs.set(
             remote_ref(remote.name), tip, expected=self._repository.refs.read(remote_ref(remote.name))
         )
+        return True
+
+    def _send(self, remote: Remote, updates: list[Update], fresh: list[Oid]) -> bool:
+        """Move refs on a remote, with these commits of ours; False where someone else was faster."""
+        from gitmem.memory.sync.outgoing import refuse_secrets
+
+        refuse_secrets(self._bundle, fresh, [update.new for update in updates if update.new])
+        self._tell(f"sending {len(fresh):,} commits to {remote.name}")
+        with throw_away(self._repository, []) as room:
+            return not self._transport.push(room, remote.url, updates)
+
+    def _offer(self, remote: Remote, fetched: Fetched, merge: Oid, done: _Progress) -> bool:
+        """Push a merge before it is made here; False where another machine was faster, and it is not made."""
+        fresh = only_in(self._repository, merge, fetched.main)
+        if self._is_erased(fresh) or not self._send(remote, [Update(BRANCH, merge, fetched.main)], fresh):
+            return False
+        done.sent += len(only_in(self._repository, self._bundle.tip, fetched.main))
+        return True
+
+    def _push_branch(self, remote: Remote, fetched: Fetched, done: _Progress) -> bool:
+        """Send what is here to this machine's own branch; False where that branch is not to be had."""
+        tip, ref = self._bundle.tip, self._branch
+        there = fetched.branches.get(ref.removeprefix(MACHINES))
+        if not self._takes_branches or (there is not None and there not in self._repository.store):
+            return False
+        fresh = only_in(self._repository, tip, fetched.main, there)
+        if there is not None and there != tip and not is_ancestor(self._repository, there, tip):
+            return False  # somebody else wrote it, which was said
+        if fresh and tip != there:
+            try:
+                if not self._send(remote, [Update(ref, tip, there)], fresh):
+                    return False
+            except RemoteError as refused:
+                self._takes_branches = False
+                self._bundle.report(Notice("branch-refused", remote.name, str(refused)))
+                return False
+            done.sent += len(fresh)
+        if only_in(self._repository, tip, fetched.main):
+            done.branch = ref.removeprefix("refs/heads/")
         return True
 
     def _is_erased(self, commits: list[Oid]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.git.commit_graph import only_in
@@ -68,12 +68,12 @@ def translated(bundle: Bundle, room_dir: ThrowAway, room: Repository, fetched: F
         new = ids.get(oid, oid)
         # A name may have told what was erased: ours is another then.
         snapshots[ours.get(new, name) if new != oid else name] = new
-    _keep_only(room_dir, room, bundle.repository, {main, *snapshots.values()}, made)
+    keep_only(room_dir, room, bundle.repository, {main, *snapshots.values()}, made)
     return Fetched(main, snapshots, there=fetched)
 
 
-def _keep_only(
-    room_dir: ThrowAway, room: Repository, ours: Repository, tips: set[Oid], made: dict[Oid, GitObject]
+def keep_only(
+    room_dir: ThrowAway, room: Repository, ours: Repository, tips: set[Oid], made: Mapping[Oid, GitObject]
 ) -> None:
     """Let the throw-away repository hold what we lack of these commits, and nothing else that was fetched."""
     lacking = [oid for oid in reachable(room.store, tips, made) if oid not in ours.store]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from gitmem.errors import BundleUnusable, GitMemError, UsageError
-from gitmem.git.commit_graph import is_ancestor, only_in
+from gitmem.errors import BundleBusy, BundleUnusable, GitMemError, UnknownRevision, UsageError
+from gitmem.git.commit_graph import is_ancestor, merge_bases, only_in
 from gitmem.git.objects import Oid
 from gitmem.git.refs import BRANCH, SNAPSHOTS
 from gitmem.git.repository import Repository
 from gitmem.git.store import ObjectStore
-from gitmem.git.transport import is_travelling
+from gitmem.git.transport import MACHINES, Fetched, is_travelling
+from gitmem.memory.sync.branches import branch_of, look_at
+from gitmem.memory.sync.fold import folded
 from gitmem.memory.sync.inspect import check_incoming, check_snapshots
 from gitmem.okf import layout
 
-SERVER_HOOKS = ("pre-receive",)
-"""Hooks of a bare repository that people push to; a bundle has the others."""
+SERVER_HOOKS = ("pre-receive", "post-receive")
+"""Hooks of a bare repository that people push to; a bundle has the others. The second one folds."""
+_TRIES = 20
 
 _NOTHING = "0" * 40
 _SETTINGS = {"receive.fsckObjects": "true", "receive.maxInputSize": str(512 * 1024 * 1024)}
@@ -46,12 +50,16 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
                     is_erasure = _is_erasure(repository, old, new)
                     found += _main(repository, old, new, is_erasure=is_erasure)
                     main = new
+                elif ref.startswith(MACHINES) and is_travelling(ref):
+                    found += _branch(repository, main, old, new)
                 elif is_travelling(ref):
                     found += [] if is_erasure else _snapshot(ref, old, new)
                     if new != _NOTHING:
                         snapshots[ref.removeprefix(SNAPSHOTS)] = new
                 else:
-                    found.append(f"{ref}: only main and named snapshots are taken here.")
+                    found.append(
+                        f"{ref}: only main, branches of machines and named snapshots are taken here."
+                    )
             except GitMemError as error:
                 found.append(f"{ref}: {error}")
         if not found and snapshots:
@@ -83,12 +91,82 @@ def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> li
         return ["main cannot be rewritten: sync first, then push."]
     if layout.CONFIG_AGENT not in repository.tree(new):
         return [f"This is not a bundle: it has no {layout.CONFIG_AGENT}."]
+    return _unfit(repository, known, new)
+
+
+def _branch(repository: Repository, main: Oid | None, old: Oid, new: Oid) -> list[str]:
+    """What a machine sends for the next fold passes the checks that it would have to pass as `main`."""
+    if main is None:
+        return ["Push main before the branch of a machine."]
+    goes_on = old == _NOTHING or (new != _NOTHING and is_ancestor(repository, old, new))
+    if not goes_on and not is_ancestor(repository, old, main):
+        return ["The branch of a machine is neither deleted nor rewritten before main has what is on it."]
+    if new == _NOTHING:
+        return []
+    bases = merge_bases(repository, main, new)
+    if not bases:
+        return ["It is of another memory: it has no commit in common with main."]
+    return _unfit(repository, bases[0], new)
+
+
+def _unfit(repository: Repository, known: Oid | None, new: Oid) -> list[str]:
     gone = _retractions(repository, known) - _retractions(repository, new)
     if gone:
         return [f"{min(gone)}: what was taken back must not come back. Restore the file, then push."]
     checked = check_incoming(repository, new, only_in(repository, new, known), known)
     held = [f"{flag.path}: the scanner blocks an entry: {flag.result.explain()}" for flag in checked.flagged]
     return held + [f"{path} seems to hold a secret ({kind})." for path, kind in checked.secrets]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a fold on the server did."""
+
+    main: Oid
+    branches: int
+    """Branches that `main` has now and had not before."""
+    left_out: tuple[str, ...] = ()
+    """Sentences about branches that wait."""
+
+
+def fold_here(git_dir: str) -> Folded:
+    """Fold the branches of machines into `main` of a bare repository; killed at any moment, `main` is before or after."""
+    repository = Repository("", git_dir)
+    try:
+        for _ in range(_TRIES):
+            refs = repository.refs
+            main = refs.read(BRANCH)
+            branches = {ref: oid for ref, oid in refs.under(MACHINES).items() if is_travelling(ref)}
+            if main is None or not branches:
+                return Folded(main or "", 0)
+            found = look_at(repository, Fetched.of({BRANCH: main, **branches}), ())
+            tips = [tip for tip, one in zip(found.tips, found.checked, strict=True) if not one.flagged]
+            left_out = [str(notice) for notice in found.notices]
+            if len(tips) < len(found.tips):
+                left_out.append(
+                    "A branch with an entry that the scanner blocks waits for a machine to fold it."
+                )
+            wanted = folded(repository, [main, *tips])
+            if wanted == main or refs.set(BRANCH, wanted, expected=main):
+                return Folded(wanted, len(tips), tuple(left_out))
+        raise BundleBusy("Machines keep pushing to main: try again in a moment.")
+    finally:
+        repository.store.close()
+
+
+def forget_branch(git_dir: str, machine: str) -> None:
+    """Delete the branch of a machine that has gone, if `main` has all of it."""
+    repository = Repository("", git_dir)
+    ref = branch_of(machine)
+    there, main = repository.refs.read(ref), repository.refs.read(BRANCH)
+    if there is None:
+        raise UnknownRevision(f"There is no branch {ref.removeprefix('refs/heads/')}.")
+    if main is None or not is_ancestor(repository, there, main):
+        raise UsageError(
+            f"main does not have all of {ref.removeprefix('refs/heads/')} yet.",
+            hint="Run `gitmem fold` first.",
+        )
+    repository.refs.delete(ref, expected=there)
 
 
 def _retractions(repository: Repository, commit: Oid | None) -> set[str]:
@@ -101,17 +179,22 @@ def _snapshot(ref: str, old: Oid, new: Oid) -> list[str]:
     return []
 
 
+def is_bare(path: str) -> bool:
+    """Tell whether a directory is a bare git repository."""
+    return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
+
+
 def guard(path: str, *, python: str) -> str:
     """Put the hook into a bare repository, with the settings it goes with; gives the path of the hook."""
     from gitmem.git import hook_scripts
     from gitmem.git.git_config import UnsafeSetting, make_safe
 
-    if not os.path.isfile(os.path.join(path, "HEAD")) or not os.path.isdir(os.path.join(path, "objects")):
+    if not is_bare(path):
         raise UsageError(
             f"{path} is not a bare git repository.", hint="Make one with `git init --bare -b main`."
         )
     target = os.path.join(path, "hooks", SERVER_HOOKS[0])
-    if hook_scripts.put(path, SERVER_HOOKS, python=python):
+    if SERVER_HOOKS[0] in hook_scripts.put(path, SERVER_HOOKS, python=python):
         how = "Add a line `gitmem hook pre-receive || exit` to it."
         raise BundleUnusable(f"{target} is somebody else's.", hint=how)
     make_safe(Repository("", path), [UnsafeSetting(key, "", value, "") for key, value in _SETTINGS.items()])

@@ -66,7 +66,7 @@ def test_good_pushes_enter_and_hostile_ones_do_not(
     told = push(a, machines.hub, "main", "+main~2:refs/heads/other")
     assert told.returncode
     assert "'memories/link.md' as a link" in told.stderr
-    assert "only main and named snapshots" in told.stderr
+    assert "only main, branches of machines" in told.stderr
     assert evil != run_git(machines.hub, "rev-parse", "main")
     assert not list(Path(machines.hub, "objects").glob(f"{evil[:2]}/{evil[2:]}"))
 

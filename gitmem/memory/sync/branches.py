@@ -1,0 +1,102 @@
+"""Branches of machines on a remote: looked at one by one, so that a bad one keeps no other from being folded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+
+from gitmem.errors import GitMemError, RefusedFetch
+from gitmem.git.commit_graph import merge_bases, only_in
+from gitmem.git.message import trailers_of
+from gitmem.git.objects import Oid
+from gitmem.git.repository import Repository
+from gitmem.git.transport import MACHINES, Fetched
+from gitmem.memory.gate.holding import Flagged
+from gitmem.memory.sync.fold import MERGE_EMAIL
+from gitmem.memory.sync.inspect import PATIENCE, Checked, check_incoming
+from gitmem.notices import Notice
+from gitmem.okf import paths
+
+_MOST = 1000
+"""Branches that one sync looks at: those of the rest wait for the next."""
+
+
+def branch_of(machine: str) -> str:
+    """The name of a machine's branch on a remote."""
+    return MACHINES + paths.slug(machine)
+
+
+@dataclass(slots=True)
+class Branches:
+    """What of a remote's branches is fit to be folded, and what there is to say about the others."""
+
+    tips: list[Oid] = field(default_factory=list)
+    checked: list[Checked] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    left_out: bool = False
+    """Whether something was fetched that must not enter."""
+
+    @property
+    def flagged(self) -> list[Flagged]:
+        return [flag for one in self.checked for flag in one.flagged]
+
+    @property
+    def commits(self) -> int:
+        return sum(one.commits for one in self.checked)
+
+
+def look_at(
+    room: Repository,
+    fetched: Fetched,
+    known: Iterable[Oid],
+    *,
+    ours: str = "",
+    now: datetime | None = None,
+    is_erased: Callable[[list[Oid]], bool] = lambda _: False,
+) -> Branches:
+    """Look at each branch that brings something to `main` and to what is `known`, as a sync looks at `main`.
+
+    `ours` is this machine's own branch: it holds what was sent from here and nothing else, or somebody wrote it who is not
+    this machine.
+    """
+    main = fetched.main
+    found = Branches()
+    assert main is not None
+    seen = [main, *known]
+    until = time.process_time() + PATIENCE
+    for name, oid in islice(sorted(fetched.branches.items()), _MOST):
+        try:
+            fresh = only_in(room, oid, *seen)
+            if not fresh:
+                continue
+            if MACHINES + name == ours:
+                raise RefusedFetch("it has commits that this machine did not send.")
+            bases = merge_bases(room, oid, main)
+            if not bases:
+                raise RefusedFetch("it is of another memory: it has no commit in common with main.")
+            if is_erased(fresh):
+                raise RefusedFetch("it has commits that were erased here.")
+            left = until - time.process_time()
+            found.checked.append(check_incoming(room, oid, fresh, bases[0], now, patience=left))
+        except GitMemError as refused:
+            found.left_out = True
+            found.notices.append(Notice("branch-waits", f"in/{name}", str(refused)))
+            continue
+        if others := _others(room, fresh, name):
+            found.notices.append(Notice("branch-of-another", f"in/{name}", ", ".join(sorted(others))))
+        found.tips.append(oid)
+        seen.append(oid)
+    return found
+
+
+def _others(room: Repository, commits: Iterable[Oid], name: str) -> set[str]:
+    """The machines other than that of a branch which say they made its commits."""
+    found: set[str] = set()
+    for oid in commits:
+        commit = room.store.commit(oid)
+        if commit.author.email != MERGE_EMAIL:
+            found.update(trailers_of(commit.message).get("Machine", ()))
+    return {machine for machine in found if paths.slug(machine) != name}
