@@ -1,7 +1,7 @@
 """Which commits write the generated pages, and the lines that log.md lacks until the next of them.
 
-A page changes with every commit that it lists, and each version of it is stored. So index.md and log.md are written where
-something is finished (a session, a plan, a snapshot, a command), and not with every turn and every fact.
+A page changes with every commit that it lists, and each version of it is stored. So index.md and log.md are not written with
+every turn and every fact, but with the flush of a full buffer and where something is finished: a session, a plan, a command.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gitmem.memory.edits import Edits
     from gitmem.okf.entries import EntryKey
 
-_FINISHED = ("session-end", "plan-complete", "explicit", "shutdown")
-"""Triggers of a flush after which people look at the pages."""
 _QUIET = ("memory", "host", "session", "note")
 _FAR = 1000
 """So many commits are looked through for the last one that wrote the pages."""
@@ -33,12 +31,12 @@ _FAR = 1000
 
 def makes_pages(kind: str, trigger: str) -> bool:
     """Whether a commit of that kind and trigger writes index.md and log.md."""
-    return trigger in _FINISHED if trigger else kind not in _QUIET
+    return trigger != "turn" if trigger else kind not in _QUIET
 
 
 def fact_line(entry: EntryKey) -> str:
     """The id of the line about a fact."""
-    return f"memory:{entry.id}"
+    return f"memory:{entry.id[:16]}"
 
 
 def unlogged(repository: Repository, tip: Oid | None) -> list[LogLine]:

@@ -25,7 +25,7 @@ from gitmem.memory.bundle import Work
 from gitmem.memory.edits import Edits
 from gitmem.memory.memory import Memory
 from gitmem.notices import Notice
-from gitmem.okf import layout
+from gitmem.okf import layout, pages
 from gitmem.okf.concept import Concept
 from gitmem.permissions import close_to_others, make_directories, open_to_others
 from gitmem.version import __version__
@@ -177,6 +177,7 @@ def _skeleton(config: Config, at: str) -> Work:
             generated={"by": f"gitmem/{__version__}", "at": at},
         )
         edits.write(layout.CONFIG_AGENT, agent.render())
+        edits.write(layout.LOG, pages.log_page([]))
         return Message("init", f"a bundle for {config.agent_id}")
 
     return work

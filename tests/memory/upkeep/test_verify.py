@@ -63,7 +63,7 @@ def test_a_new_bundle_is_whole(bundle: Memory) -> None:
     """Nothing is found, and everything was counted."""
     verification = Verification(bundle, history=True)
     assert list(verification.run()) == []
-    assert (verification.commits, verification.files) == (1, 6)
+    assert (verification.commits, verification.files) == (1, 7)
 
 
 def test_a_bundle_with_content_is_whole(bundle: Memory) -> None:
