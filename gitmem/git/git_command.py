@@ -1,7 +1,7 @@
 """How the git program is called: in a directory of ours, surprises turned off, people's settings for servers left on.
 
 A repository's configuration can name programs in more ways than a list could turn off. So git never sees that of a bundle:
-it works in a git directory that we made (`transport.ThrowAway`, `stand_in.py`), or in none.
+it works in a git directory that we made (`transport.ThrowAway`, `housekeeping.py`), or in none.
 """
 
 from __future__ import annotations

@@ -149,6 +149,36 @@ class Refs:
             if self.read(name) == oid:
                 remove_file(self.path(name))
 
+    def pack(self) -> None:
+        """Put refs into one file, all but `main`: each file of its own is looked for by every reader."""
+        with self._hold():
+            loose = {
+                name: oid
+                for name, oid in self.under("refs/").items()
+                if name != BRANCH and self._is_loose(name, oid)
+            }
+            if not loose:
+                return
+            with self.locked("packed-refs") as lock:
+                lines = {name: f"{oid} {name}\n".encode() for name, oid in (self._packed() | loose).items()}
+                self.publish(lock, _PACKED_HEAD + b"".join(lines[name] for name in sorted(lines)))
+            for name, oid in loose.items():
+                with self.locked(name):
+                    if self._is_loose(name, oid):  # else git has moved it meanwhile
+                        remove_file(self.path(name))
+
+    def _is_loose(self, name: str, oid: Oid) -> bool:
+        """Whether a ref has a file of its own with this value."""
+        return os.path.isfile(self.path(name)) and read_file(self.path(name)) == f"{oid}\n".encode()
+
+    def logged(self) -> Iterator[tuple[Oid, Oid]]:
+        """Every move that a reflog has."""
+        top = os.path.join(self._git_dir, "logs")
+        for directory, _, files in os.walk(top):
+            for file in files:
+                name = os.path.relpath(os.path.join(directory, file), top).replace(os.sep, "/")
+                yield from ((old, new) for old, new, _ in self.moves(name))
+
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the git directory under git's own lock on it; it is on disk when this returns."""
         with self.locked(name) as lock:

@@ -1,7 +1,7 @@
 """Whether a directory may be worked on: it is the user's own, and nothing in its git directory leads elsewhere.
 
 A bundle may be copied, unpacked or downloaded. Its files are read as data, and its git configuration is never obeyed
-(`stand_in.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
+(`git_command.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _APPENDED = ("gitmem", "logs")
 _RENAMED = ("refs", "objects")
 _OWN_TO_A_PROCESS = os.path.join("gitmem", "tmp")
 """Nothing is written through what lies there: a process makes new names in a directory of its own, and a sweep of those
-of dead processes follows no link. A program that works there may have links (housekeeping by git has)."""
+of dead processes follows no link."""
 
 
 def check(root: str, git_dir: str, world: World) -> None:

@@ -86,7 +86,7 @@ def test_pre_commit_of_some_paths(mem: Cli) -> None:
 
 
 def test_pre_commit_reads_other_forms_of_the_index(mem: Cli) -> None:
-    """Version 4 and split indexes are read with git's help."""
+    """Version 4, and the whole index that git makes of a split one for a commit."""
     mem.git("update-index", "--index-version", "4")
     mem.write("notes/bad.md", "bad")
     mem.git("add", ".")

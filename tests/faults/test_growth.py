@@ -21,7 +21,7 @@ from gitmem.memory.exchange.from_folder import _WIKILINK
 from gitmem.memory.find.search import on_one_line, snippet
 from gitmem.memory.sync import inspect, merge
 from gitmem.memory.upkeep.create import create
-from gitmem.memory.upkeep.repair import sides_of
+from gitmem.memory.upkeep.doctor import _has_markers
 from gitmem.okf.layout import MEMORY
 from gitmem.world import World
 
@@ -39,8 +39,8 @@ _SLACK = 5
     [
         (snippet, f"{OPEN}garden{CLOSE} gate " * 20_000),
         (on_one_line, "# a" + " #" * 100_000 + "b"),
-        (lambda text: sides_of(text.encode()), "<<<<<<< a\n" + "=======\n" * 20_000),
-        (lambda text: sides_of(text.encode()), "<<<<<<< a\n|||||||\n=======\n" * 10_000),
+        (lambda text: _has_markers(text.encode()), "<<<<<<< a\n" + "=======\n" * 20_000),
+        (lambda text: _has_markers(text.encode()), "<<<<<<< a\n|||||||\n=======\n" * 10_000),
         (_WIKILINK.findall, "[[a" * 3_000),
         (_WIKILINK.findall, "[[a#" * 3_000),
     ],
@@ -52,13 +52,10 @@ def test_a_text_costs_in_proportion(function: Callable[[str], object], text: str
 
 
 def test_markers_that_do_not_end_are_text() -> None:
-    """What looks like a conflict and is none stays as it is, on both sides of one that is."""
-    real = b"<<<<<<< a\nours\n||||||| b\nbase\n=======\ntheirs\n>>>>>>> c\n"
-    assert sides_of(b"x\n" + real + b"<<<<<<< d\ny\n") == (
-        b"x\nours\n<<<<<<< d\ny\n",
-        b"x\ntheirs\n<<<<<<< d\ny\n",
-    )
-    assert sides_of(b"<<<<<<< a\nours\n=======\n") is None
+    """What looks like a conflict and is none is not taken for one."""
+    assert _has_markers(b"x\n<<<<<<< a\nours\n||||||| b\nbase\n=======\ntheirs\n>>>>>>> c\n")
+    assert not _has_markers(b"<<<<<<< a\nours\n=======\n")
+    assert not _has_markers(b">>>>>>> a\n=======\n<<<<<<< b\n")
 
 
 def test_a_search_costs_in_proportion(tmp_path: Path) -> None:

@@ -69,7 +69,6 @@ NO_NEW_TEXT = {
     "gitmem.memory.snapshots:Snapshots.delete": "It takes a note out.",
     "gitmem.memory.upkeep.create:create": "The templates that gitmem brings.",
     "gitmem.memory.upkeep.doctor:Diagnosis._make_pages": "Pages made of names that are in the tree.",
-    "gitmem.memory.upkeep.repair:mend_files": "It merges two sides that are in the history, as a sync would.",
 }
 """Functions that commit, and bring no text that was not in the memory before: each with the reason."""
 

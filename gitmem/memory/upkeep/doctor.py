@@ -9,11 +9,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BundleBusy, GitMemError
 from gitmem.files import read_file, write_new
 from gitmem.git import git_config, git_index, housekeeping, transaction
+from gitmem.git.commit_graph import walk
 from gitmem.git.message import Message
 from gitmem.git.objects import Oid
 from gitmem.git.recovery import is_due
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.edits import Edits
 
+_FAR = 1_000
+_MARKERS = (b"\n<<<<<<< ", b"\n=======\n", b"\n>>>>>>> ")
 _FOR_COMMITS = ("index", "HEAD", "packed-refs", "config", BRANCH)
 
 Fix = Callable[[], str]
@@ -174,9 +178,9 @@ class Diagnosis:
         try:
             self._repository.refuse_if_busy()
         except GitMemError as error:
-            if self._repository.refs.read("MERGE_HEAD") is not None and shutil.which("git"):
-                remedy = "`gitmem check --fix` takes git's merge back and merges entry by entry instead."
-                yield Problem("head", str(error), remedy, fix=self._finish_merge)
+            if self._repository.refs.read("MERGE_HEAD") is not None:
+                remedy = "Run `git merge --abort`, then `gitmem sync`, which merges entry by entry."
+                yield Problem("head", str(error), remedy)
             else:
                 remedy = f"{error.hint} Until then gitmem reads, and commits nothing.".strip()
                 fix = None if self._repository.refs.head() else self._write_head
@@ -198,24 +202,14 @@ class Diagnosis:
         self._repository.refs.set(BRANCH, lost, expected=None)
         return f"The branch main is at {lost[:12]} again."
 
-    def _finish_merge(self) -> str:
-        from gitmem.memory.upkeep.repair import finish_merge
-
-        finish_merge(self._bundle)
-        return "Both sides are merged, entry by entry."
-
     def _conflicts(self) -> Iterator[Problem]:
-        from gitmem.memory.upkeep.repair import broken_files, mend_files
-
         if self._repository.tip() is None:
             return
-        broken = broken_files(self._bundle)
-        if broken:
+        if broken := _left_in_conflict(self._bundle):
             yield Problem(
                 "conflict",
-                f"A merge by plain git left conflict markers or a broken file: {_few(sorted(broken))}.",
-                "`gitmem check --fix` merges both sides again, entry by entry.",
-                fix=lambda: mend_files(self._bundle, broken),
+                f"A merge by plain git left conflict markers in {_few(broken)}.",
+                f"Keep what holds with `gitmem edit {shlex.quote(broken[0])}`, and take the markers out.",
             )
 
     def _format(self) -> Iterator[Problem]:
@@ -487,6 +481,29 @@ class Diagnosis:
 
 def _so_many(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
+
+
+def _left_in_conflict(bundle: Bundle) -> list[str]:
+    """Files with conflict markers that a merge brought; a note that only tells of markers came by an ordinary commit."""
+    repository, tip = bundle.repository, bundle.tree()
+    found: set[str] = set()
+    for commit in islice(walk(repository, bundle.tip), _FAR):
+        if len(commit.parents) < 2:
+            continue
+        tree = repository.tree(commit.oid)
+        for change in repository.tree(commit.parents[0]).changes(tree):
+            if _has_markers(tip.read(change.path)) and _has_markers(tree.read(change.path)):
+                found.add(change.path)
+    return sorted(found)
+
+
+def _has_markers(data: bytes | None) -> bool:
+    text, at = b"\n" + (data or b""), 0
+    for mark in _MARKERS:
+        at = text.find(mark, at)
+        if at < 0:
+            return False
+    return True
 
 
 def _few(names: list[str]) -> str:

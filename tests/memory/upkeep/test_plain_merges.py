@@ -1,8 +1,9 @@
-"""Plain git without our merge driver: whatever it leaves, `doctor --fix` repairs, and nothing of either side is lost."""
+"""Plain git without our merge driver: what it leaves is named with the command that helps."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,7 @@ from gitmem.memory.memory import Memory
 from gitmem.memory.opening import open_bundle
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.upkeep.create import create, install_hooks
-from gitmem.memory.upkeep.doctor import Diagnosis
-from gitmem.memory.upkeep.repair import sides_of
+from gitmem.memory.upkeep.doctor import Diagnosis, Problem
 from gitmem.world import World
 
 from tests.git.support import fsck_clean, run_git, try_git
@@ -66,10 +66,14 @@ def note(bundle: Memory, text: str) -> None:
     bundle.take_in_edits(strict=True)
 
 
+def problems(bundle: Memory) -> list[Problem]:
+    return list(Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run())
+
+
 def doctor(bundle: Memory) -> list[str]:
     """Mends what can be repaired; gives the names of the serious problems that were found."""
     found = []
-    for problem in Diagnosis(bundle, install_hooks=lambda: install_hooks(bundle.repository)).run():
+    for problem in problems(bundle):
         if problem.fix is not None:
             problem.fix()
         found += [problem.name] if problem.serious else []
@@ -83,7 +87,7 @@ def is_whole(bundle: Memory) -> None:
     everything = b"\n".join(tree.read_entry(entry) for _, entry in tree.files())
     for text in (b"as a says", b"as b says"):
         assert text in everything
-    assert all(sides_of(tree.read_entry(entry)) is None for _, entry in tree.files())
+    assert b"\n>>>>>>> " not in everything
     assert "" == run_git(bundle.root, "status", "--short")
     assert [] == doctor(bundle)
 
@@ -100,34 +104,32 @@ def test_a_plain_clone_learns_to_merge(plain: Memory) -> None:
 
 
 def test_a_pull_that_stopped_in_a_conflict(plain: Memory) -> None:
-    """A merge under way is taken back and made by us; what sync would do afterwards is nothing."""
+    """The commands that are named take git's merge back and make ours."""
     assert try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main").returncode
-    assert ["head"] == doctor(plain)
+    [problem] = [one for one in problems(plain) if one.name == "head"]
+    assert re.findall("`([^`]+)`", problem.remedy) == ["git merge --abort", "gitmem sync"]
+    run_git(plain.root, "merge", "--abort")
+    run_git(plain.root, "config", "remote.origin.gitmemconsent", "true")
+    Sync(plain).run()
+    doctor(plain)
     is_whole(plain)
-    theirs = run_git(plain.root, "rev-parse", "origin/main")
-    assert theirs in plain.repository.store.commit(plain.tip).parents
 
 
 def test_conflict_markers_that_were_committed(plain: Memory) -> None:
-    """Somebody committed the conflict as it was: both versions are merged out of it."""
+    """Somebody committed the conflict as it was: the files are named until a person took the markers out."""
     try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
     run_git(plain.root, "add", "-A")
     run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-m", "merged")
-    assert "conflict" in doctor(plain)
-    is_whole(plain)
-
-
-def test_markers_in_a_file_that_was_edited_since(plain: Memory) -> None:
-    """The same where somebody worked on the file before the doctor came: their work stays."""
-    try_git(plain.root, *WITHOUT_HOOKS, "pull", "-q", "--no-rebase", "origin", "main")
-    path = Path(plain.root, "memories", "MEMORY.md")
-    run_git(plain.root, "add", "-A")
-    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-m", "merged")
-    path.write_text(path.read_text().replace("base fact", "base fact\n§\nlater fact"))
-    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-a", "-m", "more")
-    assert "conflict" in doctor(plain)
-    texts = {entry.text for entry in plain.curated.entries("memory")}
-    assert {"base fact", "a fact", "b fact", "later fact"} == texts
+    [problem] = [one for one in problems(plain) if one.name == "conflict"]
+    assert "decisions/x.md" in problem.what
+    for path in ("decisions/x.md", "memories/MEMORY.md"):
+        file = Path(plain.root, path)
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text(
+            "".join(one for one in lines if not one.startswith(("<<<<<<< ", "=======", ">>>>>>> ")))
+        )
+    run_git(plain.root, *WITHOUT_HOOKS, "commit", "-q", "-a", "-m", "by hand")
+    assert "conflict" not in {one.name for one in problems(plain)}
 
 
 def test_a_note_about_markers_is_left_alone(plain: Memory) -> None:
