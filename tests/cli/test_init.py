@@ -134,7 +134,7 @@ def test_a_foreign_repository_is_refused(gitmem: Cli, tmp_path: Path) -> None:
     assert "git repository of something else" in gitmem.fails("init", ".")
     assert before == gitmem.state()
     gitmem.git("branch", "-m", "trunk")
-    for command in (("init",), ("status",)):
+    for command in (("init", "."), ("status",)):
         assert "git repository of something else" in gitmem.fails(*command)
 
 
@@ -152,10 +152,10 @@ def test_init_beside_a_fetched_memory_is_refused(mem: Cli, tmp_path: Path) -> No
     mem("sync")
     git(tmp_path, "clone", "-q", str(hub), "clone")
     mem.cwd = tmp_path / "clone"
-    for command in (("init",), ("status",)):
+    for command in (("init", "."), ("status",)):
         assert "`git checkout -b main origin/main`" in mem.fails(*command)
     mem.git("checkout", "-q", "-b", "main", "origin/main")
-    mem("init")
+    mem("init", ".")
     assert "MEMORY.md" in mem("status").out
 
 
