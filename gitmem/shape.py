@@ -28,6 +28,8 @@ SHAPES: dict[str, str] = {
     "reason: str?, pulled_from: str?, trailers: {[str]}, counts~: {int}",
     "ShownCommit": "*entry: LogEntry, message: str = entry.commit.message, changes~: [Change] = diff, "
     "unified~: str = unified()",
+    "ShownSession": "*state: SessionState, commits: [LogEntry], changes: [Change]",
+    "ShownEntry": "path: str, *story: Blamed",
     "Wording": "text: str, *by: Origin",
     "Blamed": "id: str = entry.key.id, space: str = entry.key.space, text: str = entry.text, at: str? = entry.at, "
     "introduced: Origin, last_changed: Origin = changed, times_changed: int = times, replaced: str?, "

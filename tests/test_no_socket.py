@@ -113,7 +113,7 @@ def test_a_whole_session_on_the_command_line_opens_no_socket(tmp_path: Path) -> 
         (("-C", "mem", "plan", "complete", "move"), ""),
         (("-C", "mem", "snapshot", "one"), ""),
         (("-C", "mem", "session", "end"), ""),
-        (("-C", "mem", "session", "show", "s1"), ""),
+        (("-C", "mem", "show", "s1"), ""),
         (("-C", "mem", "log"), ""),
         (("-C", "mem", "diff", "--session", "s1"), ""),
         (("-C", "mem", "restore", "snapshot/one"), ""),

@@ -152,7 +152,7 @@ _OPTIONS: dict[str, tuple[Names, ...]] = {
 _TAKEN: dict[tuple[str, str], tuple[Names, ...]] = {
     ("diff", "old"): (_revisions,),
     ("diff", "new"): (_revisions,),
-    ("show", "what"): (_revisions, _paths),
+    ("show", "what"): (_sessions, _revisions, _paths),
     ("edit", "file"): (_paths,),
     ("snapshot", "name"): (_snapshots,),
     ("sync", "name"): (_remotes,),

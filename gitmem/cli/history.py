@@ -129,14 +129,15 @@ def _counts(app: App, entry: LogEntry) -> dict[str, int]:
 
 
 @click.command()
-@click.argument("what", default="HEAD", metavar="[REV | REV:PATH | PATH]")
+@click.argument("what", default="HEAD", metavar="[ID | PATH | REV:PATH]")
 @click.option("--as-of", metavar="REV", help="Show PATH as it was at that commit, snapshot or date.")
 @click.option("--unified", is_flag=True, help="Show a commit's changes as a unified diff.")
 @click.option("--raw", is_flag=True, help="Write a file's bytes as they are, to a file or a pipe.")
 @with_changes
+@with_dates
 @with_json
 def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, events: bool, stat: bool) -> None:
-    """Show a commit and what it did, a snapshot and what changed since, or a file as it was.
+    """Show anything by its id: a commit, a session, a snapshot, a fact, an item that waits; or a file as it was.
 
     A page of the present memory is shown with its links and with the files that link to it.
 
@@ -145,6 +146,7 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, event
     \b
     gitmem show
     gitmem show HEAD~2
+    gitmem show work-1
     gitmem show memories/MEMORY.md --as-of yesterday
     gitmem show HEAD~2:memories/MEMORY.md --raw > MEMORY.md
     """
@@ -157,7 +159,15 @@ def show(app: App, what: str, as_of: str | None, unified: bool, raw: bool, event
     try:
         shown = app.bundle.show(what)
     except UnknownRevision as unknown:
-        revision, path = _file_named(app, what, unknown)
+        from gitmem.memory.printed_ids import meant
+
+        try:
+            revision, path = _file_named(app, what, unknown)
+        except UnknownRevision:
+            if (found := meant(app.bundle, what)) is None:
+                raise
+            app.show(found, events=events, stat=stat)
+            return
         _show_file(app, revision, path, raw=raw)
         return
     if raw:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from gitmem.cli.context import App
-from gitmem.cli.options import json_option, with_changes, with_dates, with_json
-from gitmem.cli.output import AGE, bold, count, cut, cyan, dim, padded, yellow
+from gitmem.cli.options import json_option, with_json
+from gitmem.cli.output import bold, count, cyan, dim, yellow
 from gitmem.errors import GitMemError, UsageError
-from gitmem.shape import shape
 
 if TYPE_CHECKING:
-    from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.memory import Memory
     from gitmem.memory.origin import Origin
     from gitmem.memory.plans import Plan
@@ -169,12 +166,11 @@ def _from_stdin(app: App, session: str) -> None:
 
 @click.group()
 def session() -> None:
-    """Sessions: begin, end, list, show.
+    """Sessions: begin and end. `gitmem log` lists them, `gitmem show ID` shows one.
 
     \b
     gitmem session start work-1 --model gpt-5
     gitmem session end
-    gitmem session show work-1
     """
 
 
@@ -212,74 +208,6 @@ def end(app: App, session_id: str) -> None:
     made = bundle.sessions.end(name)
     app.out.json({"session": name, "commit": made.commit.oid if made else None})
     app.out.line(f"{name} ended" if made else f"{name} had ended already")
-
-
-@session.command("list")
-@with_dates
-@with_json
-def list_(app: App) -> None:
-    """List the sessions, newest first."""
-    states = app.bundle.sessions.all()
-    app.out.json({"sessions": states})
-    app.out.paged()
-    for state in states:
-        began = dim(padded(app.moment(state.get("started")), AGE))
-        title = cut(app.bundle.session_title(state.id), _TITLE)
-        known = (state.get("model"), "open" if state.status == "open" else "")
-        app.out.line(began, bold(state.id), *filter(None, (title, *known)), between="  ")
-
-
-@session.command("show")
-@click.argument("session_id")
-@with_changes
-@with_dates
-@with_json
-def show(app: App, session_id: str, events: bool, stat: bool) -> None:
-    """Show a session: what is known of it, and what it learned; with --events all that was said and done."""
-    from gitmem.cli.render import changes as told
-
-    bundle = app.bundle
-    state = bundle.sessions.get(bundle.sessions.meant(session_id))
-    commits = list(bundle.log(session=state.id))
-    changes = bundle.diff(session=state.id).changes if commits else ()
-    if app.out.is_json:
-        app.out.json(
-            {
-                **shape(state),
-                "commits": commits,
-                "changes": changes,
-            }
-        )
-        return
-    app.out.paged()
-    app.out.block(bold(bundle.session_title(state.id) or state.id), indent="")
-    for line in _about(app, state):
-        app.out.block("  ", dim(line))
-    if events:
-        for entry in commits:
-            app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
-    app.out.line()
-    told.tell(app.out, changes, events=events, stat=stat)
-
-
-def _about(app: App, state: SessionState) -> Iterator[str]:
-    """What is known of a session, as people say it."""
-    machine = f"on {state.get('machine')}" if state.get("machine") else ""
-    who = " ".join(filter(None, (state.get("agent"), machine)))
-    status = "open" if state.status == "open" else "ended"
-    yield ", ".join(filter(None, (state.id, status, who, state.get("model"), state.get("platform"))))
-    ended = f", ended {app.moment(state.get('ended'))}" if state.get("ended") else ""
-    yield f"began {app.moment(state.get('started'))}{ended}"
-    counts, tokens = state.concept.meta.get("counts"), state.concept.meta.get("tokens")
-    if isinstance(counts, Mapping):
-        yield ", ".join(
-            count(int(n), kind.replace("_", " ")) for kind, n in counts.items() if isinstance(n, int)
-        )
-    if isinstance(tokens, Mapping):
-        yield "tokens: " + ", ".join(f"{n:,} {kind}" for kind, n in tokens.items() if isinstance(n, int))
-    for key, said in (("parent", "goes on from"), ("user", "user"), ("chat", "chat")):
-        if state.get(key):
-            yield f"{said} {state.get(key)}"
 
 
 # --- plan ------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import click
 from gitmem.cli.context import App
 from gitmem.cli.options import with_json
 from gitmem.cli.output import bold, count, dim, green, red, safe, yellow
+from gitmem.cli.render.answers import tell_item
 from gitmem.errors import FoundSomething, GitMemError, UsageError
 from gitmem.okf.plain import shortened
 from gitmem.shape import shape
@@ -71,8 +72,7 @@ def review(
         if chosen:
             _decide(app, found, "d" if drop else "a" if accept else "e", words=words or "-", reason=reason)
             return
-        app.out.json(found)
-        _tell(app, found)
+        app.show(found)
         return
     _go_through(app, everything=everything, only_list=only_list)
 
@@ -99,11 +99,11 @@ def _go_through(app: App, *, everything: bool, only_list: bool) -> None:
 def _ask(app: App, items: list[Item]) -> None:
     for number, item in enumerate(items, start=1):
         app.out.line(dim(f"{number} of {len(items)}"))
-        _tell(app, item, lines=_FEW_LINES)
+        tell_item(app, item, lines=_FEW_LINES)
         while (
             chosen := click.prompt(_CHOICES, type=click.Choice(list("adesnq")), show_choices=False)
         ) == "s":
-            _tell(app, item)
+            tell_item(app, item)
         if chosen == "q":
             return
         try:
@@ -144,24 +144,6 @@ def _edited(item: Item) -> str:
     if text is None or not text.strip():
         raise UsageError("Nothing was changed.")
     return text if item.kind == "broken" else text.strip()
-
-
-# --- showing ---------------------------------------------------------------------------------------------
-
-
-def _tell(app: App, item: Item, *, lines: int = 0) -> None:
-    """An item, its text cut to so many lines where that is asked for."""
-    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))
-    if item.why:
-        app.out.line(red("  ! "), safe(item.why))
-    for name, value in (("session", item.session), ("source", item.source)):
-        if value:
-            app.out.line(dim(f"  {name}: "), value)
-    app.out.line()
-    text = item.text.split("\n")
-    app.out.text("\n".join(text[:lines] if lines else text))
-    if lines and len(text) > lines:
-        app.out.line(dim(f"… and {len(text) - lines:,} more lines"))
 
 
 # --- scan ------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def before_session(repository: Repository, session: str) -> Oid:
             if found == wanted:
                 earliest = commit
     if earliest is None:
-        hint = did_you_mean(session, known, "List them with `gitmem session list`.")
+        hint = did_you_mean(session, known, "List them with `gitmem log`.")
         raise UnknownRevision(f"No commit belongs to a session {session!r}.", hint=hint)
     if not earliest.parents:
         raise UnknownRevision(f"The session {session!r} began with the bundle itself: nothing is before it.")

@@ -164,7 +164,7 @@ _READERS = (
         ("recall", "tea"),
     ),
     *(
-        ("session", "list"),
+        ("log",),
         ("plan", "list"),
     ),
     *(("snapshot", "--list"), ("review", "--list"), ("scan",)),

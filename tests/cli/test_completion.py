@@ -41,7 +41,7 @@ def offered(mem: Cli, *words: str) -> list[str]:
     [
         (["revert", "--session", "w"], ["work-1"]),
         (["log", "--session", ""], ["work-1"]),
-        (["session", "show", ""], ["work-1"]),
+        (["show", "wo"], ["work-1"]),
         (["restore", "g"], ["good"]),
         (["restore", "session:"], ["session:work-1"]),
         (["snapshot", "--delete", "g"], ["good"]),

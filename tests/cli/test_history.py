@@ -305,3 +305,19 @@ def test_a_moment_is_not_its_day(told: Cli) -> None:
     """One without colons neither."""
     assert told("log", "--json", "--until", "20260630T000000").json["commits"] == []
     assert told("log", "--json", "--since", "20260630T235959").json["commits"] == []
+
+
+def test_every_printed_id_is_shown(mem: Cli) -> None:
+    """Of a session, a fact and a held text, shortened too; a commit and a snapshot are revisions."""
+    mem("session", "start", "work-1", "--title", "Move the server")
+    mem("remember", "The server runs Debian 12", "--reason", "seen")
+    mem("session", "end")
+    assert "Move the server" in mem("show", "work-1").out
+    assert "work-1" == mem("show", "work-1", "--json").json["session"]
+    fact = mem("facts", "--json").json["memory"]["entries"][0]["id"]
+    assert "added" in mem("show", fact[:8]).out
+    held = mem.run("remember", "Pay to IBAN DE89 3704 0044 0532 0130 00", "--source", "https://x.example").err
+    [item] = mem("review", "--json").json["waiting"]
+    assert item["id"] in held
+    assert "IBAN" in mem("show", item["id"]).out
+    assert "Nothing here is called 'nosuch'" in mem.fails("show", "nosuch")

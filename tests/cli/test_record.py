@@ -51,7 +51,7 @@ def test_each_kind_is_committed_when_the_command_returns(mem: Cli) -> None:
     assert mem.git("status", "--porcelain") == ""
     [decision] = mem.cwd.glob("decisions/use-postgres_*.md")
     assert "db" in decision.read_text()
-    shown = mem("session", "show", "s1", "--json").json
+    shown = mem("show", "s1", "--json").json
     assert len(shown["commits"]) == 4
     assert "use Postgres" in json.dumps(shown["changes"])
 
@@ -62,7 +62,7 @@ def test_starting_a_session_is_no_commit(mem: Cli) -> None:
     mem("session", "start", "s1", "--title", "About tabs", "--model", "m1")
     assert tip == mem.git("rev-parse", "HEAD")
     assert not list((mem.cwd / ".git/gitmem/journal").glob("*"))
-    assert ["s1"] == [one["session"] for one in mem("session", "list", "--json").json["sessions"]]
+    assert "s1" == mem("show", "s1", "--json").json["session"]
     mem("record", "observation", "the build needs node 20")
     [page] = mem.cwd.glob("sessions/*/*/s1.md")
     assert "title: About tabs" in page.read_text()

@@ -166,7 +166,7 @@ def test_revert_below_a_path(taught: Cli) -> None:
     taught("revert", "--session", "night-7", "--path", "memories")
     assert "4711" not in taught("facts").out
     assert [1, 1] == [len(list(taught.root.glob(f"decisions/*{one}*.md"))) for one in ("night-7", "night-8")]
-    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
+    assert "looked at the door" in taught("show", "night-7", "--events").out
     assert "4711" not in (taught.root / "log.md").read_text()
     assert "`gitmem redo` takes this back." in taught("undo").out
     assert "4711" in taught("facts").out
@@ -179,7 +179,7 @@ def test_revert_keeps_the_record(taught: Cli) -> None:
     assert "4711" not in taught("facts").out
     assert [] == list(taught.root.glob("decisions/*night-7*.md"))
     assert record == {path: path.read_bytes() for path in taught.root.glob("sessions/*/*/*/*.md")}
-    assert "looked at the door" in taught("session", "show", "night-7", "--events").out
+    assert "looked at the door" in taught("show", "night-7", "--events").out
     assert "Held back for a person" in taught("remember", "The gate code is 4711", code=3).err
     assert "Whole." in taught("check").out
 

@@ -66,7 +66,7 @@ COMMANDS = (
     ("check",),
     ("check",),
     ("facts",),
-    ("session", "list"),
+    ("log",),
     ("snapshot", "--list", "--json"),
     ("plan", "list"),
     ("remember", "Another fact of today."),

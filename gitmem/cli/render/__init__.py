@@ -10,7 +10,7 @@ _Renderer = TypeVar("_Renderer", bound=Callable[..., None])
 _RENDERERS: dict[str, Callable[..., None]] = {}
 _MODULES = {
     "changes": ("Diff", "Reverted", "Restored", "Synced", "ShownCommit"),
-    "history": ("Digest", "Traced"),
+    "history": ("Digest", "Traced", "ShownSession", "ShownEntry"),
     "found": ("Found", "Recalled", "Reading"),
     "answers": (
         "Answer",
@@ -22,6 +22,7 @@ _MODULES = {
         "Erased",
         "Imported",
         "Status",
+        "Item",
     ),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

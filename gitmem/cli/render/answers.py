@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.output import AGE, bold, count, dim, green, padded, red, size, table, yellow
+from gitmem.cli.output import AGE, bold, count, dim, green, padded, red, safe, size, table, yellow
 from gitmem.cli.render import renders
 from gitmem.okf.plain import shortened
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gitmem.memory.curated.prompt_block import FrozenBlock
     from gitmem.memory.curated.store import Answer
     from gitmem.memory.facts import Fact, Facts
+    from gitmem.memory.review import Item
     from gitmem.memory.status import PendingEdit, Status
     from gitmem.memory.sync.remote_state import RemoteStanding
 
@@ -138,3 +139,22 @@ def _stored_rows(app: App, found: Status) -> list[tuple[str, str]]:
         ("last gc", app.date(found.last_gc) if found.last_gc is not None else "never"),
         ("format", str(found.format)),
     ]
+
+
+# --- what waits ------------------------------------------------------------------------------------------
+
+
+@renders("Item")
+def tell_item(app: App, item: Item, *, lines: int = 0, **_: bool) -> None:
+    """An item that waits for a person, its text cut to so many lines where that is asked for."""
+    app.out.line(bold(item.id), "  ", item.kind, "  ", item.path, "  ", dim(app.moment(item.at)))
+    if item.why:
+        app.out.line(red("  ! "), safe(item.why))
+    for name, value in (("session", item.session), ("source", item.source)):
+        if value:
+            app.out.line(dim(f"  {name}: "), value)
+    app.out.line()
+    text = item.text.split("\n")
+    app.out.text("\n".join(text[:lines] if lines else text))
+    if lines and len(text) > lines:
+        app.out.line(dim(f"… and {len(text) - lines:,} more lines"))

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.cli.context import App
+    from gitmem.memory.capture.session_page import SessionState
     from gitmem.memory.history.blame import Blamed
     from gitmem.memory.history.digest import Digest, News
     from gitmem.memory.history.log import LogEntry
     from gitmem.memory.history.reach import Exposed, Reached
     from gitmem.memory.history.story import Chapter
     from gitmem.memory.history.trace import Life, Traced
+    from gitmem.memory.printed_ids import ShownEntry, ShownSession
 
 # --- sessions and commits --------------------------------------------------------------------------------
 
@@ -423,3 +425,47 @@ def _between(app: App, since: datetime, until: datetime) -> str:
     now = app.world.here()
     first, last = (day_name(moment, now=now).rpartition(", ")[2] for moment in (since, until))
     return f"on {first}" if first == last else f"from {first} to {last}"
+
+
+# --- one session, one entry ------------------------------------------------------------------------------
+
+
+@renders("ShownSession")
+def tell_session(app: App, shown: ShownSession, *, events: bool = False, stat: bool = False) -> None:
+    """What is known of a session, and what it learned; with `events` all that was said and done."""
+    app.out.paged()
+    app.out.block(bold(shown.title or shown.state.id), indent="")
+    for line in _about_session(app, shown.state):
+        app.out.block("  ", dim(line))
+    if events:
+        for entry in shown.commits:
+            app.out.line("  ", yellow(entry.commit.oid[:8]), " ", entry.commit.subject)
+    app.out.line()
+    tell(app.out, shown.changes, events=events, stat=stat)
+
+
+@renders("ShownEntry")
+def tell_entry(app: App, shown: ShownEntry, **_: bool) -> None:
+    """An entry with the story of its words."""
+    app.out.line(bold(shown.path))
+    tell_blamed(app, shown.story)
+
+
+def _about_session(app: App, state: SessionState) -> Iterator[str]:
+    """What is known of a session, as people say it."""
+    machine = f"on {state.get('machine')}" if state.get("machine") else ""
+    who = " ".join(filter(None, (state.get("agent"), machine)))
+    status = "open" if state.status == "open" else "ended"
+    yield ", ".join(filter(None, (state.id, status, who, state.get("model"), state.get("platform"))))
+    ended = f", ended {app.moment(state.get('ended'))}" if state.get("ended") else ""
+    yield f"began {app.moment(state.get('started'))}{ended}"
+    counts, tokens = state.concept.meta.get("counts"), state.concept.meta.get("tokens")
+    if isinstance(counts, Mapping):
+        yield ", ".join(
+            count(int(n), kind.replace("_", " ")) for kind, n in counts.items() if isinstance(n, int)
+        )
+    if isinstance(tokens, Mapping):
+        yield "tokens: " + ", ".join(f"{n:,} {kind}" for kind, n in tokens.items() if isinstance(n, int))
+    for key, said in (("parent", "goes on from"), ("user", "user"), ("chat", "chat")):
+        if state.get(key):
+            yield f"{said} {state.get(key)}"

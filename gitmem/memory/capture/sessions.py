@@ -93,7 +93,7 @@ class Sessions:
             near = difflib.get_close_matches(session, [state.id for state in self.all()], n=3, cutoff=0.4)
             raise UnknownRevision(
                 f"There is no session {session!r}.",
-                hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem session list`.",
+                hint=f"Did you mean {', '.join(near)}?" if near else "List them with `gitmem log`.",
             )
         return found
 
