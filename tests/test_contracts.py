@@ -76,3 +76,22 @@ def test_the_environment_the_home_the_clock_and_print_come_from_outside() -> Non
                 found.add((name, "print"))
     assert {"world.py"} <= {name for name, _ in found}
     assert [] == sorted(one for one in found if not one[0].startswith(_MAY_ASK_THE_WORLD))
+
+
+def test_texts_go_in_and_out_of_the_pure_rooms() -> None:
+    """`text`, `okf` and `safety` open no file; their data is read through `resources`."""
+    opened = {
+        name
+        for name, tree in modules()
+        if name.startswith(("text/", "okf/", "safety/"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (
+            getattr(node.func, "id", "") == "open"
+            or (
+                isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("read_text", "read_bytes", "listdir")
+            )
+        )
+    }
+    assert set() == opened
