@@ -192,3 +192,12 @@ def test_redo_leaves_the_undo_of_another_machine_alone(restored: Cli) -> None:
     restored("clone", str(restored.root / "there.git"), "second")
     restored.cwd = restored.root / "second"
     assert restored.fails("redo") == "There is no undo to take back."
+
+
+def test_a_rollback_of_a_session_takes_what_it_learned_about_the_user(mem: Cli) -> None:
+    """The entry and the page of the day carry the session, so nothing of it is left or found."""
+    mem("session", "start", "s")
+    mem("remember", "Trusts vault7 with all keys", "--target", "user")
+    mem("session", "end")
+    mem("revert", "--session", "s")
+    assert "Trusts" not in mem("facts").out + mem.run("search", "vault7").out
