@@ -10,6 +10,7 @@ from gitmem.index.database import Database
 from gitmem.index.filters import marks
 from gitmem.index.records import Place, SessionFacts
 from gitmem.okf import timestamps
+from gitmem.okf.entries import EntryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,11 @@ class Lookup:
     def spans_of_key(self, space: str, key: str) -> list[Span]:
         """Every place that an entry stood at, by its identity."""
         return self._spans("WHERE s.space = ? AND s.key = ? AND s.from_seq > 0", (space, key))
+
+    def span_at(self, path: str, key: EntryKey) -> Span | None:
+        """Return the last place of an entry in a file."""
+        where = "WHERE p.name = ? AND s.key = ? AND s.space = ? AND s.from_seq > 0"
+        return next(reversed(self._spans(where, (path, key.id, key.space))), None)
 
     def spans_of_commit(self, oid: str) -> list[Span]:
         """What a commit brought."""

@@ -426,7 +426,8 @@ class _Builder:
         name = facts.title if facts and facts.title else place.session
         if not name or (name == place.session and _MACHINE_MADE.search(name)):
             return when
-        return f"{when}, {self._egress.name(plain(shortened(name, _LABEL)))}"
+        title = self._egress.title(place.session, plain(shortened(name, _LABEL)))
+        return f"{when}, {title}"
 
 
 def _said_by_user(turn: str) -> str:

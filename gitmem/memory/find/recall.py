@@ -331,9 +331,8 @@ def _without(wanted: Wanted, sessions: tuple[str, ...]) -> Wanted:
 def _about(facts: SessionFacts | None, session: str, egress: Egress) -> About:
     if facts is None:  # entries of a session whose concept is gone
         return About(egress.name(session))
+    title = egress.title(facts.name, plain(facts.title))
     said = (
-        facts.name,
-        plain(facts.title),
         facts.started,
         facts.ended,
         facts.source,
@@ -343,7 +342,7 @@ def _about(facts: SessionFacts | None, session: str, egress: Egress) -> About:
         facts.machine,
         facts.parent,
     )
-    return About(*map(egress.name, said))
+    return About(egress.name(facts.name), title, *map(egress.name, said))
 
 
 def _in_session(hit: Ranked) -> Place:

@@ -220,6 +220,12 @@ class Egress:
             return FLAGGED
         return self.clean(name) if self._kept(name) == name else GONE
 
+    def title(self, session: str, title: str) -> str:
+        """The title of a session, unless it is made of a turn that was taken back."""
+        if self._standing is not None and self._standing.is_of_gone_turn(session, title):
+            return GONE
+        return self.name(title)
+
     # Entries of the curated store
 
     def curated(self, entries: Iterable[Entry], tree: Tree) -> list[tuple[Entry, Result]]:
@@ -374,6 +380,9 @@ class Egress:
         if not self.holds(path, entry):
             return GONE
         text = _read(entry)
+        place = self._index.span_at(path, entry.key) if self._index and entry.key.space == "event" else None
+        if place is not None and self._standing is not None and not self._standing.kept(text, place):
+            return GONE  # the turn that it belongs to was taken back
         return (self.clean(text) or GONE) if self.is_harmless(text, path) else FLAGGED
 
     # Whole answers

@@ -101,7 +101,7 @@ class Standing:
         self._is_hidden = is_hidden
         self._fates: dict[int, _Fate] = {}
         self._known: dict[tuple[int, str], bool] = {}
-        self._turns: dict[str, dict[str, _Fate]] = {}
+        self._turns: dict[str, dict[str, tuple[_Fate, str]]] = {}
 
     def kept(self, text: str, place: Place | None = None) -> str:
         """The text with a gap for each sentence that no longer holds; empty where it says nothing else."""
@@ -170,17 +170,26 @@ class Standing:
         """Whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced."""
         if place.space != "event" or not place.session or place.type == "decision":
             return False
-        if place.session not in self._turns:
-            self._turns[place.session] = self._gone_turns(place.session)
-        gone = self._turns[place.session]
+        gone = self._gone_in(place.session)
         if not gone:
             return False
         _, behind = self._index.turns_beside(place.session, place.at)
         turn = place.key if place.type == "turn" else behind[0].key if behind else ""
-        return turn in gone and gone[turn].is_after(place)
+        return turn in gone and gone[turn][0].is_after(place)
 
-    def _gone_turns(self, session: str) -> dict[str, _Fate]:
-        """The turns of a session that wrote what is gone, by their ids."""
+    def is_of_gone_turn(self, session: str, text: str) -> bool:
+        """Whether some words, a title say, are those of a turn of a session that was taken back."""
+        words = text.rstrip("… ").casefold()
+        gone = self._gone_in(session) if words else {}
+        return any(words in said for _, said in gone.values())
+
+    def _gone_in(self, session: str) -> dict[str, tuple[_Fate, str]]:
+        if session not in self._turns:
+            self._turns[session] = self._gone_turns(session)
+        return self._turns[session]
+
+    def _gone_turns(self, session: str) -> dict[str, tuple[_Fate, str]]:
+        """The turns of a session that wrote what is gone, by their ids: what became of it, and what was said."""
         found = {}
         for entry, at, text in self._index.written_in(session):
             fate = self._fate(entry)
@@ -189,7 +198,7 @@ class Standing:
                 # A turn is recorded when it is over. A program of one's own may do so before it writes the entry.
                 turns = sorted([*behind, *before], key=lambda one: _shares(text, one.text), reverse=True)
                 if turns:
-                    found[turns[0].key] = fate
+                    found[turns[0].key] = fate, " ".join(turns[0].text.casefold().split())
         return found
 
     # Entries

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.history.log import History
 from gitmem.memory.memory import Memory
 
 
@@ -143,6 +145,25 @@ def test_a_turn_whose_entry_was_replaced_stays_but_for_the_old_value(bundle: Mem
     assert "5432" not in hit.text
     assert "The host is called heron" in hit.text
     assert "The database port is 6543." == hit.since
+
+
+def test_a_title_and_a_diff_made_of_that_turn_go_too(bundle: Memory) -> None:
+    """A session may be named after what was said first in it, and the history has the words once more."""
+    with bundle.session("talk", title="Я больше не ем мясо") as session:
+        session.remember("The user is a vegetarian.")
+        session.record_turn("Я больше не ем мясо", "Понятно, без мяса.")
+    assert "мяс" in str(bundle.recent_sessions())
+    bundle.forget("The user is a vegetarian.")
+    assert "мяс" not in str(bundle.recent_sessions())
+    egress, history = Egress(bundle, bundle.index.current()), bundle.part(History)
+    told = [
+        egress.change(change)
+        for entry in bundle.log(session="talk")
+        for change in history.of_commit(entry.commit)
+        if change.key.space == "event"
+    ]
+    assert told
+    assert "мяс" not in str(told)
 
 
 def everything(memory: Memory, *queries: str) -> str:
