@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from gitmem.errors import BundleUnusable
 from gitmem.files import read_file, replace_file
 from gitmem.git.repository import Repository
-from gitmem.git.safe_directory import own_configurations
 from gitmem.world import World
 
 # What make_repository writes, and what breaks without it.
@@ -56,7 +55,7 @@ def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
 def hooks_path(repository: Repository, world: World) -> str:
     """Where git looks for hooks when not in the repository, by its own settings or the user's; empty where it does."""
     found = _read(os.path.join(repository.git_dir, "config")).get("core.hookspath")
-    for path in own_configurations(world) if found is None else ():
+    for path in _own_configurations(world) if found is None else ():
         try:
             found = _read(path, includes=True).get("core.hookspath", found)
         except BundleUnusable:  # the user's own file, which git refuses by itself
@@ -131,3 +130,13 @@ def _read(path: str, *, includes: bool = False) -> dict[str, str]:
                 key = b".".join((section[0], name)).decode("utf-8", "replace").lower()
                 found[key] = value.decode("utf-8", "replace")
     return found
+
+
+def _own_configurations(world: World) -> list[str]:
+    """The files of git's configuration that hold for this user everywhere; a later one outranks those before it."""
+    own = world.env.get("GIT_CONFIG_GLOBAL")
+    system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
+    if own is not None:
+        return [*system, own]
+    places = world.env.get("XDG_CONFIG_HOME") or os.path.join(world.home, ".config")
+    return [*system, os.path.join(places, "git", "config"), os.path.join(world.home, ".gitconfig")]

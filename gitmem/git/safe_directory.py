@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitmem.world import World
 
 VARIABLE = "GITMEM_SAFE_DIRECTORY"
-"""Directories of other users that may be worked on, as git's `safe.directory`; `:` between them, `*` for all."""
+"""Directories of other users that may be worked on, with `:` between them, `*` for all."""
 
 _APPENDED = ("gitmem", "logs")
 """Where gitmem writes into files as they are. Elsewhere it renames, which follows no link to a file."""
@@ -29,11 +29,9 @@ def check(root: str, git_dir: str, world: World) -> None:
     """Nothing where the bundle may be worked on; else BundleUnusable says why not, and how to allow it."""
     foreign = next(foreign_places(root, git_dir, world.env), "")
     if foreign and not _is_allowed(root, world):
-        import shlex
-
         raise _refusal(
             f"{foreign} belongs to another user: gitmem does not work on it.",
-            f"If you trust it, run `git config --global --add safe.directory {shlex.quote(root)}`, or set {VARIABLE}.",
+            f"If you trust it, set {VARIABLE} to {root}.",
         )
     if other := _other_work_tree(root, git_dir):
         raise _refusal(f"The git directory of {root} is that of {other}.", f"Work in {other}.")
@@ -52,10 +50,7 @@ def _refusal(what: str, hint: str) -> Exception:
 
 def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[str]:
     """What of a bundle belongs to somebody else, as git sees it: work tree, git directory, and the link between them."""
-    who = getattr(os, "geteuid", None)
-    if who is None:  # Windows: what another user may write here is for its access lists to say
-        return
-    ours = {who()}
+    ours = {os.geteuid()}
     if ours == {0} and env.get("SUDO_UID", "").isdecimal():  # root by sudo works for whoever called it
         ours.add(int(env["SUDO_UID"]))
     for path in dict.fromkeys((root, os.path.join(root, ".git"), git_dir)):
@@ -109,7 +104,7 @@ def _other_work_tree(root: str, git_dir: str) -> str:
 
 def _is_allowed(root: str, world: World) -> bool:
     named = world.env.get(VARIABLE, "").split(os.pathsep)
-    return any(_covers(name, root, world) for name in (*named, *_safe_directories(world)))
+    return any(_covers(name, root, world) for name in named)
 
 
 def _covers(name: str, root: str, world: World) -> bool:
@@ -120,35 +115,3 @@ def _covers(name: str, root: str, world: World) -> bool:
     if name.endswith("/*"):
         return os.path.realpath(root).startswith(os.path.join(os.path.realpath(name[:-2]), ""))
     return bool(name) and os.path.realpath(name) == os.path.realpath(root)
-
-
-def _safe_directories(world: World) -> list[str]:
-    """What the user's own git configuration says; that of the repository has no say."""
-    from dulwich.config import ConfigFile
-
-    found: list[str] = []
-    for path in own_configurations(world):
-        try:
-            values = [value.decode("utf-8", "replace") for value in _values(ConfigFile.from_path(path))]
-        except (OSError, ValueError):
-            continue
-        for value in values:  # an empty one takes back those before it, as in git
-            found = [*found, value] if value else []
-    return found
-
-
-def _values(config: object) -> list[bytes]:
-    try:
-        return list(config.get_multivar((b"safe",), b"directory"))  # type: ignore[attr-defined]
-    except KeyError:
-        return []
-
-
-def own_configurations(world: World) -> list[str]:
-    """The files of git's configuration that hold for this user everywhere; a later one outranks those before it."""
-    own = world.env.get("GIT_CONFIG_GLOBAL")
-    system = [] if world.env.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
-    if own is not None:
-        return [*system, own]
-    places = world.env.get("XDG_CONFIG_HOME") or os.path.join(world.home, ".config")
-    return [*system, os.path.join(places, "git", "config"), os.path.join(world.home, ".gitconfig")]
