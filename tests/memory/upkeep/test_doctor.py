@@ -129,7 +129,7 @@ def test_a_lost_branch(healthy: Memory) -> None:
 def test_an_empty_head(healthy: Memory) -> None:
     """Git itself does not know the repository then; the doctor writes the file again."""
     Path(healthy.repository.git_dir, "HEAD").write_bytes(b"")
-    assert "doctor --fix" in _one(healthy, "head").remedy
+    assert "check --fix" in _one(healthy, "head").remedy
     _repaired(healthy, "head")
     assert "main" == run_git(healthy.root, "branch", "--show-current")
 
