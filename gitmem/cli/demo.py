@@ -88,7 +88,7 @@ STORY: tuple[Step, ...] = (
     Step("A bundle is a git repository with an agent's memory in it.", ("gitmem init mem",), cwd="."),
     Step(
         "Its files are plain text. Write two facts into memories/MEMORY.md with any editor.",
-        ("gitmem diff", "gitmem edit --commit -m 'what I know so far'"),
+        ("gitmem diff", "gitmem commit -m 'what I know so far'"),
         act=_first_facts,
     ),
     Step(

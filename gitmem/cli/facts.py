@@ -1,4 +1,4 @@
-"""`gitmem remember`, `replace`, `forget`, `facts`, `note` and `edit`: what a person or an agent writes down."""
+"""`gitmem remember`, `replace`, `forget`, `facts`, `note`, `edit` and `commit`: what a person or an agent writes down."""
 
 from __future__ import annotations
 
@@ -119,23 +119,17 @@ def note(app: App, title: str, text: tuple[str, ...], tags: tuple[str, ...], **k
 @click.command()
 @click.argument("file", default="", metavar="[FILE]")
 @click.option("-m", "--reason", default="", help="Why you change it; kept in the commit.")
-@click.option("--commit", "outside", is_flag=True, help="Commit what was edited outside of gitmem instead.")
 @with_json
-def edit(app: App, file: str, reason: str, outside: bool) -> None:
+def edit(app: App, file: str, reason: str) -> None:
     """Edit a file of the memory with your editor ($VISUAL, $EDITOR), and commit it when it is saved.
 
     Without FILE it is memories/MEMORY.md. What cannot be part of a memory is refused before anything is written; at a
-    terminal you may edit it again. A FILE that is not there begins as a note. The next write of gitmem commits hand
-    edits anyway; --commit does it now, all of them or none, and with a reason.
+    terminal you may edit it again. A FILE that is not there begins as a note.
 
     \b
     gitmem edit
     gitmem edit notes/deploy.md
-    gitmem edit --commit -m "the server moved"
     """
-    if outside:
-        _commit_edits(app, reason)
-        return
     path, before = _to_edit(app, file)
     text: str | None = before
     while True:
@@ -186,7 +180,17 @@ def _committed(app: App, path: str, text: str, reason: str) -> str:
     return commit_text(app.bundle, path, text.encode(), reason=reason)
 
 
-def _commit_edits(app: App, reason: str) -> None:
+@click.command()
+@click.option("-m", "--reason", default="", help="Why you changed it; kept in the commit.")
+@with_json
+def commit(app: App, reason: str) -> None:
+    """Commit what was edited outside of gitmem, all of it or nothing.
+
+    The next write of gitmem commits hand edits anyway; this does it now, and with a reason.
+
+    \b
+    gitmem commit -m "the server moved"
+    """
     from gitmem.notices import Notice
 
     bundle = app.bundle

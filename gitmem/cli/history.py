@@ -332,9 +332,7 @@ def _no_such_file(app: App, path: str, revision: str) -> UnknownRevision:
     where = "in the bundle" if revision == "HEAD" else f"at {revision}"
     message = f"There is no file {path} {where}."
     if os.path.lexists(app.bundle.repository.worktree.path(path)):
-        return UnknownRevision(
-            message, hint="It lies in the work tree uncommitted: run `gitmem edit --commit`."
-        )
+        return UnknownRevision(message, hint="It lies in the work tree uncommitted: run `gitmem commit`.")
     return UnknownRevision(
         message, hint=f"`gitmem log --path {shlex.quote(path)}` tells whether there ever was one."
     )

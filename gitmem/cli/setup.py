@@ -76,7 +76,7 @@ def init(app: App, directory: str, project: bool, separate_git_dir: str | None, 
     )
     if made:
         app.out.line("Created a memory in ", bold(bundle.root), ".")
-        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`."))
+        app.out.line(dim("Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`."))
     else:
         app.out.line("There is a memory in ", bold(bundle.root), " already; nothing was changed.")
 

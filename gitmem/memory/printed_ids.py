@@ -49,7 +49,10 @@ def _session(memory: Memory, typed: str) -> ShownSession | None:
     state = memory.sessions.find(memory.sessions.meant(typed.removeprefix("session:")))
     if state is None:
         return None
-    commits = tuple(memory.log(session=state.id))
+    try:
+        commits = tuple(memory.log(session=state.id))
+    except UnknownRevision:  # it was opened, and has no commit yet
+        commits = ()
     changes = memory.diff(session=state.id).changes if commits else ()
     return ShownSession(state, memory.session_title(state.id), commits, changes)
 

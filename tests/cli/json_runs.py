@@ -67,7 +67,7 @@ def documents(mem: Cli, at_a_terminal: Callable[..., tuple[int, str]]) -> Iterat
     yield run("status")
     yield run("diff")
     (here / "notes/broken.md").unlink()
-    yield run("edit", "--commit", "-m", "found it")
+    yield run("commit", "-m", "found it")
     yield run("edit")
 
     # History and search

@@ -50,7 +50,7 @@ def test_no_bundle_anywhere(gitmem: Cli) -> None:
         "There is no bundle in /tmp or above it. "
         "Make one with `gitmem init DIR`, or name one with -C or $GITMEM_BUNDLE."
     )
-    for args in (("log",), ("status",), ("edit", "--commit"), ("check",), ("check",), ("gc",)):
+    for args in (("log",), ("status",), ("commit",), ("check",), ("check",), ("gc",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
         "notes/latin.md is not a valid OKF file: It is not UTF-8 (byte 22). "
         "It was edited by hand: repair or remove it, then run this again."
     )
-    assert expected == _stops(mem, "edit", "--commit")
+    assert expected == _stops(mem, "commit")
     _reads(mem)
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_not_utf8(mem: Cli) -> None:
 def test_broken_front_matter(mem: Cli, text: str, reason: str) -> None:
     """Broken YAML and missing types stop `commit`, with the file's name."""
     mem.write("notes/a.md", text)
-    told = _stops(mem, "edit", "--commit")
+    told = _stops(mem, "commit")
     assert "notes/a.md" in told
     assert reason in told
 
@@ -105,10 +105,10 @@ def test_a_file_that_cannot_be_used_stops_no_other_command(mem: Cli) -> None:
 def test_a_broken_curated_store(mem: Cli) -> None:
     """MEMORY.md with broken YAML is not committed, and can still be looked at."""
     mem.remember("a fact")
-    mem("edit", "--commit")
+    mem("commit")
     path = mem.root / "memories/MEMORY.md"
     path.write_text(path.read_text().replace("type: CuratedMemory", "type: [CuratedMemory"))
-    assert "memories/MEMORY.md" in _stops(mem, "edit", "--commit")
+    assert "memories/MEMORY.md" in _stops(mem, "commit")
     _reads(mem)
 
 
@@ -121,7 +121,7 @@ def test_a_large_file(mem: Cli) -> None:
         "big.bin is too large (50 MB; at most 8 MB). "
         "It was edited by hand: repair or remove it, then run this again."
     )
-    told = mem.fails("edit", "--commit")
+    told = mem.fails("commit")
     assert expected == told
     assert mem.git("ls-files", "big.bin") == ""
     _reads(mem)
@@ -132,7 +132,7 @@ def test_a_detached_head(mem: Cli) -> None:
     mem.git("checkout", "-q", "--detach")
     mem.remember("a fact")
     expected = "HEAD is detached, and gitmem commits to main only. Run `git checkout main` first."
-    assert expected == _stops(mem, "edit", "--commit")
+    assert expected == _stops(mem, "commit")
     _reads(mem)
     assert [expected] == mem("status", "--json").json["problems"]
 
@@ -141,9 +141,7 @@ def test_another_branch(mem: Cli) -> None:
     """The same on a branch of a person's own."""
     mem.git("checkout", "-q", "-b", "mine")
     mem.remember("a fact")
-    assert _stops(mem, "edit", "--commit").startswith(
-        "HEAD is on branch mine, and gitmem commits to main only"
-    )
+    assert _stops(mem, "commit").startswith("HEAD is on branch mine, and gitmem commits to main only")
     _reads(mem)
 
 
@@ -199,7 +197,7 @@ def _conflict(mem: Cli) -> None:
     mem.git("commit", "-q", "-m", "mine")
     mem.git("checkout", "-q", "main")
     mem.write("notes/a.md", NOTE + "theirs\n")
-    mem("edit", "--commit")
+    mem("commit")
 
 
 def test_a_merge_under_way(mem: Cli) -> None:
@@ -207,7 +205,7 @@ def test_a_merge_under_way(mem: Cli) -> None:
     _conflict(mem)
     mem.git("-c", "merge.gitmem.driver=false", "merge", "mine", check=False)  # ours would settle it
     expected = "A merge is under way in this bundle: finish or abort it with git first."
-    assert expected == _stops(mem, "edit", "--commit")
+    assert expected == _stops(mem, "commit")
     _reads(mem)
 
 
@@ -216,7 +214,7 @@ def test_a_rebase_under_way(mem: Cli) -> None:
     _conflict(mem)
     mem.git("checkout", "-q", "mine")
     mem.git("rebase", "main", check=False)
-    assert _stops(mem, "edit", "--commit")
+    assert _stops(mem, "commit")
     _reads(mem)
 
 
@@ -229,11 +227,11 @@ def test_a_foreign_index_lock(mem: Cli, monkeypatch: pytest.MonkeyPatch) -> None
         "Another program holds /tmp/mem/.git/index.lock: wait for it to end, or remove that file if no git "
         "command is running."
     )
-    assert expected == _stops(mem, "edit", "--commit")
+    assert expected == _stops(mem, "commit")
     assert lock.exists()
     _reads(mem)
     lock.unlink()
-    mem("edit", "--commit")
+    mem("commit")
 
 
 def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
@@ -244,7 +242,7 @@ def test_a_bundle_that_is_no_repository(mem: Cli) -> None:
         "Restore its git directory from a backup, or begin a new history with `gitmem init .`."
     )
     assert expected == mem.fails("log")
-    assert expected == mem.fails("-C", ".", "edit", "--commit")
+    assert expected == mem.fails("-C", ".", "commit")
 
 
 def test_a_link_to_a_git_directory_that_is_gone(gitmem: Cli, tmp_path: Path) -> None:
@@ -261,7 +259,7 @@ def test_a_newer_format(mem: Cli) -> None:
     agent.write_text(agent.read_text().replace("gitmem_format: 1", "gitmem_format: 2"))
     mem.git("commit", "-qam", "from the future")
     mem.remember("a fact")
-    told = _stops(mem, "edit", "--commit")
+    told = _stops(mem, "commit")
     assert told == "This bundle has format 2, newer than this gitmem writes (1): upgrade gitmem."
     _reads(mem)
     assert mem("status", "--json").json["format"] == 2
@@ -272,7 +270,7 @@ def test_a_disk_that_refuses_writes(mem: Cli) -> None:
     shutil.rmtree(mem.root / ".git/gitmem/locks")
     mem.write(".git/gitmem/locks", "in the way")
     mem.remember("a fact")
-    told = _stops(mem, "edit", "--commit")
+    told = _stops(mem, "commit")
     assert told.startswith("The bundle cannot be written (")
     assert told.endswith("; nothing was changed, so repair that and try again.")
     _reads(mem)
@@ -287,7 +285,7 @@ def test_a_bare_repository(gitmem: Cli, tmp_path: Path) -> None:
     )
     assert expected == gitmem.fails("-C", "store.git", "log")
     gitmem.cwd = tmp_path / "store.git"
-    assert expected == gitmem.fails("edit", "--commit")
+    assert expected == gitmem.fails("commit")
 
 
 def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
@@ -297,7 +295,7 @@ def test_an_empty_repository(gitmem: Cli, tmp_path: Path) -> None:
     expected = (
         "/tmp/empty is a repository without commits, not a bundle yet. Make it one with `gitmem init .`."
     )
-    for args in (("log",), ("status",), ("edit", "--commit"), ("check",), ("check",)):
+    for args in (("log",), ("status",), ("commit",), ("check",), ("check",)):
         assert expected == gitmem.fails(*args)
 
 
@@ -309,7 +307,7 @@ def test_a_foreign_repository(gitmem: Cli, tmp_path: Path) -> None:
     gitmem.git("commit", "-q", "--allow-empty", "-m", "x")
     gitmem.write("secret.txt", "x")
     before = gitmem.git("log")
-    for args in (("edit", "--commit"), ("log",), ("check",), ("check",)):
+    for args in (("commit",), ("log",), ("check",), ("check",)):
         assert gitmem.fails(*args).startswith("/tmp/project is a git repository, but not a bundle.")
     assert before == gitmem.git("log")
     assert not (tmp_path / "project/.git/gitmem").exists()

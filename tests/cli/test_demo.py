@@ -23,7 +23,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr.count("\n")) == (0, 2), done.stderr  # one refused, one held
     shown = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("$ gitmem ")]
-    assert {"init", "edit", "diff", "check"} <= set(shown)
+    assert {"init", "commit", "diff", "check"} <= set(shown)
     assert "$ git log" in done.stdout
     assert "Whole." in done.stdout
     assert os.listdir(temporary) == []

@@ -74,7 +74,7 @@ def test_hand_edits_show_escapes(mem: Cli) -> None:
     for args in (
         ("status",),
         ("diff",),
-        ("edit", "--commit"),
+        ("commit",),
         ("show", f"{EVIL}x.md"),
         ("-C", EVIL, "log"),
         (EVIL,),

@@ -13,12 +13,12 @@ from tests.cli.conftest import NOTE, Cli
 def told(mem: Cli) -> Cli:
     """A bundle with a little history: two facts, one of them corrected, and a note."""
     mem.remember("The staging server is at stage.example.org", "Deploys happen on Tuesdays")
-    mem("edit", "--commit", "-m", "what I know")
+    mem("commit", "-m", "what I know")
     path = mem.root / "memories/MEMORY.md"
     path.write_text(path.read_text().replace("on Tuesdays", "on Thursdays now"))
-    mem("edit", "--commit", "-m", "calendar changed")
+    mem("commit", "-m", "calendar changed")
     mem.write("notes/a.md", "---\ntype: Note\ntitle: A\n---\none\ntwo\nthree\n")
-    mem("edit", "--commit")
+    mem("commit")
     return mem
 
 
@@ -158,7 +158,7 @@ def test_show_of_a_file_as_json(told: Cli) -> None:
     assert {"path", "commit", "kind", "size", "text", "entries", "links", "backlinks"} == set(found)
     assert [found["kind"], found["entries"][0]["space"], len(found["entries"])] == ["curated", "§", 2]
     told.write("picture.bin", b"\xff\x00")
-    told("edit", "--commit")
+    told("commit")
     found = told("show", "picture.bin", "--json").json
     assert base64.b64decode(found["base64"]) == b"\xff\x00"
 
@@ -166,7 +166,7 @@ def test_show_of_a_file_as_json(told: Cli) -> None:
 def test_show_of_a_binary_file(told: Cli) -> None:
     """Its size is told; its bytes come with --raw."""
     told.write("picture.bin", b"\xff\x00\x1b[2J")
-    told("edit", "--commit")
+    told("commit")
     assert told("show", "picture.bin").out == "A binary file of 6 bytes; --raw writes it out.\n"
 
 
@@ -176,7 +176,7 @@ def test_show_raw_gives_the_bytes(told: Cli) -> None:
 
     data = "---\ntype: Note\n---\nesc \x1b[31m end"
     told.write("notes/esc.md", data)
-    told("edit", "--commit")
+    told("commit")
     assert data == real("show", "notes/esc.md", "--raw", cwd=told.root).stdout
     assert "--raw is for files" in told.fails("show", "HEAD", "--raw", code=2)
 
@@ -190,9 +190,7 @@ def test_show_of_what_is_not_there(told: Cli) -> None:
     assert expected == told.fails("show", "notes/b.md")
     assert "There is no file notes/a.md at HEAD~1." in told.fails("show", "HEAD~1:notes/a.md")
     told.write("notes/b.md", NOTE)
-    assert "It lies in the work tree uncommitted: run `gitmem edit --commit`." in told.fails(
-        "show", "notes/b.md"
-    )
+    assert "It lies in the work tree uncommitted: run `gitmem commit`." in told.fails("show", "notes/b.md")
     assert "Nothing here is called 'nonsense'" in told.fails("show", "nonsense")
     assert "goes back further than the history does" in told.fails("show", "HEAD~9")
 
@@ -250,7 +248,7 @@ def test_diff_stat(told: Cli) -> None:
     """How many entries came, went and changed in each file."""
     expected = "memories/MEMORY.md  +1 ~1\n2 changes in 1 file\n"
     told.remember("more")
-    told("edit", "--commit")
+    told("commit")
     assert expected == told("diff", "HEAD~3", "HEAD", "--stat", "--path", "memories").out
     assert told("diff", "HEAD~3", "--stat", "--path", "memories", "--json").json["files"] == [
         {"path": "memories/MEMORY.md", "counts": {"added": 1, "removed": 0, "changed": 1, "moved": 0}}
@@ -272,7 +270,7 @@ def test_diff_of_a_session(mem: Cli) -> None:
     """What one session changed, whatever others did in between."""
     mem("record", "observation", "The build is green", "--session", "s1")
     mem.remember("by hand")
-    mem("edit", "--commit")
+    mem("commit")
     mem("record", "observation", "The build is red", "--session", "s1")
     assert mem("diff", "--session", "s1").out == "Nothing learned; 2 events in 1 session (--events)\n"
     out = mem("diff", "--session", "s1", "--events").out

@@ -126,7 +126,7 @@ def test_a_merge_by_plain_git(mem: Cli) -> None:
     mem.git("commit", "-q", "-m", "side")
     mem.git("checkout", "-q", "main")
     mem.write("notes/main.md", NOTE)
-    mem("edit", "--commit")
+    mem("commit")
     mem.git("merge", "-q", "--no-ff", "-m", "Merge side", "side")
     assert "Kind: merge" in _message(mem)
     assert mem.git("status", "--porcelain") == ""
@@ -148,7 +148,7 @@ def test_pre_push_checks_what_would_leave(mem: Cli, tmp_path: Path) -> None:
     assert "gitmem: The push was stopped" in found
     mem.git("reset", "-q", "--hard", "HEAD~2")
     mem.write("notes/good.md", NOTE)
-    mem("edit", "--commit")
+    mem("commit")
     mem.git("push", "-q", "origin", "main")
 
 

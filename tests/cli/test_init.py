@@ -16,7 +16,7 @@ def test_init_makes_a_bundle_that_plain_git_knows(gitmem: Cli, tmp_path: Path) -
     """A new bundle is a clean repository with one commit."""
     expected = (
         "Created a memory in /tmp/mem.\n"
-        "Edit memories/MEMORY.md there and run `gitmem edit --commit`, then `gitmem log`.\n"
+        "Edit memories/MEMORY.md there and run `gitmem commit`, then `gitmem log`.\n"
     )
     assert expected == gitmem.masked("init", "mem")
     gitmem.cwd = tmp_path / "mem"
@@ -46,7 +46,7 @@ def test_a_separate_git_directory(gitmem: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "mem/.git").read_text() == "gitdir: ../mem.git\n"
     gitmem.cwd = tmp_path / "mem"
     gitmem.remember("a fact")
-    gitmem("edit", "--commit")
+    gitmem("commit")
     assert gitmem.git("status", "--porcelain") == ""
     assert len(gitmem("log", "--json").json["commits"]) == 2
 

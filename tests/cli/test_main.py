@@ -156,7 +156,7 @@ def test_a_reader_that_leaves_is_no_error(mem: Cli) -> None:
     """`gitmem log | head -1` ends quietly."""
     for number in range(40):
         mem.write("notes/n.md", f"---\ntype: Note\n---\n{number}\n")
-        mem("edit", "--commit")
+        mem("commit")
     command = f"{sys.executable} -P -m gitmem -C {mem.root} log --json | head -1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")

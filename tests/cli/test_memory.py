@@ -92,16 +92,16 @@ def test_a_secret_enters_by_no_door(mem: Cli) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
     mem("remember", f"the token is {secret}", "--reason", f"said {secret}", "--source", f"chat {secret}")
     mem.remember(f"my key is {secret}")
-    assert "is redacted" in mem.run("edit", "--commit").err
+    assert "is redacted" in mem.run("commit").err
     assert ["the token is [redacted github-token …H8i9]", "my key is [redacted github-token …H8i9]"] == texts(
         mem
     )
     assert secret not in (mem.cwd / "memories/MEMORY.md").read_text()
     mem.write("notes/keys.md", f"---\ntype: Note\n---\n\nuse {secret}\n")
-    assert "notes/keys.md holds a secret in line 5 (github-token)" in mem.fails("edit", "--commit")
+    assert "notes/keys.md holds a secret in line 5 (github-token)" in mem.fails("commit")
     assert secret not in mem.git("log", "--all", "-p", "--format=%B")
     mem.write("notes/keys.md", "---\ntype: Note\n---\n\nthe key is in the safe\n")
-    mem("edit", "--commit")
+    mem("commit")
 
 
 def test_what_is_known_of_the_user_is_not_one_machines(mem: Cli) -> None:

@@ -145,7 +145,7 @@ def test_content_can_not_colour_a_terminal(mem: Cli) -> None:
 def test_long_output_goes_through_the_pager(mem: Cli) -> None:
     """$PAGER gets what does not fit the screen; short output does not."""
     mem.write("notes/long.md", "---\ntype: Note\n---\n" + "line\n" * 100)
-    mem("edit", "--commit")
+    mem("commit")
     assert "PAGED:line" in _on_a_terminal(mem.root, "show", "notes/long.md", PAGER="sed s/^/PAGED:/")
     assert "PAGED" not in _on_a_terminal(mem.root, "log", PAGER="sed s/^/PAGED:/")
 
@@ -153,7 +153,7 @@ def test_long_output_goes_through_the_pager(mem: Cli) -> None:
 def test_a_line_that_wraps_fills_the_screen(mem: Cli) -> None:
     """The pager is for rows of the screen: one long line takes many."""
     mem.write("notes/wide.md", NOTE + "word " * 900)
-    mem("edit", "--commit")
+    mem("commit")
     assert "PAGED:" in _on_a_terminal(mem.root, "show", "notes/wide.md", PAGER="sed s/^/PAGED:/")
 
 
@@ -172,14 +172,14 @@ def test_width_is_what_a_terminal_shows(text: str, columns: int) -> None:
 def test_without_a_pager_output_comes_straight(mem: Cli, pager: str) -> None:
     """An empty, broken or missing $PAGER costs no output."""
     mem.write("notes/long.md", "---\ntype: Note\n---\n" + "line\n" * 100)
-    mem("edit", "--commit")
+    mem("commit")
     assert _on_a_terminal(mem.root, "show", "notes/long.md", PAGER=pager).count("line\n") == 100
 
 
 def test_a_pager_that_is_left_early_is_no_error(mem: Cli) -> None:
     """The reader has seen enough."""
     mem.write("notes/long.md", "---\ntype: Note\n---\n" + ("line " * 50 + "\n") * 5000)
-    mem("edit", "--commit")
+    mem("commit")
     assert _on_a_terminal(mem.root, "show", "notes/long.md", PAGER="head -3").count("\n") == 3
 
 

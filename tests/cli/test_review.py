@@ -155,7 +155,7 @@ def one_item(mem: Cli) -> dict[str, str]:
 def broken(mem: Cli) -> Cli:
     """A bundle with a note that a person made unreadable."""
     mem.write("notes/a.md", "---\ntype: Note\n---\nas it was\n")
-    mem("edit", "--commit")
+    mem("commit")
     mem.write("notes/a.md", "---\ntype: [\n---\nas it is\n")
     return mem
 
@@ -200,7 +200,7 @@ def test_a_new_file_that_cannot_be_committed_is_dropped(mem: Cli) -> None:
 def full(mem: Cli) -> Cli:
     """A store that a person made too full by hand."""
     mem.remember(*(f"Fact number {number} is about the weather in town {number}" for number in range(60)))
-    mem("edit", "--commit")
+    mem("commit")
     return mem
 
 

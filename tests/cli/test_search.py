@@ -29,7 +29,7 @@ def memory(gitmem: Cli) -> Cli:
         "notes/setup.md", NOTE + "See [the decision](/decisions/use-postgresql-for-invoices_2026-06-30.md).\n"
     )
     gitmem.write("notes/more.md", NOTE + "See [setup](setup.md) and [nothing](nothing.md).\n")
-    gitmem("edit", "--commit")
+    gitmem("commit")
     return gitmem
 
 
@@ -151,7 +151,7 @@ def test_escapes_in_a_hit_are_shown(gitmem: Cli) -> None:
     """Text from the memory never steers the terminal."""
     gitmem.init()
     gitmem.write("notes/x.md", NOTE + "garden \x1b[31mred\x1b[0m rose\n")
-    gitmem("edit", "--commit")
+    gitmem("commit")
     out = gitmem("search", "garden").out
     assert "\x1b" not in out
 

@@ -33,7 +33,7 @@ def test_gitmem_alone_in_a_bundle_is_status(mem: Cli) -> None:
     mem.cwd = mem.root / "memories"
     assert expected == mem().out
     mem.cwd = mem.root.parents[1]
-    assert mem().out.startswith("Usage: gitmem")
+    assert mem().out.startswith("gitmem keeps an AI agent")
     assert expected == mem("-C", "mem").out
     assert "There is no directory" in mem.fails("-C", "nowhere")
 
@@ -93,7 +93,7 @@ Edited by hand, and not committed until they are repaired or removed:
 def test_status_as_json(mem: Cli) -> None:
     """Stable keys, ISO dates and plain numbers."""
     mem.remember("a fact", "another")
-    mem("edit", "--commit")
+    mem("commit")
     mem.remember("a third")
     found = mem("status", "--json").json
     assert {
@@ -143,7 +143,7 @@ def test_commit_takes_hand_edits_in(mem: Cli) -> None:
     """One commit of kind `edit`, with the reason and the person; git sees a clean tree."""
     mem.remember("The server runs Debian 12")
     expected = "<id> edit: memories/MEMORY.md\nFacts  memories/MEMORY.md\n  + The server runs Debian 12\n"
-    assert expected == mem.masked("edit", "--commit", "-m", "seen in /etc/os-release")
+    assert expected == mem.masked("commit", "-m", "seen in /etc/os-release")
     newest = mem("log", "-n", "1", "--json").json["commits"][0]
     assert (
         newest["kind"],
@@ -157,8 +157,8 @@ def test_commit_takes_hand_edits_in(mem: Cli) -> None:
 
 def test_nothing_to_commit_is_no_failure(mem: Cli) -> None:
     """Without a hand edit it says so, and no commit is made."""
-    assert mem("edit", "--commit").out == "Nothing to commit: no file differs from the newest commit.\n"
-    assert mem("edit", "--commit", "--json").json == {"commits": []}
+    assert mem("commit").out == "Nothing to commit: no file differs from the newest commit.\n"
+    assert mem("commit", "--json").json == {"commits": []}
     assert len(mem("log", "--json").json["commits"]) == 1
 
 
@@ -167,7 +167,7 @@ def test_commit_takes_the_files_and_not_what_is_staged(mem: Cli) -> None:
     mem.write("notes/a.md", NOTE + "staged\n")
     mem.git("add", "notes")
     mem.write("notes/a.md", NOTE + "later\n")
-    assert len(mem("edit", "--commit", "--json").json["commits"]) == 1
+    assert len(mem("commit", "--json").json["commits"]) == 1
     assert mem("show", "notes/a.md").out == NOTE + "later\n"
     assert mem.git("status", "--porcelain") == ""
 
@@ -190,7 +190,7 @@ def test_commit_takes_the_files_and_not_what_is_staged(mem: Cli) -> None:
 def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told: str) -> None:
     """`status` says why, in its text too, and looking holds nothing; the next write leaves it, `commit` stops at it."""
     mem.write("notes/tea.md", NOTE)
-    mem("edit", "--commit")
+    mem("commit")
     mem.write(path, content)
     mem.write("notes/fine.md", NOTE)
     good, _, bad = (
@@ -205,7 +205,7 @@ def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told:
     assert told in rows[path]
     assert "  held  " not in mem("review", "--list").out
     assert path in mem("review", "--list").out
-    assert told in mem.fails("edit", "--commit")
+    assert told in mem.fails("commit")
     assert told in mem.run("remember", "Ann likes tea").err
     assert mem.git("ls-files", "--others", "--exclude-standard").strip() == path
 
@@ -213,7 +213,7 @@ def test_a_file_that_no_command_commits(mem: Cli, path: str, content: str, told:
 def test_a_file_that_changes_its_case(mem: Cli) -> None:
     """Renamed, it is one file still."""
     mem.write("notes/tea.md", NOTE)
-    mem("edit", "--commit")
+    mem("commit")
     (mem.root / "notes/tea.md").rename(mem.root / "notes/Tea.md")
-    mem("edit", "--commit")
+    mem("commit")
     assert mem.git("ls-files", "notes") == "notes/Tea.md\n"

@@ -76,7 +76,7 @@ def test_gc_compresses(mem: Cli) -> None:
     """Many packs become one, and `status` knows when."""
     for number in range(5):
         mem.write("notes/n.md", NOTE + str(number))
-        mem("edit", "--commit")
+        mem("commit")
     found = mem("gc", "--json").json
     assert {"ran", "by", "before", "after"} == set(found)
     assert (found["ran"], found["after"]["packs"]) == (True, 1)

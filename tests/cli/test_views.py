@@ -87,7 +87,7 @@ def life(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Abroad:
     run("record", "tool-call", "terminal", "--args", "df -h", "--result", "50 GB free", "--session", "work-2")
     run("revert", "--session", "night-1", "--reason", "a lie")
     run.write("notes/setup.md", "---\ntype: Note\ntitle: Setup\n---\nInstall node 20.\n")
-    run("edit", "--commit", "-m", "how to begin")
+    run("commit", "-m", "how to begin")
     run.at(30, 14)
     return run
 

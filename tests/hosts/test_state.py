@@ -151,7 +151,7 @@ class Plain:
         cli = self.cli
         (Path(self.state) / "config").write_text("undo_tools: false\n")
         cli.write("config/scanner.md", RULES)
-        cli("edit", "--commit")
+        cli("commit")
         cli.run("scan", "--accept-rules")
         [held] = cli.run("remember", RELEASED, "--json").json["held"]
         release(self.opened_as_it_is(), held, by="ada")

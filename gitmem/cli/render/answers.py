@@ -78,7 +78,7 @@ def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
         out.line(yellow(found.waiting_in_words))
     good = [edit for edit in found.hand_edits if not edit.problem]
     bad = [edit for edit in found.hand_edits if edit.problem]
-    how = "the next write" if bad else "the next write or `gitmem edit --commit`"
+    how = "the next write" if bad else "the next write or `gitmem commit`"
     _tell_edits(app, f"Edited by hand; {how} commits them:", good)
     _tell_edits(app, "Edited by hand, and not committed until they are repaired or removed:", bad)
     for problem in found.problems:

@@ -268,7 +268,7 @@ class Diagnosis:
             yield Problem(
                 "hand edit",
                 f"{path} {problem}.",
-                "Repair or remove the file: `gitmem edit --commit` stops at it until then.",
+                "Repair or remove the file: `gitmem commit` stops at it until then.",
             )
         paths = sorted(good - bad.keys())
         if paths:
@@ -276,7 +276,7 @@ class Diagnosis:
             yield Problem(
                 "hand edit",
                 f"Edited by hand and not committed: {some}.",
-                "See `gitmem diff`; `gitmem edit --commit` commits it, and so does the next write.",
+                "See `gitmem diff`; `gitmem commit` commits it, and so does the next write.",
                 serious=False,
             )
 

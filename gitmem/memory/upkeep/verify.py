@@ -127,9 +127,7 @@ class Verification:
             if edit.path not in told:
                 told.add(edit.path)
                 problem = f"It {edit.problem}." if edit.problem else "It differs from the newest commit."
-                yield Finding(
-                    "work tree", edit.path, f"{problem} See `gitmem diff` and `gitmem edit --commit`."
-                )
+                yield Finding("work tree", edit.path, f"{problem} See `gitmem diff` and `gitmem commit`.")
 
 
 def _trailers(commit: Commit) -> Iterator[Finding]:
