@@ -1,11 +1,14 @@
-"""Git's index on disk: whether somebody else wrote it, and what it becomes when we write files."""
+"""Git's index on disk: whether somebody else wrote it, what it becomes when we write files, and what is staged in it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from gitmem.errors import BundleUnusable
 from gitmem.files import overwrite_file, read_file
 from gitmem.git import git_index
 from gitmem.git.git_index import GitIndex, Record
@@ -13,6 +16,9 @@ from gitmem.git.objects import FILE, Oid, TreeEntry, path_bytes, path_text
 from gitmem.git.tree import Tree
 from gitmem.git.worktree import Marks, WorkTree, marks
 from gitmem.state import INDEX_SEEN, LocalState
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
 
 _NO_INDEX = b"none"
 
@@ -170,3 +176,42 @@ class IndexFile:
 def _signed(tip: Oid, stat: os.stat_result) -> bytes:
     # Buys "times the floor": of one length, and written over in place; emptying it would wait for the disk.
     return f"{tip} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}".ljust(120).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file as the index has it."""
+
+    path: str
+    mode: int
+    oid: Oid
+
+
+def staged_files(repository: Repository, index_path: str) -> tuple[list[StagedFile], list[str]]:
+    """Files that an index adds to or changes in HEAD's commit, and all paths of the index.
+
+    `index_path` is the one git works with: for `git commit <paths>` that is a temporary one.
+    """
+    head = repository.refs.read("HEAD")
+    known = dict(repository.tree(head).files())
+    changed: list[StagedFile] = []
+    names: list[str] = []
+    for file in _records(index_path):
+        names.append(file.path)
+        entry = known.get(file.path)
+        if entry is None or entry.oid != file.oid or entry.mode != file.mode:
+            changed.append(file)
+    return changed, names
+
+
+def _records(index_path: str) -> Iterator[StagedFile]:
+    if not os.path.exists(index_path):
+        return
+    index = git_index.load(index_path)
+    if index is None:
+        raise BundleUnusable(
+            "Git's index is split, sparse or damaged: gitmem does not read it.",
+            hint="Run `git update-index --no-split-index`, or `git reset` if git cannot read it either.",
+        )
+    for place, name in enumerate(index.names):
+        yield StagedFile(path_text(name), index.mode(place), index.oid(place))

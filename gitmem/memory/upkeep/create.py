@@ -152,7 +152,7 @@ def _something_else(repository: Repository) -> BundleUnusable:
 
 def _unstage(repository: Repository) -> None:
     """Empty git's index: its files become edits of the first commit, as those that were never staged."""
-    from gitmem.git.index_diff import staged_files
+    from gitmem.git.index_file import staged_files
 
     index = repository.index_file.path
     if not os.path.exists(index):

@@ -32,7 +32,7 @@ _SCISSORS = re.compile(r"^. -+ >8 -+$", re.MULTILINE)
 
 def pre_commit(bundle: Bundle, index_path: str) -> list[str]:
     """Sentences about staged files that cannot be part of a bundle."""
-    from gitmem.git.index_diff import staged_files
+    from gitmem.git.index_file import staged_files
     from gitmem.okf import validate
 
     changed, names = staged_files(bundle.repository, index_path)
