@@ -7,6 +7,8 @@ from gitmem.text.keys import keys_of, quotes_of, says, without
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.safety.growth import growth
+
 
 @pytest.mark.parametrize(
     ("one", "other", "shared"),
@@ -67,3 +69,14 @@ def test_any_text_can_be_looked_through(text: str) -> None:
     left = without(text, says(text, keys))
     assert isinstance(left, str)
     assert not any(says(left, {key}) for key in keys)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "1", "1 ", "a.", "A1-", "a@", "x@y.", "http://", "(1", "1,", "Ab ", "ā", "4 7 "]
+)
+def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
+    """Twenty times the text, about twenty times the time."""
+    long = (piece * 20_000)[:20_000]
+    assert growth(keys_of.__wrapped__, long) < 100
+    assert growth(lambda part: says(part, {"x"}, {"a b c"}), long) < 100
+    assert growth(quotes_of, long) < 100
