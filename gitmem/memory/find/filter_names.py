@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, get_args
 from gitmem.errors import UnknownRevision
 from gitmem.git.message import KINDS
 from gitmem.git.revisions import did_you_mean
-from gitmem.index.lookup import Named
-from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout
 
 if TYPE_CHECKING:
@@ -46,6 +44,8 @@ def check_path(bundle: Bundle, path: str, *, directory: bool = True) -> None:
             f"{path} is a directory: name a file.", hint=f"Such as {', '.join(files)}." if files else ""
         )
     if entry is None:
+        from gitmem.memory.indexing import Indexing
+
         ever = bundle.part(Indexing).current().names("path")
         if not any(name == path or name.startswith(f"{path}/") for name in ever):
             hint = did_you_mean(
@@ -58,6 +58,9 @@ def _known(bundle: Bundle, what: str) -> frozenset[str] | None:
     """All names of a kind; None for a filter that is not a name."""
     if what == "kind":
         return frozenset(KINDS)
+    from gitmem.index.lookup import Named
+    from gitmem.memory.indexing import Indexing
+
     for named in get_args(Named):
         if named == what:
             found = frozenset(filter(None, bundle.part(Indexing).current().names(named)))

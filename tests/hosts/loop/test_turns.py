@@ -108,7 +108,7 @@ def test_the_memory_tool(make: Make, bundle: Memory) -> None:
         added = use(action="add", target="user", content="Likes tea")
         assert (True, True, 1) == (added["success"], added["done"], added["entry_count"])
         assert use(action="replace", target="user", old_text="tea", content="Likes oolong")["success"]
-        assert "already" in use(action="add", target="user", content="Likes oolong")["message"]
+        assert "Already there" in use(action="add", target="user", content="Likes oolong")["message"]
         told = use(action="remove", target="user", old_text="coffee")["error"]
         assert "Likes oolong" in told
         assert "content" in use(action="add")["error"]
