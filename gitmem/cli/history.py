@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
+from datetime import timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ from gitmem.errors import UnknownRevision, UsageError
 from gitmem.shape import shape
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.dates import Span
     from gitmem.memory.find.links import Edge
     from gitmem.memory.history.log import Diff, LogEntry, ShownCommit
 
@@ -72,6 +76,9 @@ def log(
     gitmem log --path memories/MEMORY.md
     gitmem log --commits --kind edit
     """
+    if _span(app, revision) and not (wanted["since"] or wanted["until"]):
+        wanted |= {"since": revision, "until": revision}
+        revision = "HEAD"
     inside = tuple(map(app.path, path))
     limit = number if commits else None
     found = app.bundle.log(**wanted, path=inside, limit=limit, start=revision)
@@ -361,8 +368,9 @@ def diff(
 ) -> None:
     """Show what was learned, changed and forgotten, with the words that changed.
 
-    Without A: what was edited by hand and not committed yet. With A: from A to now. With A and B: from
-    A to B. Both are revisions as in `gitmem log`. What was said and done in sessions is counted, and shown
+    Without A: what was edited by hand and not committed yet. With A: from A to now; a week, a month or a year
+    is that time alone. With A and B: from A to B. Both are revisions as in `gitmem log`. What was said and
+    done in sessions is counted, and shown
     with --events.
 
     \b
@@ -378,6 +386,8 @@ def diff(
     if old and new is None and ".." in old:
         old, _, new = old.partition("..")
         old, new = old or "HEAD", new or "HEAD"
+    if old and new is None and (span := _span(app, old)) and span.end - span.start > timedelta(days=1):
+        old, new = _before(app, span.start), f"{span.end:%Y-%m-%d %H:%M:%S}"
     inside = app.path(path) if path else ""
     found = app.bundle.diff(old, new, session=session, path=inside)
     about = {"from": found.old, "to": found.new, "session": session or None}
@@ -390,6 +400,25 @@ def diff(
         _tell_unified(app, lines)
         return
     _tell_diff(app, found, about, events=events, stat=stat)
+
+
+def _span(app: App, typed: str) -> Span | None:
+    """The stretch of time that a text names; None for a moment, a snapshot or anything else."""
+    from gitmem.dates import span
+
+    if app.bundle.snapshots.has(typed):
+        return None
+    found = span(typed, now=app.world.here())
+    return found if found is not None and found.end > found.start else None
+
+
+def _before(app: App, moment: datetime) -> str:
+    """The commit that `main` stood at just before a moment, or the first one, which is said."""
+    try:
+        return app.bundle.resolve(f"{moment - timedelta(seconds=1):%Y-%m-%d %H:%M:%S}")
+    except UnknownRevision as unknown:
+        app.warn(f"{unknown} From its beginning:")
+        return list(app.bundle.log())[-1].id
 
 
 def _tell_diff(app: App, diff: Diff, about: dict[str, str | None], *, events: bool, stat: bool) -> None:
@@ -419,19 +448,21 @@ def _tell_unified(app: App, lines: Iterable[str]) -> None:
 
 
 @click.command()
+@click.argument("span", default="", metavar="[SPAN]")
 @click.option(
     "--since", default="1 week ago", metavar="DATE", show_default=True, help="From that day or moment on."
 )
 @click.option("--until", default="now", metavar="DATE", help="Up to that day or moment.")
 @with_json
-def digest(app: App, since: str, until: str) -> None:
+def digest(app: App, span: str, since: str, until: str) -> None:
     """Say what was learned, changed, decided, done and taken back, and what waits for you.
 
     \b
     gitmem digest
-    gitmem digest --since "last week" --until "last week"
+    gitmem digest "last week"
     gitmem digest --since 2026-10
     """
+    since, until = (span, span) if span else (since, until)
     start, end = app.bundle.moment(since, start=True), app.bundle.moment(until)
     if end < start:
         raise UsageError(f"{until!r} is before {since!r}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 
 import pytest
 
@@ -319,3 +320,33 @@ def test_every_printed_id_is_shown(mem: Cli) -> None:
     assert item["id"] in held
     assert "IBAN" in mem("show", item["id"]).out
     assert "Nothing here is called 'nosuch'" in mem.fails("show", "nosuch")
+
+
+def test_a_span_is_that_time_alone(gitmem: Cli) -> None:
+    """Of a diff, a digest and a log: Monday to Sunday, a day; what is before the beginning is from the beginning."""
+    gitmem.now = datetime(2026, 6, 17, 9, tzinfo=UTC)  # a Wednesday
+    gitmem.init()
+    gitmem("remember", "Learned two weeks ago")
+    gitmem.now = datetime(2026, 6, 24, 9, tzinfo=UTC)
+    gitmem("remember", "Learned last week")
+    gitmem.now = datetime(2026, 6, 30, 9, tzinfo=UTC)
+    gitmem("remember", "Learned yesterday")
+    gitmem.now = datetime(2026, 7, 1, 9, tzinfo=UTC)
+    gitmem("remember", "Learned today")
+
+    def learned(*command: str) -> list[str]:
+        shown = gitmem.run(*command).out
+        return [
+            when
+            for when in ("two weeks ago", "last week", "yesterday", "today")
+            if f"Learned {when}" in shown
+        ]
+
+    assert ["last week"] == learned("diff", "last week")
+    assert ["last week"] == learned("digest", "last week")
+    assert ["yesterday"] == learned("log", "yesterday", "-p")
+    assert ["today"] == learned("diff", "yesterday")
+    found = gitmem.run("diff", "2026-06")
+    assert (0, True) == (found.code, "From its beginning" in found.err)
+    assert "Learned two weeks ago" in found.out
+    assert "Learned today" not in found.out
