@@ -14,6 +14,7 @@ since a person or an agent wrote it knowing that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,7 @@ _OBSERVATION = "observation"
 _RECORDS = (_OBSERVATION, USER_PROFILE)
 """What says that something was known once, not that it holds."""
 _MOST_RIVALS = 50
+_MOST_SHARING = 8
 _MOST_STEPS = 8
 
 
@@ -126,8 +128,12 @@ class Standing:
     def _gone(self, text: str, place: Place | None) -> list[tuple[_Fate, str]]:
         """The keys and quotes that a text may have of entries that hold no more, and held when it was written."""
         near = self._index.keys_near(tokens_of(text)) if self._has_keys else []
+        shared = Counter(word for _, word in near)
         found = []
         for entry, word in near:
+            # A name that many entries have is a word like another: none of them brought it.
+            if shared[word] > _MOST_SHARING and " " not in word and not is_sure(word):
+                continue
             fate = self._fate(entry)
             if fate.holds and not self._hides(entry, fate):
                 continue
