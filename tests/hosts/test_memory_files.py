@@ -533,7 +533,10 @@ def test_the_hosts_file_ends_with_a_newline_that_the_host_takes(home: HermesHome
     assert home.file().read_bytes() == b"three"
 
 
-def test_two_writes_in_quick_turns_are_two_commits(home: HermesHome, begin: Begin) -> None:
+@pytest.mark.parametrize("compared_between", [False, True])
+def test_two_writes_in_quick_turns_are_two_commits(
+    home: HermesHome, begin: Begin, compared_between: bool
+) -> None:
     """Each wording is in the history, by the turn that wrote it, though the file only had the second."""
     provider = begin()
     provider.on_turn_start(1, "remember my editor")
@@ -541,6 +544,8 @@ def test_two_writes_in_quick_turns_are_two_commits(home: HermesHome, begin: Begi
     provider.on_turn_start(2, "no, I changed it")  # before the host reports the turn before
     tool(provider, home, "replace", "Uses helix", old="Uses vim")
     provider.sync_turn("remember my editor", "Noted.", session_id="s1", messages=[])
+    if compared_between:
+        provider.settle()
     provider.sync_turn("no, I changed it", "Changed.", session_id="s1", messages=[])
     provider.settle()
     assert (["Uses helix"], ["Uses helix"]) == (home.entries(), home.curated())

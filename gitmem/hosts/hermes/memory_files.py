@@ -199,7 +199,7 @@ class HostFiles:
                 done.written.append(NAMES[target])
                 data, base = new, self._agreed_now(base, list(wanted.texts), waiting)
             exact = data or b"" if not waiting else host_files.render(base)
-            used = _used(told)
+            used = _used(told, waiting)
             self._agree(target, agreed, _Agreed(exact, wanted.omitted, used))
             return present == agreed_entries and not wanted.differs
         raise BundleBusy(
@@ -310,12 +310,13 @@ def _first_of(told: Sequence[HostWrite], target: Target) -> str:
     return min((one.at for one in told if one.target == target), default="")
 
 
-def _used(told: Sequence[HostWrite]) -> dict[str, int]:
-    """Up to which number of each journal the notices are used: none from an open turn on."""
+def _used(told: Sequence[HostWrite], waiting: Sequence[HostChange]) -> dict[str, int]:
+    """Up to which number of each journal the notices are used: none from one on that a waiting change needs."""
     used: dict[str, int] = {}
     is_open: set[str] = set()
+    needed = {(one.journal, one.number) for change in waiting for _, one in change.earlier}
     for one in sorted(told, key=lambda one: one.number):
-        is_open |= {one.journal} if one.is_open else set()
+        is_open |= {one.journal} if one.is_open or (one.journal, one.number) in needed else set()
         if one.journal not in is_open:
             used[one.journal] = one.number
     return used
