@@ -57,9 +57,7 @@ class About(NamedTuple):
 class EndpointConfig:
     """An OpenAI-compatible endpoint; without a base_url there is none, and no socket is opened."""
 
-    base_url: Annotated[
-        str, About("where the endpoint is, up to and without /chat/completions", is_personal=True)
-    ] = ""
+    base_url: Annotated[str, About("where the endpoint is, up to and with /v1", is_personal=True)] = ""
     model: Annotated[str, About("model to ask for")] = ""
     # A name and never the key itself: `status --config` prints this.
     api_key_env: Annotated[
@@ -158,6 +156,7 @@ class Config:
     redact: RedactConfig = RedactConfig()
     distiller: EndpointConfig = EndpointConfig()
     summarizer: EndpointConfig = EndpointConfig()
+    embeddings: EndpointConfig = EndpointConfig()
 
     _origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _ignored: tuple[str, ...] = field(default=(), repr=False, compare=False)

@@ -13,6 +13,7 @@ from typing import Literal
 Kind = Literal[
     "as-of-merge",
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
+    "embeddings-sent",
     "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
     "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
@@ -54,6 +55,9 @@ _WORDS: dict[Kind, str] = {
     "dates-wrong": "What came has dates that cannot be right ({detail} on {subject}): order goes by the history.",
     "distiller-failed": "The distiller failed ({detail}); the rules were used instead.",
     "endpoint-failed": "{detail} The {subject} worked without a model.",
+    "embeddings-sent": (
+        "Texts of this memory are sent to {subject}, for search by meaning: what an agent may see, without secrets."
+    ),
     "endpoint-unusable": "{detail} The {subject} works without a model.",
     "entry-held": "An entry in {subject} is held back as {detail}.",
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",

@@ -40,6 +40,10 @@ DEFAULTS = {
     "summarizer.model": "",
     "summarizer.api_key_env": "",
     "summarizer.timeout": 20.0,
+    "embeddings.base_url": "",
+    "embeddings.model": "",
+    "embeddings.api_key_env": "",
+    "embeddings.timeout": 20.0,
 }
 
 

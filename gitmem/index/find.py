@@ -58,6 +58,8 @@ class Candidates:
     texts: list[Candidate]
     total: int
     frequency: tuple[int, ...]
+    near: Mapping[int, float] = field(default_factory=dict)
+    """By entry how near it is in meaning, up to 1."""
 
 
 class _Marked(NamedTuple):
@@ -75,10 +77,17 @@ class _Plan:
     asked: frozenset[int]
 
 
-def find(database: Database, query: Query, filters: Filters, *, limit: int = CANDIDATES) -> Candidates:
-    """The texts that fit best by their words alone, and pass the filters."""
+def find(
+    database: Database,
+    query: Query,
+    filters: Filters,
+    *,
+    limit: int = CANDIDATES,
+    near: Mapping[int, float] | None = None,
+) -> Candidates:
+    """The texts that fit best by their words, and those that are near in meaning, as far as they pass the filters."""
     with database.reading():
-        return _Finder(database, query, filters, limit).find()
+        return _Finder(database, query, filters, limit, near or {}).find()
 
 
 def listed(database: Database, filters: Filters, *, limit: int) -> list[Candidate]:
@@ -92,12 +101,15 @@ def listed(database: Database, filters: Filters, *, limit: int) -> list[Candidat
             (*values, limit),
         )
         texts = [Candidate(entry, text) for entry, text in rows]
-        return _Finder(database, Query(""), filters, limit).placed(texts)
+        return _Finder(database, Query(""), filters, limit, {}).placed(texts)
 
 
 class _Finder:
-    def __init__(self, database: Database, query: Query, filters: Filters, limit: int) -> None:
+    def __init__(
+        self, database: Database, query: Query, filters: Filters, limit: int, near: Mapping[int, float]
+    ) -> None:
         self._database = database
+        self._near = near
         self._query = query
         self._filters = filters
         self._limit = limit
@@ -126,7 +138,7 @@ class _Finder:
         if not narrow and len(texts) >= self._limit and len(found) < self._limit // 4:
             # The best of all do not pass the filters: look among those that do.
             found = self.placed(self._search(True))
-        return Candidates(self._query, found, self._total, tuple(self._frequency))
+        return Candidates(self._query, found, self._total, tuple(self._frequency), self._near)
 
     # How many texts have a term
 
@@ -171,10 +183,12 @@ class _Finder:
             matches = [self._parts.get(number, self._terms[number].match) for number in wanted or in_grams]
             for entry in self._by_grams(tie.join(matches), narrow):
                 found.setdefault(entry, {})
+        for entry in self._near:
+            found.setdefault(entry, {})
         texts = dict(
             self._database.rows(f"SELECT id, text FROM entry WHERE id IN ({marks(found)})", [*found])
         )
-        candidates = [self._candidate(entry, texts[entry], found[entry]) for entry in found]
+        candidates = [self._candidate(entry, texts[entry], found[entry]) for entry in found if entry in texts]
         return [candidate for candidate in candidates if self._passes(candidate)]
 
     @property

@@ -191,6 +191,10 @@ class Lookup:
         listed = list(ids)
         return self._spans(f"WHERE s.id IN ({', '.join('?' for _ in listed)})", listed)
 
+    def spans_of_entry(self, entry: int) -> list[Span]:
+        """The places where a text is now."""
+        return self._spans("WHERE s.entry = ? AND s.to_seq IS NULL", (entry,))
+
     def spans_in(self, path: str) -> list[Span]:
         """The entries of a file as they are now, the newest first."""
         where = "WHERE p.name = ? AND s.from_seq > 0 AND s.to_seq IS NULL"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 7
+VERSION = 8
 APPLICATION = 0x676D656D  # "gmem"
 
 WORDS = "words"
@@ -25,6 +25,9 @@ CREATE INDEX message_entry ON message (entry);
 CREATE VIEW message_text (id, entry, text) AS
     SELECT m.id, m.entry, CASE WHEN m.length < 0 THEN e.text ELSE substr(e.text, m.start + 1, m.length) END
     FROM message m JOIN entry e ON e.id = m.entry;
+
+-- A vector for each message, where search by meaning is on; empty for one that gets none.
+CREATE TABLE vector (message INTEGER PRIMARY KEY, data BLOB NOT NULL);
 
 CREATE VIRTUAL TABLE {WORDS} USING fts5 (
     text, content = 'message_text', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'

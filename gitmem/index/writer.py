@@ -208,6 +208,7 @@ class Writer:
             "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM message_text WHERE entry = ?",
             (entry,),
         )
+        sql.execute("DELETE FROM vector WHERE message IN (SELECT id FROM message WHERE entry = ?)", (entry,))
         sql.execute("DELETE FROM message WHERE entry = ?", (entry,))
         if piece := grams.indexed(text):
             sql.execute("INSERT INTO grams (grams, rowid, pieces) VALUES ('delete', ?, ?)", (entry, piece))

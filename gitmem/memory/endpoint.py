@@ -1,4 +1,4 @@
-"""A small client for any OpenAI-compatible `/chat/completions`.
+"""A small client for any OpenAI-compatible endpoint: `/chat/completions` and `/embeddings`.
 
 It is asked for facts or for a summary, never for anything that gitmem cannot do without: every failure
 is an `EndpointError`, soon, and after a few of them nobody is asked for a while.
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from gitmem.errors import EndpointError
@@ -20,6 +20,8 @@ from gitmem.errors import EndpointError
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from socket import socket
+
+_Read = TypeVar("_Read")
 
 MAX_RESPONSE = 4 << 20
 MAX_WAIT = 8.0  # seconds between two attempts, at most
@@ -128,7 +130,10 @@ class Endpoint:
             raise EndpointError("The key for the endpoint holds characters that no key has.")
         self._secure = url.scheme == "https"
         self._host, self._port = host, port
-        self._target = url.path.rstrip("/") + "/chat/completions" + (f"?{url.query}" if url.query else "")
+        self.is_loopback = host in ("localhost", "::1") or host.startswith("127.")
+        if api_key.strip() and url.scheme == "http" and not self.is_loopback:
+            raise EndpointError("A key is sent by https only.", hint="Set base_url to an https address.")
+        self._path, self._query = url.path.rstrip("/"), f"?{url.query}" if url.query else ""
         self._key = api_key.strip()
         self._timeout = timeout
         self._retries = max(0, retries)
@@ -153,6 +158,28 @@ class Endpoint:
             request["tools"] = list(tools)
             if tool_choice is not None:
                 request["tool_choice"] = tool_choice
+        return self._asked("/chat/completions", request, self._reply)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, all of one length."""
+        vectors = self._asked("/embeddings", {"model": self.model, "input": list(texts)}, self._vectors)
+        if len(vectors) != len(texts):
+            raise EndpointError(f"{self.name} answered with {len(vectors)} vectors for {len(texts)} texts.")
+        return vectors
+
+    def _vectors(self, answer: bytes) -> list[list[float]]:
+        found = _json(answer)
+        try:
+            rows = sorted(found["data"], key=lambda row: int(row["index"]))
+            vectors = [[float(number) for number in row["embedding"]] for row in rows]
+        except (TypeError, KeyError, ValueError, AttributeError):
+            raise EndpointError(f"{self.name} answered with something that is not embeddings.") from None
+        if len({len(vector) for vector in vectors}) > 1 or not all(vectors):
+            raise EndpointError(f"{self.name} answered with vectors of several lengths.")
+        return vectors
+
+    def _asked(self, path: str, request: Mapping[str, Any], read: Callable[[bytes], _Read]) -> _Read:
+        """What the endpoint answers to a request, after a few attempts if need be."""
         try:
             body = json.dumps(request).encode("ascii")
         except (TypeError, ValueError, RecursionError):
@@ -161,7 +188,7 @@ class Endpoint:
         with self._breaker.attempt(self.name):
             for attempt in range(self._retries + 1):
                 try:
-                    return self._reply(self._post(body))
+                    return read(self._post(path, body))
                 except _Transient as error:
                     wait = max(error.wait, 0.5 * 2**attempt)
                     # An endpoint that asks for a long pause gets it, from the next call on.
@@ -172,7 +199,7 @@ class Endpoint:
 
     # --- one attempt -------------------------------------------------------------------------------------
 
-    def _post(self, body: bytes) -> bytes:
+    def _post(self, path: str, body: bytes) -> bytes:
         # Not at the top: http.client brings ssl and email with it, and most runs ask no endpoint.
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
@@ -192,7 +219,7 @@ class Endpoint:
             watchdog.start()
             connection.connect()
             sockets.append(connection.sock)  # the connection forgets it when the server says "close"
-            connection.request("POST", self._target, body, headers)
+            connection.request("POST", self._path + path + self._query, body, headers)
             response = connection.getresponse()
             answer = response.read(self._max_response + 1)
         except (

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import IndexTrouble, UnknownRevision
-from gitmem.index.find import CANDIDATES, find
+from gitmem.index.find import CANDIDATES
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
@@ -166,7 +166,7 @@ class Recall:
         """The sessions that answer, best first, each by its root."""
         here = self._lineage(index, current) if current else ()
         filters = self._bundle.part(Search).filters(index, _without(wanted, here))
-        found = find(index.database, query, filters, limit=2 * CANDIDATES)
+        found = self._bundle.part(Search).found(index, query, filters, limit=2 * CANDIDATES)
         sessions = {place.session for one in found.texts for place in one.places if place.session}
         roots = {session: index.root_of(session) for session in sessions}
         return self._bundle.part(Search).ranking(index, found).sessions(roots)

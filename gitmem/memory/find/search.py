@@ -15,6 +15,7 @@ from gitmem.index.filters import Filters, shared_scopes
 from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
+from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
 from gitmem.memory.find.question import Question, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
@@ -188,7 +189,7 @@ class Search:
             texts = listed(index.database, filters, limit=max(CANDIDATES, 2 * limit))
             ranked = [one for one in map(Ranked.unranked, texts) if wanted.lists(one.place.type)]
             return self._shown(index, query, wanted, filters, ranked, limit)
-        found = find(index.database, query, filters, limit=max(CANDIDATES, 2 * limit))
+        found = self.found(index, query, filters, limit=max(CANDIDATES, 2 * limit))
         return self._shown(index, query, wanted, filters, self.ranking(index, found).entries(), limit)
 
     def _shown(
@@ -215,6 +216,11 @@ class Search:
     def asked(self, query: str) -> Query:
         """The query as it is meant: in a question, quotation marks and minus signs are only how people write."""
         return parse(query, strict=not is_question(query))
+
+    def found(self, index: Index, query: Query, filters: Filters, *, limit: int) -> Candidates:
+        """The texts that may answer, by their words and by their meaning; what is in quotes is meant as it is written."""
+        near = {} if query.required or query.excluded else self._bundle.part(Meaning).near(index, query.text)
+        return find(index.database, query, filters, limit=limit, near=near)
 
     def egress(self, index: Index, wanted: Wanted, filters: Filters) -> Egress:
         """The way out for what was asked; who has an older tree checked out asks about that."""

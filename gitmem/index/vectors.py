@@ -1,0 +1,109 @@
+"""Vectors of messages, for search by meaning: a view like the index itself, kept in it and gone with it.
+
+A vector has length 1 and is kept in a byte for each number. Only this module needs numpy, and only when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gitmem.index.database import Database
+
+if TYPE_CHECKING:
+    import numpy
+
+_AT_ONCE = 20_000  # rows that are compared in one step: so much is a float at a time
+
+
+class Vectors:
+    """The vectors of one index, by one model."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._loaded: tuple[Any, ...] = ()
+        self._entries: list[int] = []
+        self._matrix: numpy.ndarray[Any, Any] | None = None
+
+    def use(self, model: str) -> None:
+        """Forget the vectors of another model."""
+        if self._database.get("vectors") != model:
+            with self._database.writing():
+                self._database.sql.execute("DELETE FROM vector")
+                self._database.set("vectors", model)
+
+    def missing(self, limit: int) -> list[tuple[int, int, str]]:
+        """Return messages that have no vector yet, the newest first: id, entry, text."""
+        return self._database.rows(
+            "SELECT m.id, m.entry, t.text FROM message m JOIN message_text t ON t.id = m.id "
+            "WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.message = m.id) ORDER BY m.id DESC LIMIT ?",
+            (limit,),
+        )
+
+    def count_missing(self) -> int:
+        found = self._database.row("SELECT (SELECT count(*) FROM message) - (SELECT count(*) FROM vector)")
+        return int(found[0]) if found else 0
+
+    def store(self, model: str, rows: Iterable[tuple[int, Sequence[float] | None]]) -> None:
+        """Keep vectors, if the model is still the one in use; None marks a message that gets none."""
+        import numpy
+
+        packed = [
+            (number, _packed(numpy.asarray(vector, dtype="float32")) if vector is not None else b"")
+            for number, vector in rows
+        ]
+        with self._database.writing():
+            if self._database.get("vectors") == model:
+                self._database.sql.executemany(
+                    "INSERT OR REPLACE INTO vector SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM message WHERE id = ?1)",
+                    packed,
+                )
+
+    def nearest(self, vector: Sequence[float], limit: int) -> list[tuple[int, float]]:
+        """Return the entries whose messages are nearest, the best first, with how near each is, up to 1."""
+        import numpy
+
+        self._load()
+        if self._matrix is None or self._matrix.shape[1] != len(vector):
+            return []
+        asked = numpy.asarray(vector, dtype="float32")
+        length = float(numpy.linalg.norm(asked))
+        if not numpy.isfinite(length) or not length:
+            return []
+        scores = numpy.concatenate(
+            [
+                self._matrix[start : start + _AT_ONCE].astype("float32") @ asked
+                for start in range(0, len(self._matrix), _AT_ONCE)
+            ]
+        ) / (127 * length)
+        best: dict[int, float] = {}
+        for place in numpy.argsort(-scores)[: 2 * limit]:
+            best.setdefault(self._entries[place], float(scores[place]))
+        return list(best.items())[:limit]
+
+    def _load(self) -> None:
+        """Read the vectors, where there are others than last time."""
+        import numpy
+
+        state = self._database.row("SELECT count(*), max(message), sum(message) FROM vector") or ()
+        if state == self._loaded:
+            return
+        rows = self._database.rows(
+            "SELECT m.entry, v.data FROM vector v JOIN message m ON m.id = v.message WHERE v.data <> x'' ORDER BY m.id"
+        )
+        width = len(rows[-1][1]) if rows else 0
+        rows = [row for row in rows if len(row[1]) == width]  # a damaged one is left out
+        self._entries = [entry for entry, _ in rows]
+        data = b"".join(row[1] for row in rows)
+        self._matrix = numpy.frombuffer(data, dtype="int8").reshape(len(rows), width) if rows else None
+        self._loaded = state
+
+
+def _packed(vector: numpy.ndarray[Any, Any]) -> bytes:
+    """A vector of length 1 with a byte for each number; empty for one that has no direction."""
+    import numpy
+
+    length = float(numpy.linalg.norm(vector))
+    if not numpy.isfinite(length) or not length:
+        return b""
+    return bytes(numpy.rint(vector * (127 / length)).astype("int8").tobytes())

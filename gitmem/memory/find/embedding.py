@@ -1,0 +1,175 @@
+"""Search by meaning, where the extra `[semantic]` is installed: texts become vectors, and near ones are found.
+
+The model is WordLlama, which comes inside its wheel and stays on this machine; or whatever answers at `embeddings.base_url`,
+which then gets the texts that an agent may see, with secrets redacted. Vectors are made in the background and kept in the
+index; until they are there, and whenever the model fails, search goes on by words.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
+
+from gitmem.errors import EndpointError, GitMemError, IndexTrouble
+from gitmem.index.vectors import Vectors
+from gitmem.memory.gate.admission import redacted
+from gitmem.memory.gate.egress import Egress
+from gitmem.memory.indexing import Index, Indexing
+from gitmem.notices import Notice
+
+if TYPE_CHECKING:
+    from gitmem.memory.bundle import Bundle
+
+_BATCH = 64
+_LONGEST = 8_000  # characters of a message: what it is about, it says before
+_PATIENCE = 2.0
+"""Seconds that a search waits for vectors that are being made."""
+_NEAREST = 100
+
+
+class Embedder(Protocol):
+    """Something that makes vectors of texts."""
+
+    name: str
+    """The model, and where it is: vectors of another are of no use."""
+    is_here: bool
+    """Whether it runs inside this process: then it may see everything."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for each text; raise EndpointError where there are none."""
+
+
+class WordLlama:
+    """A static model of 16 MB inside its own wheel; nothing is downloaded."""
+
+    name, is_here = "wordllama:l2_supercat_256", True
+
+    def __init__(self) -> None:
+        from pathlib import Path
+
+        import wordllama
+
+        files = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(cache_dir=files, disable_download=True)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [list(map(float, one)) for one in self._model.embed(list(texts), norm=True)]
+
+
+class EndpointEmbedder:
+    """An OpenAI-compatible `/embeddings`."""
+
+    is_here = False
+
+    def __init__(self, base_url: str, model: str, key: str, *, timeout: float) -> None:
+        from gitmem.memory.endpoint import Endpoint
+
+        self._endpoint = Endpoint(base_url, model, key, timeout=timeout, retries=0)
+        self.name = f"{base_url}:{model}"
+        self.is_loopback = self._endpoint.is_loopback
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        found = self._endpoint.embed(texts)
+        if any(not all(map(math.isfinite, vector)) for vector in found):
+            raise EndpointError(f"{self._endpoint.name} answered with numbers that are none.")
+        return found
+
+
+class Meaning:
+    """The nearest entries of one bundle by meaning; none where no model is installed or set."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._filling: threading.Thread | None = None
+        self._has_failed = False
+        self._by_index: tuple[Index, Vectors] | None = None
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        settings = self._bundle.config.embeddings
+        try:
+            if not find_spec("numpy"):
+                return None
+            if settings.base_url:
+                key = self._bundle.world.env.get(settings.api_key_env, "") if settings.api_key_env else ""
+                return EndpointEmbedder(settings.base_url, settings.model, key, timeout=settings.timeout)
+            return WordLlama() if find_spec("wordllama") else None
+        except (GitMemError, OSError, ImportError, ValueError) as error:
+            self._bundle.report(Notice("endpoint-unusable", "search", str(error)))
+            return None
+
+    def near(self, index: Index, text: str) -> Mapping[int, float]:
+        """Return the entries that are nearest to a text: 1 for the nearest, less for the others, and none below 0."""
+        embedder = self.embedder
+        if embedder is None or not text.strip() or not index.database.is_writable:
+            return {}
+        vectors = self._vectors(index)
+        try:
+            vectors.use(embedder.name)
+            if vectors.count_missing():
+                self._fill_beside(embedder)
+            (asked,) = embedder.embed([redacted(text)[:_LONGEST]])
+            found = vectors.nearest(asked, _NEAREST)
+        except (GitMemError, ValueError) as error:
+            if isinstance(error, IndexTrouble):
+                raise
+            self._failed(error)
+            return {}
+        if not found:
+            return {}
+        best, least = found[0][1], found[-1][1]
+        return {entry: (score - least) / ((best - least) or 1.0) for entry, score in found if score > 0}
+
+    def _vectors(self, index: Index) -> Vectors:
+        if self._by_index is None or self._by_index[0] is not index:
+            self._by_index = index, Vectors(index.database)
+        return self._by_index[1]
+
+    # Making them
+
+    def _fill_beside(self, embedder: Embedder) -> None:
+        """Make what is missing on a thread of its own; wait for it a little, since it may be little."""
+        if self._filling is None or not self._filling.is_alive():
+            self._filling = threading.Thread(target=self._fill, args=(embedder,), daemon=True)
+            self._filling.start()
+        self._filling.join(_PATIENCE)
+
+    def _fill(self, embedder: Embedder) -> None:
+        indexing = self._bundle.part(Indexing)
+        try:
+            index = indexing.current()
+            vectors = Vectors(index.database)
+            egress = None if embedder.is_here else Egress(self._bundle, index)
+            if isinstance(embedder, EndpointEmbedder) and not embedder.is_loopback:
+                self._bundle.report(Notice("embeddings-sent", embedder.name))
+            while rows := vectors.missing(_BATCH):
+                may = [
+                    number
+                    for number, entry, text in rows
+                    if egress is None or self._may_leave(index, egress, entry)
+                ]
+                texts = {
+                    number: redacted(text)[:_LONGEST]
+                    for number, _, text in rows
+                    if number in may and text.strip()
+                }
+                made = dict(zip(texts, embedder.embed(list(texts.values())) if texts else (), strict=True))
+                vectors.store(embedder.name, [(number, made.get(number)) for number, _, _ in rows])
+        except (GitMemError, OSError, ValueError) as error:
+            self._failed(error)
+        finally:
+            indexing.close()
+
+    def _failed(self, error: Exception) -> None:
+        """Report the first failure; the next ones say the same."""
+        if not self._has_failed:
+            self._has_failed = True
+            self._bundle.report(Notice("endpoint-failed", "search", str(error)))
+
+    def _may_leave(self, index: Index, egress: Egress, entry: int) -> bool:
+        """Whether an agent may see an entry now, at any of its places."""
+        return any(egress.lets_out(span.text, span) for span in index.spans_of_entry(entry))
