@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.message import KINDS
 from gitmem.memory.history.log import Diff, History, LogEntry
+from gitmem.okf import layout
+from gitmem.state import SESSION
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -131,7 +133,13 @@ class LastSession:
 
 
 def last_session(bundle: Bundle) -> LastSession | None:
-    """The session that committed last here; None where none did, or where its page is gone."""
+    """Return the session that was begun here and has recorded nothing yet, else the one that committed last.
+
+    None where there is neither, or where the page of the latter is gone.
+    """
+    begun = _begun(bundle)
+    if begun is not None:
+        return LastSession(begun, ())
     history = bundle.part(History)
     session, commits = "", list[LogEntry]()
     for entry in islice(history.log(), _MOST_COMMITS):
@@ -151,3 +159,18 @@ def last_session(bundle: Bundle) -> LastSession | None:
 
     changes = [change for entry in reversed(commits) for change in history.of_commit(entry.commit)]
     return LastSession(state, tuple(fold(changes)))
+
+
+def _begun(bundle: Bundle) -> SessionState | None:
+    """Return the session that `session start` opened and that has no page yet."""
+    opening = bundle.state.read_json(SESSION).get("opening")
+    session = opening.get("id") if isinstance(opening, dict) else None
+    if not isinstance(opening, dict) or not isinstance(session, str):
+        return None
+    from gitmem.memory.capture.session_page import SessionState, find_page
+    from gitmem.okf.concept import Concept
+
+    if find_page(bundle.tree(), session) is not None:
+        return None
+    known = {name: str(opening[name]) for name in ("title", "started") if isinstance(opening.get(name), str)}
+    return SessionState("", Concept.new(layout.SESSION, "", session=session, status="open", **known))
