@@ -18,8 +18,8 @@ def test_status_of_a_new_bundle(mem: Cli) -> None:
     stored = """\
   git directory  /tmp/mem/.git
   newest commit  <id>  init: a bundle for hermes  (2026-06-30 14:01)
-  holds          3 concepts, 6 files
-  object store   2.5 KB (1 pack, 0 loose)
+  holds          3 concepts, 7 files
+  object store   2.6 KB (1 pack, 0 loose)
   last gc        never
   format         1
 """
@@ -125,7 +125,7 @@ def test_status_as_json(mem: Cli) -> None:
     }
     assert found["hand_edits"] == [{"path": "memories/MEMORY.md", "problem": None, "change": "changed"}]
     assert (found["file_count"], found["concept_count"], found["events_waiting"], found["last_gc"]) == (
-        6,
+        7,
         3,
         0,
         None,
@@ -136,7 +136,7 @@ def test_status_counts_files_also_when_something_is_staged(mem: Cli) -> None:
     """What is staged is not in the newest commit yet."""
     mem.write("notes/new.md", NOTE)
     mem.git("add", "notes")
-    assert mem("status", "--json").json["file_count"] == 6
+    assert mem("status", "--json").json["file_count"] == 7
 
 
 def test_commit_takes_hand_edits_in(mem: Cli) -> None:

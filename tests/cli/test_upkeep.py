@@ -15,7 +15,7 @@ from tests.cli.conftest import NOTE, Cli, real
 
 def test_check_of_a_whole_bundle(mem: Cli) -> None:
     """Nothing found: exit 0 and a sentence."""
-    assert mem("check").out == "Whole. Looked at 1 commit and 6 files; nothing is wrong.\n"
+    assert mem("check").out == "Whole. Looked at 1 commit and 7 files; nothing is wrong.\n"
     found = mem("check", "--history", "--json").json
     assert {"ok", "problems", "checks", "commit_count", "file_count", "findings"} == set(found)
     assert (found["ok"], found["findings"]) == (True, [])
@@ -28,7 +28,7 @@ def test_check_exits_with_3(mem: Cli) -> None:
     mem.git("commit", "-q", "--no-verify", "-m", "x")
     expected = """\
 files: notes/a.md It does not begin with front matter. (OKF rule 1)
-Looked at 2 commits and 7 files; 1 finding.
+Looked at 2 commits and 8 files; 1 finding.
 """
     assert expected == mem("check", code=3).out
 

@@ -61,7 +61,7 @@ def test_a_store_that_could_not_be_read_back_is_refused(bundle: Memory) -> None:
     with pytest.raises(
         InvalidContent, match=r"MEMORY.md: It has 1,953 KB.*largest entry.*The minutes of May"
     ):
-        bundle.prepare("whole")
+        bundle.take_in_edits(strict=True)
     run_git(bundle.root, "add", "-A")
     run_git(bundle.root, "commit", "-q", "--no-verify", "-m", "large")
     large = run_git(bundle.root, "rev-parse", "HEAD")
