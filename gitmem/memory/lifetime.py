@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, Self
 
 from gitmem.memory.bundle import Bundle
@@ -60,11 +60,21 @@ class OpenBundle(Bundle):
         """
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first
+            if self._opened_at not in (None, self.repository.tip()):
+                steps.callback(self.tidy_in_background)
             steps.callback(self.repository.store.close)
             steps.callback(lambda: found.extend(self.bring_host_along()))
             for close in tuple(self._closing):
                 steps.callback(close)
         return found
+
+    def tidy_in_background(self, env: Mapping[str, str] | None = None) -> None:
+        """Start housekeeping as a process of its own, where it is due; nobody waits for it."""
+        from gitmem import background
+        from gitmem.git.housekeeping import due
+
+        if due(self.repository):
+            background.start(self.root, "gc", "--auto", env=env or self.world.env)
 
     def bring_host_along(self) -> list[Notice]:
         """An agent that keeps files of its own must see what changed; its next session does."""

@@ -129,7 +129,7 @@ class AgentRun:
         finally:
             self._prefetcher.close()
         maintenance.sync(bundle, self._home, fresh_is_enough=tip == bundle.tip)
-        maintenance.clean(bundle, self._home)
+        bundle.tidy_in_background(maintenance.environment(bundle, self._home))
         self.bundle_worker.rest()
 
     # Turns

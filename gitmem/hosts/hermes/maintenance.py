@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gitmem import background
-
 if TYPE_CHECKING:
     from gitmem.hosts.hermes.home import Home
     from gitmem.memory.memory import Memory
@@ -20,7 +18,7 @@ def sync(bundle: Memory, home: Home, *, fresh_is_enough: bool = False) -> None:
     from gitmem.memory.sync.remote_state import start_due
 
     if bundle.config.auto_sync:
-        start_due(bundle, env=_environment(bundle, home), fresh_is_enough=fresh_is_enough)
+        start_due(bundle, env=environment(bundle, home), fresh_is_enough=fresh_is_enough)
 
 
 def sync_first(bundle: Memory, home: Home) -> None:
@@ -34,7 +32,7 @@ def sync_first(bundle: Memory, home: Home) -> None:
     seconds = bundle.config.sync_wait
     if not (bundle.config.auto_sync and Remotes(bundle.repository).all()):
         return
-    _, process = start_due(bundle, env=_environment(bundle, home))
+    _, process = start_due(bundle, env=environment(bundle, home))
     until = time.monotonic() + seconds
     if process is None and bundle.world.clock().timestamp() - sync_lock(bundle.state).last_taken > seconds:
         return
@@ -61,13 +59,6 @@ def failures(bundle: Memory) -> list[str]:
     return sentences
 
 
-def clean(bundle: Memory, home: Home) -> None:
-    """Compress the object store, when that is due."""
-    from gitmem.git.housekeeping import due
-
-    if due(bundle.repository):
-        background.start(bundle.root, "gc", "--auto", env=_environment(bundle, home))
-
-
-def _environment(bundle: Memory, home: Home) -> dict[str, str]:
+def environment(bundle: Memory, home: Home) -> dict[str, str]:
+    """The environment of a process that works for this home."""
     return {**bundle.world.env, "HERMES_HOME": home.path, "PYTHONUNBUFFERED": "1"}
