@@ -246,8 +246,8 @@ class Session:
             self._once[known] = self.happened(kind, **fields)
         return self._once[known]
 
-    def said(self, user: str) -> None:
-        """The user spoke: a turn begins. What is remembered of it is the user's own.
+    def said(self, user: str) -> str:
+        """The user spoke: a turn begins. What is remembered of it is the user's own. Gives the id of the turn.
 
         Should the process die in the turn, the next start records these words.
         """
@@ -256,6 +256,7 @@ class Session:
         words = transcripts_of(self._bundle.config).of_the_user(said)
         note = self.buffer.note("turn", {"user": words, "turn": turn})
         self._turns = [*self._turns, OpenTurn(turn, said, note)]
+        return turn
 
     @property
     def in_turn(self) -> bool:

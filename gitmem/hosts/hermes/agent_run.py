@@ -141,8 +141,8 @@ class AgentRun:
         if (model := self._agent.model) and model != session.model:
             session = self.session = self.bundle_worker.session = replace(session, model=model)
         context = {name: getattr(session, name) for name in TURN_CONTEXT}
-        self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, text, context))
-        self._drive(session, lambda driver: driver.said(text))
+        turn = self._drive(session, lambda driver: driver.said(text)) or ""
+        self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, turn, text, context))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
         """What is new of the conversation goes to the journal, and the worker commits it."""

@@ -74,7 +74,7 @@ class Notices:
         }
         with self._lock:
             if self._open:
-                told["turn"] = str(self._open[-1].fields["begun"])
+                told["turn"] = str(self._open[-1].fields["turn"])
         self._journal.append(_WRITE, told, origin.session, _known(origin))
 
     def post_skill(self, skill: str, content: str, origin: Origin) -> None:
@@ -84,9 +84,10 @@ class Notices:
         told = {"skill": skill, "content": redacted(content), "begun": begun}
         self._journal.append(_SKILL, told, origin.session, _known(origin))
 
-    def begin_turn(self, session: str, user: str, context: dict[str, str]) -> None:
+    def begin_turn(self, session: str, turn: str, user: str, context: dict[str, str]) -> None:
         """A turn begins: should the process die in it, the user's words are not lost."""
-        said = {"user": redacted(self._words.of_the_user(user)), "begun": self._bundle.now()}
+        words = redacted(self._words.of_the_user(user))
+        said = {"turn": turn, "user": words, "begun": self._bundle.now()}
         with self._lock:
             self._open.append(self._journal.append(_TURN, said, session, context))
 
@@ -190,7 +191,7 @@ def everybody(bundle: Memory, *, over: frozenset[str] = frozenset()) -> list[Hos
     for journal in bundle.state.keys(HOST_NOTICES):
         records = _records(bundle.state, journal)
         turns = _open_turns(records) if journal not in over else []
-        going_on = {str(turn.fields.get("begun", "")) for turn in turns}
+        going_on = {str(turn.fields.get("turn", "")) for turn in turns}
         writes = [_notice(bundle, journal, record, going_on) for record in records if record.kind == _WRITE]
         if any(write.is_open for write in writes) and not _is_alive(bundle.state, journal):
             writes = [replace(write, is_open=False) for write in writes]
