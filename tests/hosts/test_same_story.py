@@ -20,12 +20,12 @@ from tests.hosts.talk import answer, result, tool_call, user
 
 Begin = Callable[..., Driver]
 
-ASKED = "Remember that the depot of Bonn opens at six. What is new there?"
+ASKED = "The depot of Bonn opens at six. What is new there?"
 FACT = "The depot of Bonn opens at six."
 COPIED = "The tram station of Kassel has 41 tracks."
 PAGE = f"News. {COPIED} Weather."
 ORDER = "Invoices of the depot are paid to IBAN DE89 3704 0044 0532 0130 00."
-DECIDED = "Take the tram."
+DECIDED = "The ferry is our way to the island."
 URL = "https://trams.example/depot"
 TASK, CHILD = "Read the inbox", f"One mail. {ORDER}"
 ANSWER = "I noted it."
