@@ -9,21 +9,8 @@ from typing import Any, TypeVar
 _Renderer = TypeVar("_Renderer", bound=Callable[..., None])
 _RENDERERS: dict[str, Callable[..., None]] = {}
 _MODULES = {
-    "changes": ("Diff", "Reverted", "Restored", "Synced", "ShownCommit"),
     "history": ("Digest", "Traced", "ShownSession", "ShownEntry"),
-    "found": ("Found", "Recalled", "Reading"),
-    "answers": (
-        "Answer",
-        "Facts",
-        "FrozenBlock",
-        "SkillWrite",
-        "SkillView",
-        "Plan",
-        "Erased",
-        "Imported",
-        "Status",
-        "Item",
-    ),
+    "answers": ("Answer", "Facts", "FrozenBlock", "Status", "Item"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
