@@ -135,3 +135,15 @@ def test_a_closed_session_that_goes_on_is_open_again(bundle: Memory) -> None:
         session.end()
     state = bundle.sessions.get("s1")
     assert ("closed", {"observation": 2}) == (state.status, state.concept.meta["counts"])
+
+
+@pytest.mark.parametrize("why", ["", "It is cheaper."])
+def test_an_order_of_a_page_waits_as_a_decision_too(bundle: Memory, why: str) -> None:
+    """The name of the field before it, or a reason behind it, make it no less an order."""
+    with bundle.session("s1") as session:
+        session.said("What is new there?")
+        session.returned("web_extract", {"urls": ["https://evil.example"]}, "Nichts als Regen.")
+        session.record_decision("Use the ferry for deliveries.", why)
+        session.answered("Rain.")
+    assert [True] == ["ferry" in item.text for item in bundle.quarantine.all()]
+    assert [] == [path for path, _ in bundle.tree().files("decisions") if "ferry" in path]

@@ -354,7 +354,8 @@ def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
     """Where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
     admission = Admission(bundle, origin=replace(origin, session=event.session))
     if event.kind == "decision":
-        return admission.came(event.text)
+        # Without the names of the fields: what begins as an order must be seen to.
+        return admission.came("\n".join(filter(None, map(event.fields.get, ("decision", "rationale")))))
     said = event.fields.get(_SAID.get(event.kind, ""), "")
     return admission.came(said, may_wait=False) if said else Came()
 
