@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from benchmarks.fleet import fleet
 from gitmem.cli.main import main
 from gitmem.errors import GitMemError
 from gitmem.git.transport import MACHINES, ThrowAway, Update, is_travelling
@@ -366,3 +367,22 @@ def test_a_push_to_a_guarded_server_is_folded_there(machines: Machines) -> None:
     assert run_git(where, "rev-parse", "HEAD") == run_git(machines.hub, "rev-parse", "main")
     machines.sync(a)
     assert ["x knows"] == texts(a)
+
+
+def test_a_small_fleet(tmp_path: Path) -> None:
+    """Five machines in processes of their own, at once: nothing refused, lost or doubled, and no merge for each pair."""
+    found = fleet(tmp_path, 5, 1)
+    assert (0, 0, 0) == (found.refused, found.lost, found.doubled)
+    assert 5 > found.merges
+
+
+def test_branches_that_are_folded_stay_behind(machines: Machines) -> None:
+    """A fold deletes nothing; what `main` has is not looked at again, and brings no notice."""
+    a = machines.first()
+    on_branch(machines, "x", adding("x knows"))
+    machines.sync(a)
+    tip = a.tip
+    a.notices.clear()
+    assert not machines.sync(a).notices
+    assert tip == a.tip
+    assert ["in/x"] == branches(machines)
