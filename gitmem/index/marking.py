@@ -39,11 +39,6 @@ def _parts_marked(query: Query, text: str) -> str:
     return re.sub(f"({'|'.join(words)})", rf"{OPEN}\1{CLOSE}", text, flags=re.IGNORECASE) if words else text
 
 
-def holds(term: Term, text: str) -> bool:
-    """Whether a term is in a text."""
-    return counter(term)(fold(text)) > 0
-
-
 def holds_exactly(term: Term, text: str) -> bool:
     """Whether a term is in a text letter for letter; for what must not stand there."""
     if term.kind == "run":

@@ -27,8 +27,18 @@ def fold(text: str) -> str:
     """Return the text without case and accents, as the word table sees it."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFD", text.lower())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
+    return unicodedata.normalize("NFD", text.lower()).translate(_WITHOUT_MARKS)
+
+
+class _Marks(dict[int, int | None]):
+    """A table for `str.translate` that drops combining marks, and learns each character once."""
+
+    def __missing__(self, code: int) -> int | None:
+        found = self[code] = None if unicodedata.combining(chr(code)) else code
+        return found
+
+
+_WITHOUT_MARKS = _Marks()
 
 
 def root(word: str) -> str:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gitmem.errors import GitMemError
-from gitmem.index.marking import holds
+from gitmem.index.marking import counter
 from gitmem.index.query import Query
 from gitmem.memory.gate.admission import redacted
 from gitmem.notices import Notice
-from gitmem.text.words import sentences
+from gitmem.text.words import fold, sentences
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
@@ -53,6 +53,7 @@ class ExtractiveSummarizer:
         self._limit = limit
 
     def summarize(self, query: Query, passages: Sequence[Passage]) -> str:
+        counters = [counter(term) for term in query.terms]
         scored: list[tuple[float, int, str]] = []
         seen: set[str] = set()
         for passage in passages:
@@ -60,7 +61,8 @@ class ExtractiveSummarizer:
                 if sentence in seen:
                     continue
                 seen.add(sentence)
-                words = sum(1 for term in query.terms if holds(term, sentence))
+                folded = fold(sentence)
+                words = sum(1 for count in counters if count(folded))
                 score = words + 0.5 * passage.matches - 0.02 * number
                 # One that repeats the question says less than one that answers it.
                 score -= 0.4 * sentence.endswith(("?", "？"))
