@@ -1,4 +1,4 @@
-"""The phrases in which people state preferences, corrections, decisions and facts about their surroundings.
+"""The phrases in which people ask to keep something, correct it, and state their preferences.
 
 Data for `distiller`: patterns, and the words they are made of.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
-KIND = {"explicit": 0, "correction": 1, "preference": 2, "decision": 3, "environment": 4, "observed": 5}
+KIND = {"explicit": 0, "correction": 1, "preference": 2}
 
 # `<name>` in a pattern stands for one of these words.
 _WORDS = {
@@ -25,19 +25,7 @@ _WORDS = {
         (?:preferred|favou?rite|main|default|usual) \\w+""",
     "answers": "answers|replies|responses|explanations|summaries|commit messages",
     "often": "always|never|usually|normally|typically|generally|mostly",
-    "things": """server|machine|box|host|laptop|project|repo|repository|monorepo|codebase|app|application|
-        service|api|database|db|cluster|ci|pipeline|build|backend|frontend|website|site|package|library|
-        test suite|staging|production|prod|environment|vm|container|default branch|main branch|docs""",
-    "plurals": """tests|unit tests|integration tests|deploys|deployments|migrations|releases|backups|builds|
-        commits|commit messages|branches|pull requests|prs|secrets|logs|configs|services|docs|endpoints""",
-    "is_so": """uses?|requires?|targets?|follows?|listens? on|lives? (?:in|at|on|under)|depends? on|
-        go(?:es)? (?:to|through|into|via)|deploys? (?:to|with|via|from)|supports only|
-        runs? (?:on|with|under|in|as|at|via|inside|behind|every)|runs?(?= [a-z]+ \\d)|runs?(?= `)|
-        (?:is|are) (?:written in|built (?:with|on|in)|hosted (?:on|at|in|by)|deployed (?:to|on|with|via|from)|
-        based on|stored (?:in|on|at)|located (?:in|at|on)|kept (?:in|on)|managed (?:with|by)|called|named|
-        run (?:with|by|via)|formatted with|licensed under|pinned to)""",
     "doing": "(?!(?:forget|worry|mind|bother|know|think|want|let|get|give|be|feel|have)\\b)\\w+",
-    "must": "(?:must|should|has to|have to|needs? to)(?: always| never| not)?",
     # Where a sentence points at something, it is meaningless to whoever did not see the conversation.
     "no_pointing": """(?!(?:it|this|these|those|them|him|her|what|how|both|either|neither|all of|some of|
         the same|the other|the (?:first|second|third|last|latter|former|new|old)|option|choice|number|
@@ -109,12 +97,12 @@ CORRECTIONS = Phrase(
         install(?:ing)?|mock(?:ing)?|hard-?cod(?:e|ing)|call(?:ing)?) <no_pointing>\S.+""",
     r"(?:don't|do not) ever <doing> <no_pointing>.+",
     r"""(?:don't|do not) <doing> <no_pointing>.{3,80}(?:,|;| -| –| —) ?
-        (?:use|we use|i'm|i am|it's|it is|because|since) .+""",
+        (?:use|we use) .+""",
     r"(?:always )?use <no_pointing>(?!an? |the )\S.*?(?:,? not | instead of | rather than ).+",
 )
 SAYS_WHAT_IS = Phrase(
     r"""(?:it|they|the|our|we|this|that|its|there)\b.*?
-    (?:\b(?:is|are|uses?|runs?|lives?|has|have|needs?|goes)\b|'s\b|'re\b)
+    (?:\b(?:is|are|uses?|runs?|lives?|listens?|expects?|takes?|has|have|needs?|goes)\b|'s\b|'re\b)
     (?! ?(?:fine|ok|good|done|me\b|us\b)).+"""
 )
 NOT_BUT = Phrase(r"(?:it's|it is|they're|they are|that's|the|our|we) .{2,}, not .+")
@@ -137,55 +125,4 @@ PREFERENCES = Phrase(
     r"(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only)? in <languages>\b.*",
     r"(?:always )?keep (?:your |the |all )?<answers> .+",
     r"(?:always )?be (?:more )?(?:concise|brief|terse|direct|blunt) (?:with|in|when|to) .+",
-)
-RULES = Phrase(
-    # Imperatives have the bare verb; "always fails on CI" has not.
-    r"""(?:always|never) (?!(?:mind|happy|again|ever|been|had|got|seen|
-        heard|done|here|there|up|good|nice|great|glad|fun|better|worth|too|so|not|say never|give up|a|the|in|
-        on|\w+[^su\W]s|\w{3,}ed|\w{3,}ing)\b)\w+
-        [ ]<no_pointing>\S.+""",
-    r"(?:all|every|each|any) [\w ]{2,50}? (?:must|has to|have to|needs? to)(?: always| never| not)? \w.+",
-    r"(?:our |the )?<plurals> <must> \w.+",
-)
-DECISIONS = [
-    Phrase(
-        r"""let's (?P<rest>(?:go with|use|stick (?:with|to)|switch to|standardi[sz]e on|adopt|settle on|
-        keep using)
-        [ ]<no_pointing>(?!the (?:debugger|plan)\b)[\w`].+)"""
-    ),
-    Phrase(
-        r"""(?:we|i)(?:'ve| have)? (?:decided|agreed|opted|settled) (?:on|to|that|for)
-        [ ](?P<rest><no_pointing>[\w`].+)"""
-    ),
-    Phrase(r"(?P<rest>(?:we|i)(?:'ve| have)? (?:decided|opted) (?:against|not to) <no_pointing>\S.+)"),
-    Phrase(r"(?P<rest>we(?:'ve| have)? chosen? <no_pointing>\S.+)"),
-    Phrase(
-        r"""(?P<rest>we(?:'re| are) (?:going with|standardi[sz]ing on|sticking with|switching to|moving to)
-        [ ]<no_pointing>\S.+)"""
-    ),
-    Phrase(r"(?:the |our )?decision(?: is(?: to)?|:) (?P<rest><no_pointing>[\w`].+)"),
-]
-ENVIRONMENT = Phrase(
-    r"(?:(?:this|the|our|my) (?:[\w-]+ ){0,2}?)?<things>(?: always| only| also| never)? <is_so> .+",
-    r"(?:all |the |our )?<plurals>(?: always| only| also| never)? <is_so> .+",
-    r"""we(?: always| only| never)? (?:use|deploy|host|follow|require|target|store|name|ship|release)
-        [ ]<no_pointing>(?!the )\S.+""",
-    r"(?:the|our) (?:[\w-]+ )?convention(?: here)? is .+",
-)
-# For the assistant's words: a thing by its name, a fact by its verb, and something definite after it.
-DEFINITE = (
-    *("uses", "runs on", "runs with", "requires", "targets", "listens on", "is written in", "is built with"),
-    *("is built on", "is hosted on", "is hosted at", "is hosted by", "is managed with", "is licensed under"),
-)
-OBSERVED = Phrase(
-    r"""[Tt]h(?:is|e) (?:[\w-]+ )?(?:server|machine|host|project|repo|repository|codebase|application|service|
-    database|cluster) (?:"""
-    + "|".join(DEFINITE)
-    + r") (?=.*[A-Z0-9`]).+",
-    flags=0,
-)
-HEDGE = Phrase(
-    r""".*(?:\b(?:may|might|maybe|perhaps|probably|likely|seems?|appears?|apparently|presumably|possibly|could|
-    should|would|will|if|unless|assum\w+|think|guess|suggest\w*|now|currently|usually|typically|often|sometimes|
-    or)\b|https?:)"""
 )

@@ -1,4 +1,4 @@
-"""Durable facts out of a conversation that is about to be lost, by the phrases people use for them.
+"""Durable facts out of a conversation that is about to be lost: what the user asked to keep, corrected, or said of himself.
 
 It would rather miss a fact than save a wrong one: what it finds is in every later prompt. It writes
 nothing: the caller passes the facts through the curated store and its scanner. `modeldistiller` asks a
@@ -35,8 +35,7 @@ class RuleDistiller:
         """At most `max_facts`; when there are more, what was asked for explicitly goes first."""
         found: dict[str, tuple[int, int, Fact]] = {}
         for said in said_in(messages):
-            look = _from_user if said.role == "user" else _from_assistant
-            for item in look(said.text):
+            for item in _from_user(said.text) if said.role == "user" else ():
                 if not MIN_LENGTH <= len(item.text) <= MAX_LENGTH or _DANGLING.match(item.text):
                     continue
                 fact = Fact(item.target, item.text, source_role=said.role, turn=said.turn)
@@ -72,23 +71,6 @@ def _from_user(text: str) -> Iterator[_Found]:
         denied = False
 
 
-def _from_assistant(text: str) -> Iterator[_Found]:
-    # An assistant repeats what it has read, so only what can hardly be anything else counts.
-    if not any(verb in text for verb in phrases.DEFINITE):
-        return
-    for sentence in sentences_of(text):
-        if (
-            phrases.OBSERVED.match(sentence)
-            and sentence.endswith(".")
-            and not (
-                phrases.HEDGE.match(sentence)
-                or phrases.PERSON.match(sentence)
-                or phrases.PASSING.match(sentence)
-            )
-        ):
-            yield _Found("observed", "memory", _finished(sentence))
-
-
 def _classified(sentence: str) -> _Found | None:
     match = phrases.REMEMBER.match(sentence) or phrases.REMEMBER_TO.match(sentence)
     if match:
@@ -118,14 +100,6 @@ def _stated(sentence: str) -> _Found | None:
         return _Found("correction", "memory", _attributed(sentence))
     if phrases.PREFERENCES.match(sentence):
         return _Found("preference", "user", _attributed(sentence))
-    for rule in phrases.DECISIONS:
-        match = rule.match(sentence)
-        if match:
-            return _Found("decision", "memory", "Decision: " + _ended(match["rest"]))
-    if phrases.RULES.match(sentence) and not phrases.PERSONA.match(sentence):
-        return _Found("preference", "memory", _attributed(sentence))
-    if phrases.ENVIRONMENT.match(sentence):
-        return _Found("environment", "memory", _attributed(sentence))
     return None
 
 

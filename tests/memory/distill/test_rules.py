@@ -83,25 +83,18 @@ FACTS = [
         "Write commit messages in the imperative.",
     ),
     ("Don't forget to run make fmt before every commit.", "memory", "Run make fmt before every commit."),
-    # decisions
-    ("Let's go with Postgres for the queue.", "memory", "Decision: go with Postgres for the queue."),
-    ("We decided to drop Python 3.9.", "memory", "Decision: drop Python 3.9."),
-    ("we agreed that all PRs need two reviews", "memory", "Decision: all PRs need two reviews."),
-    # environment and conventions
-    (
-        "This server runs Debian 12 with PostgreSQL 16",
-        "memory",
-        "This server runs Debian 12 with PostgreSQL 16.",
-    ),
-    ("Project uses tabs, 120-char lines", "memory", "Project uses tabs, 120-char lines."),
-    ("tests run with `pytest -n 4`", "memory", "Tests run with `pytest -n 4`."),
-    ("Our CI runs on GitHub Actions.", "memory", "The CI runs on GitHub Actions."),
-    ("We use pnpm, not npm.", "memory", "User: We use pnpm, not npm."),
-    ("the default branch is called trunk", "memory", "The default branch is called trunk."),
-    ("All commits must be signed.", "memory", "All commits must be signed."),
 ]
 
 NOTHING = [
+    # said in passing: nobody asked to keep it, and it is not about the user
+    "Let's go with Postgres for the queue.",
+    "We decided to drop Python 3.9.",
+    "This server runs Debian 12 with PostgreSQL 16",
+    "tests run with `pytest -n 4`",
+    "We use pnpm, not npm.",
+    "All commits must be signed.",
+    "Always run the linter before a push.",
+    "Don't touch the config, it's fine.",
     # progress and passing matters
     "I fixed the bug in the parser.",
     "Next step: run the tests.",
@@ -178,10 +171,11 @@ class TestRules:
 
     def test_in_the_middle_of_a_message(self) -> None:
         """Facts are found between other sentences, and only they."""
-        text = (
-            "Thanks, that works. I prefer tabs, e.g. in Go. Now fix the login page? Let's use ruff. I ran it."
-        )
-        assert said(text) == [("user", "User prefers tabs, e.g. in Go."), ("memory", "Decision: use ruff.")]
+        text = "Thanks, that works. I prefer tabs, e.g. in Go. Now fix the login page? Call me Bob. I ran it."
+        assert said(text) == [
+            ("user", "User prefers tabs, e.g. in Go."),
+            ("user", "User wants to be called Bob."),
+        ]
 
     def test_lines(self) -> None:
         """Lines a person ended stay apart, and lines an editor wrapped come together."""
@@ -197,10 +191,10 @@ class TestRules:
     def test_text_around_a_block(self) -> None:
         """Code, quotations and recalled memory are cut out, what stands around them counts."""
         text = (
-            "I prefer tabs.\n```py\n# We use npm.\n```\n> We use yarn.\n<memory-context>\nWe use bun.\n"
-            "</memory-context>\nWe use pnpm."
+            "I prefer tabs.\n```py\n# I use npm.\n```\n> I use yarn.\n<memory-context>\nI use bun.\n"
+            "</memory-context>\nI use pnpm."
         )
-        assert said(text) == [("user", "User prefers tabs."), ("memory", "User: We use pnpm.")]
+        assert said(text) == [("user", "User prefers tabs."), ("user", "User uses pnpm.")]
 
     def test_parts(self) -> None:
         """A content in parts is read; images and tool results in it are not."""
@@ -227,7 +221,7 @@ class TestRules:
         assert RuleDistiller().distil(messages) == []
 
     def test_assistant(self) -> None:
-        """Of the assistant's words only definite facts about the surroundings count, and they are marked."""
+        """Nothing that the assistant said is kept: it repeats what it has read."""
         messages = [
             user("look around"),
             assistant(
@@ -235,8 +229,7 @@ class TestRules:
                 "The project probably uses Poetry 1.8. The project uses it. This project uses Poetry 1.8."
             ),
         ]
-        fact = Fact("memory", "This project uses Poetry 1.8.", source_role="assistant", turn=1)
-        assert RuleDistiller().distil(messages) == [fact]
+        assert RuleDistiller().distil(messages) == []
 
     def test_turns(self) -> None:
         """A fact knows the user turn it came from."""
@@ -251,20 +244,18 @@ class TestRules:
 
     def test_cap(self) -> None:
         """When there are too many, what was asked for stays, and the order of the conversation too."""
-        many = [f"The project uses tool{number}." for number in range(30)]
+        many = [f"I use tool{number}." for number in range(30)]
         facts = said(*many, "Remember that the moon is full on Fridays.", "No, don't use npm, use pnpm.")
         assert len(facts) == MAX_FACTS
         assert facts[-2:] == [
             ("memory", "The moon is full on Fridays."),
             ("memory", "Don't use npm, use pnpm."),
         ]
-        assert facts[0] == ("memory", "The project uses tool0.")
+        assert facts[0] == ("user", "User uses tool0.")
 
     def test_length(self) -> None:
         """What is too short or too long is dropped and not cut."""
-        assert said("We use x.", "I prefer " + "very " * 100 + "long names.") == [
-            ("memory", "User: We use x.")
-        ]
+        assert said("I use vim.", "I prefer " + "very " * 100 + "long names.") == [("user", "User uses vim.")]
         assert said("Let's use\n" * 3) == []
 
     def test_deterministic(self) -> None:
@@ -298,10 +289,8 @@ class TestBounds:
             + "\nI prefer tabs.\n"
             + ("</memory-context>\n" if closed else "")
         )
-        facts = said("Call me Bob.\n" + fenced + "We use pnpm.")
-        assert (
-            facts == [("user", "User wants to be called Bob.")] + [("memory", "User: We use pnpm.")] * closed
-        )
+        facts = said("Call me Bob.\n" + fenced + "I use pnpm.")
+        assert facts == [("user", "User wants to be called Bob.")] + [("user", "User uses pnpm.")] * closed
 
     @pytest.mark.parametrize(
         "text",
