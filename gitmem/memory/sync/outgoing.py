@@ -53,6 +53,7 @@ def refuse_secrets(bundle: Bundle, commits: Collection[Oid], refs: Iterable[Oid]
 def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple[Oid, str, str]]:
     """Commit, place and kind of every secret in what these commits say, and in what they brought and no parent had."""
     diff = TreeDiff(repository.store)
+    clean: set[Oid | str] = set()  # files and pieces of text without a secret: versions share most of them
     for oid in commits:
         commit = repository.store.commit(oid)
         for kind in _kinds(_head(commit)):
@@ -64,7 +65,7 @@ def secrets_in(repository: Repository, commits: Iterable[Oid]) -> Iterator[tuple
                 if not any(before):
                     for kind in _kinds(change.path):
                         yield oid, "The name of a file", kind
-                for kind in _fresh_secrets(repository, change.path, before, change.new):
+                for kind in _fresh_secrets(repository, change.path, before, change.new, clean):
                     yield oid, change.path, kind
 
 
@@ -85,15 +86,28 @@ def _kinds(text: str) -> Iterator[str]:
 
 
 def _fresh_secrets(
-    repository: Repository, path: str, before: list[TreeEntry | None], after: TreeEntry
-) -> Iterator[str]:
-    known: set[str] = set()
-    for entry in before:
-        if entry is not None and not entry.is_directory:
-            known.update(_texts(path, repository.store.blob(entry.oid)))
+    repository: Repository,
+    path: str,
+    before: list[TreeEntry | None],
+    after: TreeEntry,
+    clean: set[Oid | str],
+) -> list[str]:
+    """The kinds of secret in the pieces of a file that no version before it had."""
+    if after.oid in clean:
+        return []
+    found: list[tuple[str, str]] = []
     for text in _texts(path, repository.store.blob(after.oid)):
-        if text not in known:
-            yield from _kinds(text)
+        if text not in clean:
+            kinds = list(_kinds(text))
+            found += [(text, kind) for kind in kinds]
+            if not kinds:
+                clean.add(text)
+    if not found:
+        clean.add(after.oid)
+        return []
+    files = [entry.oid for entry in before if entry is not None and not entry.is_directory]
+    known = {text for oid in files for text in _texts(path, repository.store.blob(oid))}
+    return [kind for text, kind in found if text not in known]
 
 
 def _texts(path: str, data: bytes) -> list[str]:

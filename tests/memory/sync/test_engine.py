@@ -817,3 +817,25 @@ def test_a_merge_says_whose_commits_it_joins(machines: Machines) -> None:
     assert sorted(["1 commit of a", "2 commits of b"]) == sorted(
         subject.removeprefix("merge: ").split(" and ")
     )
+
+
+def test_a_first_push_scans_each_text_once(bundle: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions of a file share most of their text: forty versions of twenty facts are forty texts, not eight hundred."""
+    from gitmem.git.commit_graph import only_in
+    from gitmem.memory.gate.admission import secrets_in as find
+    from gitmem.memory.sync import outgoing
+    from gitmem.safety.secrets import Secret
+
+    for number in range(40):
+        bundle.remember(f"Fact number {number} of the harbour")
+    scanned: list[str] = []
+
+    def counted(text: str) -> list[Secret]:
+        scanned.append(text)
+        return find(text)
+
+    monkeypatch.setattr(outgoing, "find", counted)
+    commits = only_in(bundle.repository, bundle.tip)
+    assert [] == list(outgoing.secrets_in(bundle.repository, commits))
+    facts = [text for text in scanned if text.startswith("Fact number")]
+    assert 40 == len(facts) == len(set(facts))
