@@ -88,7 +88,7 @@ def test_tools_and_recall_in_a_session(make: Make, model: Model) -> None:
         )
     with hermes.agent("S2") as agent:
         agent.say(
-            "which database did we choose for billing?",
+            "why did we take PostgreSQL for billing?",
             calls(
                 ("gitmem_search", {"query": "PostgreSQL billing"}),
                 ("gitmem_history", {"limit": 2}),
@@ -100,7 +100,7 @@ def test_tools_and_recall_in_a_session(make: Make, model: Model) -> None:
         assert 2 == len(json.loads(answers[1])["commits"])
         asked = next(m["content"] for m in model.requests[-1]["messages"] if m["role"] == "user")
         assert "<memory-context>" in asked
-        assert "PostgreSQL" in asked
+        assert "because of joins" in asked
     stored = events(hermes, "S2")
     assert "memory-context" not in json.dumps(stored)
     assert [{"tool_name": "gitmem_search"}, {"tool_name": "gitmem_history"}] == [
