@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gitmem.errors import RemoteError
 from gitmem.git import git_command
@@ -19,6 +20,7 @@ from gitmem.git.transport import (
     Transport,
     Update,
     check_place,
+    is_travelling,
     shown_url,
     too_much,
     without_credentials,
@@ -26,6 +28,8 @@ from gitmem.git.transport import (
 
 _SHELL = "/bin/sh"
 _LONG = 500
+_MOST_UNFIT = 8
+"""Branches that may cost a fetch of their own and bring nothing."""
 _NO_MAIN = f"couldn't find remote ref {BRANCH}"
 # Not somebody who was faster: trying again would not help.
 _REFUSED = ("declined", "currently checked out", "prohibited", "denied")
@@ -46,16 +50,44 @@ class GitTransport(Transport):
 
     def fetch(self, room: ThrowAway, url: str, *, branches: bool = False) -> Fetched:
         check_place(url, room.lender)
-        others = [f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*", f"^{SNAPSHOTS}auto/*"]
-        others += [f"+{MACHINES}*:{INCOMING}heads/in/*"] if branches else []
+        wanted = [f"+{SNAPSHOTS}*:{INCOMING}tags/snapshot/*", f"^{SNAPSHOTS}auto/*"]
+        unfit: dict[str, str] = {}
+        try:
+            self._fetch_main(
+                room, url, *wanted, *([f"+{MACHINES}*:{INCOMING}heads/in/*"] if branches else ())
+            )
+        except RemoteError:
+            if not branches:
+                raise
+            # One object that is not as git wants it stops a fetch: a branch that has one keeps no other back.
+            self._fetch_main(room, url, *wanted)
+            unfit = self._fetch_each(room, url)
+        refs = Refs(room.git_dir).under(INCOMING)
+        found = Fetched.of({f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()})
+        return replace(found, unfit=unfit)
+
+    def _fetch_main(self, room: ThrowAway, url: str, *others: str) -> None:
         try:
             self._fetch(room, url, f"+{BRANCH}:{INCOMING}heads/main", *others)
         except RemoteError as error:
             if _NO_MAIN not in str(error):
                 raise
             self._fetch(room, url, *others)  # a new repository, or one that was emptied
-        refs = Refs(room.git_dir).under(INCOMING)
-        return Fetched.of({f"refs/{ref.removeprefix(INCOMING)}": oid for ref, oid in refs.items()})
+
+    def _fetch_each(self, room: ThrowAway, url: str) -> dict[str, str]:
+        """Fetch the branches of machines one by one; gives those that cannot be, and why."""
+        listed = self._run(room, "ls-remote", "--", room.keep_login(url), f"{MACHINES}*", url=url).split()[
+            1::2
+        ]
+        unfit: dict[str, str] = {}
+        for ref in filter(is_travelling, listed):
+            try:
+                if len(unfit) >= _MOST_UNFIT:
+                    raise RemoteError(f"{len(unfit)} others were unfit before it.")
+                self._fetch(room, url, f"+{ref}:{INCOMING}{ref.removeprefix('refs/')}")
+            except RemoteError as error:
+                unfit[ref.removeprefix(MACHINES)] = str(error)
+        return unfit
 
     def _fetch(self, room: ThrowAway, url: str, *refspecs: str) -> None:
         options = ("--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--quiet")

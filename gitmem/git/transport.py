@@ -56,6 +56,8 @@ class Fetched:
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
     branches: dict[str, Oid] = field(default_factory=dict)
+    unfit: dict[str, str] = field(default_factory=dict)
+    """Branches that git would not even fetch, with its complaint."""
     there: Fetched | None = None
     """The same as the remote still has it, where an erase here rewrote it."""
 

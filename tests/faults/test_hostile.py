@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from gitmem.config import Config
 from gitmem.errors import GitMemError
+from gitmem.git.commit_graph import is_ancestor
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory import review
 from gitmem.memory.curated.prompt_block import freeze
@@ -174,6 +175,30 @@ def by_file(place: Place, kind: Kind) -> None:
     place.check(kind, before)
 
 
+def by_branch(place: Place, kind: Kind, transport: str) -> None:
+    """The hostile commit is on the branch of a machine, beside an honest one: that one is folded, whatever becomes of it."""
+    bundle, before, evil, hub = place.bundle, place.honest(), place.evil, Path(place.hub.path)
+    (hub / "refs/heads/main").write_text(f"{place.hub.tip}\n")
+    (hub / "refs/heads/in").mkdir()
+    (hub / "refs/heads/in/evil").write_text(f"{evil}\n")
+    tree = run_git(str(hub), "rev-parse", f"{place.hub.tip}^{{tree}}")
+    told = "flush: x\n\nKind: flush\nMachine: good"
+    good = run_git(str(hub), "commit-tree", "-p", place.hub.tip, "-m", told, tree)
+    run_git(str(hub), "update-ref", "refs/heads/in/good", good)
+    done = Sync(bundle, prefer=transport, folds=True).run()
+    waits = [notice.subject for notice in done.notices if notice.kind == "branch-waits"]
+    assert (kind.outcome == "refused") == ("in/evil" in waits)
+    assert is_ancestor(bundle.repository, good, bundle.tip)
+    assert bundle.tip == place.evil  # `main` of the hub is what is here
+    if kind.outcome == "refused":
+        assert evil not in bundle.repository.store
+    else:
+        assert (kind.outcome == "held") <= bool(done.held or "[BLOCKED" in freeze(bundle).text)
+        assert "origin" == bundle.show(evil).entry.pulled_from
+        assert not [one for one in bundle.blame("memories/MEMORY.md") if one.verified_here]
+    place.check(kind, before)
+
+
 def attempt(place: Place, kind: Kind, *, shape: str, route: str, transport: str = "git") -> None:
     if shape == "merge":
         place.work()
@@ -184,6 +209,8 @@ def attempt(place: Place, kind: Kind, *, shape: str, route: str, transport: str 
         by_sync(place, kind, transport)
     elif route == "clone":
         by_clone(place, kind, transport)
+    elif route == "branch":
+        by_branch(place, kind, transport)
     elif route == "file":
         by_file(place, kind)
     else:
@@ -206,6 +233,8 @@ def test_hostile_commit(place: Place, number: int) -> None:
         ("sync", "fast-forward"),
         ("sync", "merge"),
         ("clone", "fast-forward"),
+        ("branch", "fast-forward"),
+        ("branch", "merge"),
         ("file", "fast-forward"),
         ("file", "merge"),
         ("pull", "fast-forward"),
@@ -231,6 +260,21 @@ def test_hostile_commit_by_every_sync(place: Place, kind: Kind, shape: str, tran
 def test_hostile_commit_by_clone(place: Place, kind: Kind) -> None:
     """A clone refuses it, holds it, or shows it as a claim."""
     attempt(place, kind, shape="fast-forward", route="clone")
+
+
+@pytest.mark.parametrize("number", range(0, len(KINDS), 6), ids=lambda number: KINDS[number].name)
+def test_some_hostile_commits_on_a_branch(place: Place, number: int) -> None:
+    """A machine's branch passes the checks of `main`, in turns with and without work of our own."""
+    shape, transport = ("fast-forward", "merge")[number // 6 % 2], ("git", "dulwich")[number // 12 % 2]
+    attempt(place, KINDS[number], shape=shape, route="branch", transport=transport)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["fast-forward", "merge"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_hostile_commit_on_a_branch(place: Place, kind: Kind, shape: str) -> None:
+    """Each on the branch of a machine, beside an honest one."""
+    attempt(place, kind, shape=shape, route="branch")
 
 
 @pytest.mark.slow

@@ -66,6 +66,9 @@ def look_at(
     found = Branches()
     assert main is not None
     seen = [main, *known]
+    for name, complaint in fetched.unfit.items():
+        found.left_out = True
+        found.notices.append(Notice("branch-waits", f"in/{name}", complaint))
     until = time.process_time() + PATIENCE
     for name, oid in islice(sorted(fetched.branches.items()), _MOST):
         try:

@@ -283,6 +283,7 @@ class Sync:
             fetched.main == self._bundle.tip
             and not self._unknown(fetched)
             and all(oid == fetched.main for oid in fetched.branches.values())
+            and not fetched.unfit
         )
 
     def _unknown(self, fetched: Fetched) -> dict[str, Oid]:
@@ -364,7 +365,7 @@ class Sync:
         """The branches of other machines that are fit to be folded."""
         from gitmem.memory.sync.branches import Branches, look_at
 
-        if not fetched.branches or fetched.there is not None:
+        if not (fetched.branches or fetched.unfit) or fetched.there is not None:
             return Branches()
         erased: set[Oid] = set()
         if self._bundle.state.has(ERASED_COMMITS):
