@@ -16,20 +16,18 @@ from gitmem.errors import BundleBusy, GitMemError
 from gitmem.files import read_file, write_new
 from gitmem.git import git_config, git_index, housekeeping, transaction
 from gitmem.git.commit_graph import walk
-from gitmem.git.message import Message
 from gitmem.git.objects import Oid
 from gitmem.git.recovery import is_due
 from gitmem.git.refs import BRANCH
 from gitmem.git.setup import has_attributes, write_attributes
 from gitmem.git.transport import shown_url
 from gitmem.memory.bundle import format_of
-from gitmem.okf import layout, pages
+from gitmem.okf import layout
 from gitmem.permissions import open_to_others
 from gitmem.state import CLONING
 
 if TYPE_CHECKING:
     from gitmem.memory.bundle import Bundle
-    from gitmem.memory.edits import Edits
 
 _FAR = 1_000
 _MARKERS = (b"\n<<<<<<< ", b"\n=======\n", b"\n>>>>>>> ")
@@ -63,7 +61,7 @@ class Diagnosis:
         told: set[str] = set()
         checks = (
             self._disk, self._permissions, self._interrupted, self._locks, self._head, self._conflicts, self._format,
-            self._index, self._hand_edits, self._journals, self._pages, self._hooks, self._settings,
+            self._index, self._hand_edits, self._journals, self._hooks, self._settings,
             self._housekeeping, self._links, self._flagged,
         )  # fmt: skip
         for check in checks:
@@ -310,34 +308,6 @@ class Diagnosis:
         from gitmem.memory.capture.recovery import recover
 
         return " ".join(map(str, recover(self._bundle))) or "Nothing was left in the journals."
-
-    def _pages(self) -> Iterator[Problem]:
-        tree = self._repository.tree(self._repository.tip())
-        missing = [
-            directory
-            for directory in ("", "decisions", "memories", "plans", "sessions", "snapshots", "tools")
-            if tree.names(directory) and layout.INDEX not in tree.names(directory)
-        ]
-        if missing and self._repository.tip() is not None:
-            shown = ", ".join(f"{name}/{layout.INDEX}" if name else layout.INDEX for name in missing)
-            yield Problem(
-                "pages",
-                f"Generated pages are missing: {shown}.",
-                "`gitmem check --fix` makes them again.",
-                serious=False,
-                fix=lambda: self._make_pages(missing),
-            )
-
-    def _make_pages(self, directories: list[str]) -> str:
-        def work(edits: Edits) -> Message | None:
-            for directory in directories:
-                path = f"{directory}/{layout.INDEX}" if directory else layout.INDEX
-                names, below = edits.names(directory), edits.directories(directory)
-                edits.write(path, pages.index_page(directory, names, below))
-            return Message("recover", "generated pages made again")
-
-        self._bundle.commit(work, purpose="doctor", origin=self._bundle.origin())
-        return "The generated pages are rebuilt."
 
     # Around it
 

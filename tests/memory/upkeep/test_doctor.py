@@ -220,12 +220,14 @@ def _abandon(journal: object) -> None:
     journal._lock.release()  # type: ignore[attr-defined]
 
 
-def test_generated_pages(healthy: Memory) -> None:
-    """A missing index.md is rebuilt."""
+def test_generated_pages_are_made_by_the_next_commit(healthy: Memory) -> None:
+    """Facts are committed without them, and somebody may have removed them: neither is a problem."""
     run_git(healthy.root, "rm", "-q", "memories/index.md", "index.md")
     run_git(healthy.root, "commit", "-q", "--no-verify", "-m", "x")
-    assert _one(healthy, "pages").what == "Generated pages are missing: index.md, memories/index.md."
-    _repaired(healthy, "pages")
+    healthy.remember("A fact")
+    assert "pages" not in {problem.name for problem in _problems(healthy)}
+    healthy.record_observation("something")
+    assert {"index.md", "memories/index.md"} <= set(healthy.file_paths())
 
 
 def test_hooks(healthy: Memory) -> None:
