@@ -21,7 +21,7 @@ from gitmem.memory.edits import Edits
 from gitmem.memory.exposure import RECALLED, Exposure
 from gitmem.memory.gate.admission import Admission, redacted_id
 from gitmem.memory.origin import Origin, Trigger, origin_of
-from gitmem.okf import layout, paths
+from gitmem.okf import frontmatter, layout, paths
 from gitmem.okf.concept import Concept
 from gitmem.okf.events import Event, EventsFile
 from gitmem.okf.pages import LogLine
@@ -256,6 +256,10 @@ class Sessions:
         ends: bool | None = None,
     ) -> None:
         """Have the next commit of a session change its page, and make it where there is none."""
+        for value in changes.values():
+            frontmatter.dump_value(
+                value
+            )  # raises now, for one caller, and not at each commit that would write it
         with self._lock:
             before = self._waiting.get(info.id) or self._opening(info.id) or _Waiting(info)
             lines = {**before.lines, line.id: line} if line is not None else before.lines
