@@ -32,10 +32,11 @@ class Vectors:
                 self._database.sql.execute("DELETE FROM vector")
                 self._database.set("vectors", model)
 
-    def missing(self, limit: int) -> list[tuple[int, int, str]]:
-        """Return messages that have no vector yet, the newest first: id, entry, text."""
+    def missing(self, limit: int) -> list[tuple[int, int, int, str]]:
+        """Return messages that have no vector yet, the newest first: id, entry, number in the entry, text."""
         return self._database.rows(
-            "SELECT m.id, m.entry, t.text FROM message m JOIN message_text t ON t.id = m.id "
+            "SELECT m.id, m.entry, (SELECT count(*) FROM message o WHERE o.entry = m.entry AND o.start < m.start), "
+            "t.text FROM message m JOIN message_text t ON t.id = m.id "
             "WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.message = m.id) ORDER BY m.id DESC LIMIT ?",
             (limit,),
         )

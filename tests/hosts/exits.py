@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from gitmem import background
@@ -24,6 +25,8 @@ from gitmem.hosts.mcp.catalogue import PROMPTS
 from gitmem.hosts.mcp.connection import Connection
 from gitmem.hosts.mcp.reading import prompt
 from gitmem.memory.curated.store import TARGETS
+from gitmem.memory.find import embedding
+from gitmem.memory.find.embedding import EndpointEmbedder, Meaning
 from gitmem.memory.find.recall import About
 from gitmem.memory.memory import Memory
 
@@ -196,6 +199,14 @@ def _summarizer(agent: Agent) -> str:
     before, memory = len(agent.model.requests), agent.asking_memory
     told = _told(memory.recall(question, limit=10) for question in agent.questions)
     return json.dumps(agent.model.requests[before:]) + told
+
+
+def _embeddings(agent: Agent) -> str:
+    """What an embeddings endpoint is sent, all in one request: the model here makes no vectors, so none is kept."""
+    before, memory = len(agent.model.requests), agent.memory
+    with mock.patch.object(embedding, "_BATCH", 10_000):
+        Meaning(memory)._fill(EndpointEmbedder(agent.model.url, "scripted", "", timeout=20.0))
+    return json.dumps(agent.model.requests[before:])
 
 
 def _host_files(agent: Agent) -> str:
@@ -404,6 +415,7 @@ EXITS: Mapping[str, Callable[[Agent], str]] = {
     "compaction in a session": _session_compaction,
     "distiller endpoint": _distiller,
     "summarizer endpoint": _summarizer,
+    "embeddings endpoint": _embeddings,
     # Hermes
     "host files": _host_files,
     "host skills": _host_skills,

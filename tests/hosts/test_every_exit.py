@@ -314,6 +314,7 @@ EGRESS = {
     "gitmem.memory.distill.compression:_for_the_host": "compaction",
     "gitmem.memory.distill.compression:_known_entries": "distiller endpoint",
     "gitmem.memory.find.context:_Builder.__init__": "context",
+    "gitmem.memory.find.embedding:Meaning._fill": "embeddings endpoint",
     "gitmem.memory.find.recall:Recall._recalled": "recall",
     "gitmem.memory.find.recall:Recall.browse": "recall browse",
     "gitmem.memory.find.recall:Recall.read": "recall read",
@@ -331,7 +332,7 @@ def test_every_egress_is_an_exit() -> None:
 
 
 API = {
-    "Memory.search": ("search", "search as of", "search removed"),
+    "Memory.search": ("search", "search as of", "search removed", "embeddings endpoint"),
     "Memory.recall": ("recall", "summarizer endpoint"),
     "Memory.recent_sessions": ("recall browse",),
     "Memory.read_session": ("recall read", "recall scroll"),

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.errors import EndpointError, GitMemError, IndexTrouble
+from gitmem.index.filters import shared_scopes
+from gitmem.index.messages import split
 from gitmem.index.vectors import Vectors
 from gitmem.memory.gate.admission import redacted
 from gitmem.memory.gate.egress import Egress
@@ -147,18 +149,15 @@ class Meaning:
             if isinstance(embedder, EndpointEmbedder) and not embedder.is_loopback:
                 self._bundle.report(Notice("embeddings-sent", embedder.name))
             while rows := vectors.missing(_BATCH):
-                may = [
-                    number
-                    for number, entry, text in rows
-                    if egress is None or self._may_leave(index, egress, entry)
-                ]
                 texts = {
-                    number: redacted(text)[:_LONGEST]
-                    for number, _, text in rows
-                    if number in may and text.strip()
+                    number: clean[:_LONGEST]
+                    for number, entry, place, text in rows
+                    if (
+                        clean := text if egress is None else self._as_it_leaves(index, egress, entry, place)
+                    ).strip()
                 }
                 made = dict(zip(texts, embedder.embed(list(texts.values())) if texts else (), strict=True))
-                vectors.store(embedder.name, [(number, made.get(number)) for number, _, _ in rows])
+                vectors.store(embedder.name, [(number, made.get(number)) for number, *_ in rows])
         except (GitMemError, OSError, ValueError) as error:
             self._failed(error)
         finally:
@@ -170,6 +169,11 @@ class Meaning:
             self._has_failed = True
             self._bundle.report(Notice("endpoint-failed", "search", str(error)))
 
-    def _may_leave(self, index: Index, egress: Egress, entry: int) -> bool:
-        """Whether an agent may see an entry now, at any of its places."""
-        return any(egress.lets_out(span.text, span) for span in index.spans_of_entry(entry))
+    def _as_it_leaves(self, index: Index, egress: Egress, entry: int, place: int) -> str:
+        """Return a message of an entry as an agent gets it now, by its number in the entry; empty where it gets none."""
+        here = shared_scopes(self._bundle.config.machine)
+        for span in index.spans_of_entry(entry):
+            if span.scope in here and egress.lets_out(span.text, span):
+                said = split(egress.clean(span.text))  # the whole of it: an answer may go with its question
+                return said[place] if len(said) == len(split(span.text)) else ""
+        return ""
