@@ -6,11 +6,10 @@ decisions about content that a commit needs and that are made above this module,
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gitmem.config import Config
 from gitmem.errors import BundleUnusable, InvalidContent, NewerFormat, UsageError
@@ -42,11 +41,30 @@ _Part = TypeVar("_Part")
 # What only some commands need is imported where it is used: start-up is a feature.
 
 
-class Bundle(ABC):
+class CommitGate(Protocol):
+    """What a commit asks of the rooms above this one."""
+
+    def origin(self, origin: Origin) -> Origin: ...
+
+    def message(self, message: Message) -> Message: ...
+
+    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]: ...
+
+    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message: ...
+
+    def session_is_laid(self, origin: Origin) -> None: ...
+
+    def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None: ...
+
+    def commit_all_hand_edits(self, *, strict: bool, reason: str = "") -> list[Published]: ...
+
+
+class Bundle:
     """One bundle, opened: reading it, and committing to it."""
 
-    def __init__(self, repository: Repository, config: Config, world: World) -> None:
+    def __init__(self, repository: Repository, config: Config, world: World, commit_gate: CommitGate) -> None:
         self.repository = repository
+        self.commit_gate = commit_gate
         self.state = repository.state
         """This machine's own, beside the objects and never committed."""
         self.config = config
@@ -238,7 +256,7 @@ class Bundle(ABC):
         from gitmem.memory.edits import Edits
         from gitmem.memory.log_page import lines_of, makes_pages, unlogged
 
-        origin = self.admit_origin(origin)
+        origin = self.commit_gate.origin(origin)
         agent = origin.agent or self.config.agent_id
 
         def plan(tip: Tree) -> Draft | None:
@@ -250,18 +268,18 @@ class Bundle(ABC):
                 if onto is None:
                     return None
                 message, edits = Message("merge", "nothing to settle"), Edits(edits.tip)
-            message = self.lay_session(edits, message, origin)
+            message = self.commit_gate.lay_session(edits, message, origin)
             edits.makes_pages = makes_pages(message.kind, origin.trigger)
             if edits.makes_pages and message.kind not in ("merge", "restore"):
                 edits.log(unlogged(self.repository, self.repository.tip()))
                 if message.kind != "revert":  # which brings the lines back that it finds in the history
                     edits.log(lines_of(edits))
             moment = int(self.world.clock().timestamp())
-            derived = {"Derived-From": (*origin.derived_from, *self.derived_from(origin, edits))}
+            derived = {"Derived-From": (*origin.derived_from, *self.commit_gate.derived_from(origin, edits))}
             trailers = {**origin.trailers(), **derived, **message.trailers}
             return Draft(
                 edits.finished(),
-                self.admit_message(Message(message.kind, message.what, trailers, message.body)),
+                self.commit_gate.message(Message(message.kind, message.what, trailers, message.body)),
                 self.person_named(agent, int(origin.at) or moment),
                 self.person_named("gitmem", moment),
                 onto=onto,
@@ -277,10 +295,10 @@ class Bundle(ABC):
                 if self.repository.tip() is None:  # the first commit: they become edits of what it makes
                     leaves |= {edit.path for edit in stop.edits}
                 else:
-                    self.take_in(stop.edits)
+                    self.commit_gate.commit_hand_edits(stop.edits)
                 continue
             if published:
-                self.session_is_laid(origin)
+                self.commit_gate.session_is_laid(origin)
             if published and published.warning:
                 self.report(Notice("work-tree-behind", detail=published.warning))
             return published
@@ -320,36 +338,6 @@ class Bundle(ABC):
         from gitmem.git import recovery
 
         return recovery.hand_edits(self.repository)
-
-    # Decided above: what of a person's or a program's words may enter
-
-    @abstractmethod
-    def admit_origin(self, origin: Origin) -> Origin:
-        """The origin as it may be committed: a commit is for good, so no secret is in it."""
-
-    @abstractmethod
-    def admit_message(self, message: Message) -> Message:
-        """What a commit says, as it may be committed: without secrets."""
-
-    @abstractmethod
-    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
-        """The entries that the origin's session had before it and that these edits follow from, by their names."""
-
-    @abstractmethod
-    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
-        """Bring the page of the origin's session up to date in a commit; gives what the commit says."""
-
-    @abstractmethod
-    def session_is_laid(self, origin: Origin) -> None:
-        """Take note that the page is committed."""
-
-    @abstractmethod
-    def take_in(self, edits: Iterable[HandEdit]) -> None:
-        """Commit these hand edits, which are in the way of a change; an unusable one stops it."""
-
-    @abstractmethod
-    def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
-        """Commit every hand edit, as kind `edit`; one that cannot be committed stops it when `strict`."""
 
     # The format
 

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Literal, Self
 from gitmem.memory.bundle import Bundle
 
 if TYPE_CHECKING:
+    from gitmem.config import Config
     from gitmem.git.message import Message
     from gitmem.git.objects import Oid
+    from gitmem.git.repository import Repository
     from gitmem.git.transaction import Published
     from gitmem.git.worktree_status import HandEdit
     from gitmem.memory.edits import Edits
     from gitmem.memory.open_buffers import Flush
     from gitmem.memory.origin import Origin, Trigger
     from gitmem.notices import Notice
+    from gitmem.world import World
 
 Purpose = Literal["as is", "look", "read", "write", "whole"]
 """What a memory is made ready for.
@@ -28,8 +31,68 @@ and every hand edit is committed, or nothing happens.
 """
 
 
+class Gate:
+    """What the commits of one bundle ask."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+
+    def origin(self, origin: Origin) -> Origin:
+        """The origin as it may be committed: a commit is for good, so no secret is in it."""
+        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
+
+        def admitted(text: str) -> str:
+            return Admission(self._bundle).note(text, TRAILER)
+
+        return origin.redacted(admitted, redacted_words, redacted_id)
+
+    def message(self, message: Message) -> Message:
+        """What a commit says, without secrets."""
+        from gitmem.memory.gate.admission import redacted_words
+
+        return message.redacted(redacted_words)
+
+    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
+        """The entries that the origin's session had before it and that these edits follow from, by their names."""
+        if not origin.session:
+            return ()
+        from gitmem.memory.exposure import Exposure
+
+        return self._bundle.part(Exposure).derived(origin.session, edits)
+
+    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
+        """Bring the page of the origin's session up to date in a commit; gives what the commit says."""
+        if not origin.session:
+            return message
+        from gitmem.memory.capture.sessions import Sessions
+
+        return self._bundle.part(Sessions).lay(edits, message, origin.session)
+
+    def session_is_laid(self, origin: Origin) -> None:
+        """Take note that the page is committed."""
+        if origin.session:
+            from gitmem.memory.capture.sessions import Sessions
+
+            self._bundle.part(Sessions).is_laid(origin.session)
+
+    def commit_hand_edits(self, edits: Iterable[HandEdit]) -> None:
+        """Commit hand edits that are in the way of a change; an unusable one stops it."""
+        from gitmem.memory.hand_edits import take_in
+
+        take_in(self._bundle, edits, strict=True)
+
+    def commit_all_hand_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
+        """Commit every hand edit, as kind `edit`; one that cannot be committed stops it when `strict`."""
+        from gitmem.memory.hand_edits import take_in_all
+
+        return take_in_all(self._bundle, strict=strict, reason=reason)
+
+
 class OpenBundle(Bundle):
     """A bundle that is made ready, committed to through the gate, and closed."""
+
+    def __init__(self, repository: Repository, config: Config, world: World) -> None:
+        super().__init__(repository, config, world, Gate(self))
 
     _opened_at: Oid | None = None
 
@@ -110,44 +173,6 @@ class OpenBundle(Bundle):
 
         return recover(self)
 
-    # What a commit asks of the gate
-
-    def admit_origin(self, origin: Origin) -> Origin:
-        from gitmem.memory.gate.admission import TRAILER, Admission, redacted_id, redacted_words
-
-        return origin.redacted(lambda text: Admission(self).note(text, TRAILER), redacted_words, redacted_id)
-
-    def admit_message(self, message: Message) -> Message:
-        from gitmem.memory.gate.admission import redacted_words
-
-        return message.redacted(redacted_words)
-
-    def derived_from(self, origin: Origin, edits: Edits) -> tuple[str, ...]:
-        if not origin.session:
-            return ()
-        from gitmem.memory.exposure import Exposure
-
-        return self.part(Exposure).derived(origin.session, edits)
-
-    def lay_session(self, edits: Edits, message: Message, origin: Origin) -> Message:
-        if not origin.session:
-            return message
-        from gitmem.memory.capture.sessions import Sessions
-
-        return self.part(Sessions).lay(edits, message, origin.session)
-
-    def session_is_laid(self, origin: Origin) -> None:
-        if origin.session:
-            from gitmem.memory.capture.sessions import Sessions
-
-            self.part(Sessions).is_laid(origin.session)
-
-    def take_in(self, edits: Iterable[HandEdit]) -> None:
-        from gitmem.memory.hand_edits import take_in
-
-        take_in(self, edits, strict=True)
-
     def take_in_edits(self, *, strict: bool, reason: str = "") -> list[Published]:
-        from gitmem.memory.hand_edits import take_in_all
-
-        return take_in_all(self, strict=strict, reason=reason)
+        """Commit every hand edit; one that cannot be committed stops it when `strict`."""
+        return self.commit_gate.commit_all_hand_edits(strict=strict, reason=reason)

@@ -100,7 +100,7 @@ class Snapshots:
         self, name: str = "", note: str = "", *, origin: Origin | None = None, plan: str = ""
     ) -> Snapshot:
         """A named snapshot: its concept in a commit of its own, and an annotated tag on it."""
-        origin = self._bundle.admit_origin(origin or self._bundle.origin())
+        origin = self._bundle.commit_gate.origin(origin or self._bundle.origin())
         name, note, plan = (Admission(self._bundle).note(words) for words in (name, note, plan))
         self._bundle.part(OpenBuffers).flush()
         with self._bundle.writing("snapshot"):

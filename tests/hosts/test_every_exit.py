@@ -377,7 +377,7 @@ NO_EXIT = {
     ),
     **dict.fromkeys(("record_observation", "record_decision", "record_tool_call", "record_turn"), _WAY_IN),
     **dict.fromkeys(("flush", "flush_buffers", "recover_journals", "take_in", "take_in_edits"), _WAY_IN),
-    **dict.fromkeys(("annotate", "admit_origin", "admit_files", "admit_message", "said"), _WAY_IN),
+    **dict.fromkeys(("annotate", "commit_gate", "said"), _WAY_IN),
     **dict.fromkeys(
         ("happened", "happened_once", "returned", "delegated", "answered", "wrote", "called"), _WAY_IN
     ),

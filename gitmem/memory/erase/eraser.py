@@ -249,7 +249,7 @@ class Eraser:
         known = self._repository.tree(main).read(layout.CONFIG_ERASED)
         tree = with_file(store, made, tree, layout.CONFIG_ERASED, with_receipts(known, receipts))
         moment = int(self._bundle.world.clock().timestamp())
-        origin = self._bundle.admit_origin(self._bundle.origin(reason=reason))
+        origin = self._bundle.commit_gate.origin(self._bundle.origin(reason=reason))
         what = f"{receipts[0].what}, receipt {', '.join(one.id for one in receipts)}"
         message = Message("erase", what, origin.trailers()).render()
         commit = render_commit(

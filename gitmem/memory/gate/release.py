@@ -61,7 +61,7 @@ def release(
 
     published = bundle.commit(work, purpose="release", origin=origin) if kind != "file" else None
     if kind == "file":
-        made = bundle.take_in_edits(strict=False, reason=reason)
+        made = bundle.commit_gate.commit_all_hand_edits(strict=False, reason=reason)
         # A person's edit was waiting in the work tree; what an import held is nowhere else.
         if bundle.read(held.destination["path"]) is None:
             published = bundle.commit(work, purpose="release", origin=origin)
