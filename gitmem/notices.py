@@ -13,7 +13,7 @@ from typing import Literal
 Kind = Literal[
     "as-of-merge",
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
-    "embeddings-sent",
+    "embeddings-sent", "endpoint-has-it",
     "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
     "head-elsewhere",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
@@ -58,6 +58,7 @@ _WORDS: dict[Kind, str] = {
     "embeddings-sent": (
         "Texts of this memory are sent to {subject}, for search by meaning: what an agent may see, without secrets."
     ),
+    "endpoint-has-it": "{subject} had the text, for search by meaning: what it keeps of it is not erased by this.",
     "endpoint-unusable": "{detail} The {subject} works without a model.",
     "entry-held": "An entry in {subject} is held back as {detail}.",
     "event-redacted": "A secret in what was recorded in session {subject} is redacted.",

@@ -16,6 +16,7 @@ from gitmem.git.replacement import Replacement, refuse_unusual
 from gitmem.git.rewrite import Rewriter, Rewritten, files_of, reachable, with_file
 from gitmem.memory.erase import beside
 from gitmem.memory.erase.selection import Asked, Chosen, choose
+from gitmem.notices import Notice
 from gitmem.okf import layout
 from gitmem.okf.erasures import Receipt, with_receipts
 
@@ -121,6 +122,8 @@ class Eraser:
             commit = self._with_receipts(plan, receipts, reason)
             self.carry_out(plan)
         self.look_again(plan.rules)
+        if endpoint := self._bundle.config.embeddings.base_url:
+            self._bundle.report(Notice("endpoint-has-it", endpoint))
         left = tuple(beside.left_over(self._bundle, plan.rules))
         return replace(report, receipts=tuple(one.id for one in receipts), commit=commit, left=left)
 

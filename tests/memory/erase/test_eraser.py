@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gitmem.config import EndpointConfig
 from gitmem.errors import BundleBusy, BundleUnusable, InvalidContent, UnknownRevision, UsageError
 from gitmem.git.message import trailers_of
 from gitmem.memory.capture.journal import Journal
@@ -40,6 +42,14 @@ def test_a_text_is_gone_from_everything(bundle: Memory) -> None:
     assert fsck(bundle.root) == b""
     assert whole(bundle) == []
     assert not bundle.search("harbour", removed=True).hits
+
+
+def test_an_endpoint_that_had_the_text_is_named(bundle: Memory) -> None:
+    told_of(bundle)
+    endpoint = EndpointConfig(base_url="http://127.0.0.1:9/v1", model="m")
+    bundle.config = replace(bundle.config, embeddings=endpoint)
+    bundle.erase(text=SECRET, reason="asked to be forgotten")
+    assert any("http://127.0.0.1:9/v1 had the text" in warning for warning in bundle.warnings)
 
 
 @pytest.mark.parametrize("left", ["blob", "message"])
