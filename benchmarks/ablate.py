@@ -19,9 +19,8 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from gitmem.index import find as candidates
-from gitmem.index import query
-from gitmem.index.find import find
+from gitmem.index import candidates, query
+from gitmem.index.candidates import find
 from gitmem.memory.find import question, ranking, search
 from gitmem.memory.find.question import Question
 from gitmem.memory.find.search import Search, Wanted

@@ -28,7 +28,7 @@ def _silent(_done: int, _of: int) -> None:
 
 
 class Index(Lookup):
-    """An open index: what it knows of the history, and the database for `gitmem.index.find`."""
+    """An open index: what it knows of the history, and the database for `gitmem.index.candidates`."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -16,11 +16,11 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import IndexTrouble
-from gitmem.index.find import Candidates, find
+from gitmem.index.candidates import Candidates, find
 from gitmem.index.marking import counter
 from gitmem.index.messages import split
 from gitmem.index.query import Query, parse
-from gitmem.memory.find.look_back import Stretch, is_about_user, looks_back
+from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
 from gitmem.memory.find.question import is_question, says_little, telling_words
 from gitmem.memory.find.search import Search, Wanted, on_one_line
 from gitmem.memory.gate.egress import DOUBTED, Egress

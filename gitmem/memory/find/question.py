@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gitmem.index import grams
-from gitmem.index.find import Candidate, Candidates, Message
+from gitmem.index.candidates import Candidate, Candidates, Message
 from gitmem.index.marking import counter
 from gitmem.index.messages import split
 from gitmem.text.words import STOP, WORD, fold

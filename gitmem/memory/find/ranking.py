@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gitmem.index.candidates import Candidate, Candidates, Message
 from gitmem.index.dates import Mention
-from gitmem.index.find import Candidate, Candidates, Message
 from gitmem.index.records import Place
 from gitmem.memory.find.question import Question
 from gitmem.okf import timestamps

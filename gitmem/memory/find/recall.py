@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import IndexTrouble, UnknownRevision
-from gitmem.index.find import CANDIDATES
+from gitmem.index.candidates import CANDIDATES
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import IndexTrouble, UnknownRevision
 from gitmem.git.objects import Oid
+from gitmem.index.candidates import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.dates import mentions
 from gitmem.index.filters import Filters, shared_scopes
-from gitmem.index.find import CANDIDATES, Candidate, Candidates, find, listed
 from gitmem.index.marking import CLOSE, MARKED, OPEN, marked
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.embedding import Meaning

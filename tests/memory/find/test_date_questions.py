@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from gitmem.memory.find.look_back import is_about_user, looks_back
+from gitmem.memory.find.date_questions import is_about_user, looks_back
 from gitmem.okf import timestamps
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from gitmem.index.candidates import find
 from gitmem.index.database import PRIVATE, Database
 from gitmem.index.filters import Filters
-from gitmem.index.find import find
 from gitmem.index.lookup import Lookup
 from gitmem.index.query import parse
 from gitmem.index.records import Document
