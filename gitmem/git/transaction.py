@@ -29,6 +29,8 @@ from gitmem.permissions import make_directories
 _TRIES = 50
 _LOCK_WAIT = 2.0
 _FEW = 64
+_BESIDE = 8
+"""Files that go to disk with the objects. Buys "times faster than git": a flush of a few files waits for the disk once."""
 _MANY = 1000
 
 
@@ -285,8 +287,9 @@ class _Steps:
             self._pack.write(disk)
             self._ref_lock.write(self._commit.oid.encode() + b"\n", disk)
             repository.note.write(note, disk)
+            self._make_aside(0, _BESIDE, disk)
             disk.start()
-            self._make_aside()
+            self._make_aside(_BESIDE, _FEW)
             disk.wait()
         for lock in locks:
             lock.take(time.monotonic() + _LOCK_WAIT)
@@ -304,12 +307,14 @@ class _Steps:
             self.doubt = error.strerror or str(error)
         repository.on_stage("acknowledged")
 
-    def _make_aside(self) -> None:
-        """Write the files of the work tree without their names, while the disk is busy anyway."""
-        for path, content in islice(self._edits.items(), _FEW):  # the rest once the commit is acknowledged
+    def _make_aside(self, start: int, stop: int, disk: DiskGroup | None = None) -> None:
+        """Write some files of the work tree without their names, while the disk is busy anyway."""
+        for path, content in islice(
+            self._edits.items(), start, stop
+        ):  # the rest once the commit is acknowledged
             entry = self._tree.entry(path)
             if entry is not None and isinstance(content, bytes) and path not in self._leaves:
-                self._files.make(path, content, entry.mode)
+                self._files.make(path, content, entry.mode, disk)
 
     def bring_along(self) -> str:
         """Write the work tree and git's index. A failure is told, and repaired by the next writer."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gitmem.errors import BundleUnusable, UnsafePath
 from gitmem.files import (
     TEMPORARY,
+    DiskGroup,
     close_later,
     hold_replaced,
     make_durable,
@@ -271,28 +272,34 @@ class FilesAside:
         self._stem = stem
         self._made: dict[str, tuple[str, os.stat_result]] = {}
         self._open: list[int] = []
+        self._unflushed: list[int] = []
         self._replaced: list[int] = []
         self._count = 0
 
-    def make(self, path: str, data: bytes, mode: int) -> None:
-        """Write a file aside."""
+    def make(self, path: str, data: bytes, mode: int, disk: DiskGroup | None = None) -> None:
+        """Write a file aside; with a group that goes to disk, it goes with it."""
         temporary = f"{self._stem}-{self._count}"
         self._count += 1
         descriptor, written = write_open(temporary, data, mode=mode & 0o777)
         self._made[path] = temporary, written
-        if len(self._open) < _MOST_OPEN:
-            self._open.append(descriptor)
-        else:
+        if len(self._open) >= _MOST_OPEN:
             os.close(descriptor)
+            return
+        self._open.append(descriptor)
+        if disk is not None:
+            disk.add(descriptor)
+        else:
+            self._unflushed.append(descriptor)
 
     def flush(self) -> None:
-        """Put the files on disk, side by side; of very many, all that the file system has."""
+        """Put the files that no group took along on disk, side by side; of very many, all that the file system has."""
         if len(self._made) > len(self._open):
             make_durable(
                 os.path.dirname(self._stem), [os.path.basename(one) for one, _ in self._made.values()]
             )
-        else:
-            start_flushing(self._open)()
+        elif self._unflushed:
+            start_flushing(self._unflushed)()
+            self._unflushed = []
 
     def __contains__(self, path: str) -> bool:
         return path in self._made
@@ -310,7 +317,7 @@ class FilesAside:
     def close(self) -> None:
         """Let go of the old files, and of new ones that never got their names."""
         close_later([*self._replaced, *self._open])
-        self._replaced, self._open = [], []
+        self._replaced, self._open, self._unflushed = [], [], []
         for temporary, _ in self._made.values():
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
