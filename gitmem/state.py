@@ -232,7 +232,7 @@ CLONING = Name(
 SYNC = Name(
     "sync/<remote>.json",
     "json",
-    "how the last sync ended, when to try again, the snapshots seen there",
+    "how the last sync ended, when to try again, the snapshots seen there, what is on our branch there",
     "memory.sync.remote_state",
 )
 

@@ -12,6 +12,7 @@ import pytest
 from gitmem.git.remotes import Remote, Remotes
 from gitmem.memory.curated.store import Operation
 from gitmem.memory.gate.release import release
+from gitmem.memory.history.log import History, LogFilter
 from gitmem.memory.memory import Memory
 from gitmem.okf import layout
 from gitmem.okf.concept import Concept
@@ -101,7 +102,8 @@ class Actor:
         self.bundle.take_in_edits(strict=True)
 
     def revert(self) -> None:
-        mine = list(self.bundle.log(kind="memory", machine=self.bundle.config.machine))
+        wanted = LogFilter(kind=("memory",), machine=(self.bundle.config.machine,))  # there may be none yet
+        mine = list(self.bundle.part(History).log(wanted))
         if mine:
             chosen = self.rng.choice(mine)
             for change in self.bundle.show(chosen.id).diff:

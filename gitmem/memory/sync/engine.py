@@ -215,7 +215,8 @@ class Sync:
             raise
         if not dry_run:
             done.waiting = after_sync(self._bundle)
-            self._state.succeeded(remote.name, self._agreed(remote.name, done.there))
+            on_branch = self._bundle.tip if done.branch else ""
+            self._state.succeeded(remote.name, self._agreed(remote.name, done.there), on_branch)
         return done.finished(self._bundle)
 
     def from_file(self, path: str, *, dry_run: bool = False, allow_unrelated: bool = False) -> Synced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,10 +12,13 @@ from gitmem.git.objects import Oid
 from gitmem.okf import timestamps
 from gitmem.state import SYNC
 
+_OID = re.compile(r"[0-9a-f]{40}")
+
 if TYPE_CHECKING:
     from subprocess import Popen
 
     from gitmem.git.remotes import Remote
+    from gitmem.git.repository import Repository
     from gitmem.locks import Lock
     from gitmem.memory.bundle import Bundle
     from gitmem.state import LocalState
@@ -44,9 +48,14 @@ class SyncState:
         }
         self._write(name, known | told)
 
-    def succeeded(self, name: str, snapshots: Mapping[str, Oid]) -> None:
-        """A sync succeeded, and the remote has these named snapshots."""
-        told = {"last_success": self._bundle.now(), "failures": 0, "snapshots": dict(snapshots)}
+    def succeeded(self, name: str, snapshots: Mapping[str, Oid], on_branch: Oid = "") -> None:
+        """A sync succeeded: the remote has these named snapshots, and this commit on this machine's branch."""
+        told = {
+            "last_success": self._bundle.now(),
+            "failures": 0,
+            "snapshots": dict(snapshots),
+            "on_branch": on_branch,
+        }
         self._write(name, self.of(name) | told)
 
     def forget(self, name: str) -> None:
@@ -71,6 +80,12 @@ class RemoteStanding:
     next_try: str
 
 
+def _on_branch(repository: Repository, state: Mapping[str, Any]) -> Oid | None:
+    """What a remote has on this machine's branch, if that is still in the history here."""
+    found = str(state.get("on_branch", ""))
+    return found if _OID.fullmatch(found) and found in repository.store else None
+
+
 def how_remotes_stand(bundle: Bundle) -> list[RemoteStanding]:
     """Each remote, with what was seen of it last."""
     from gitmem.git.commit_graph import only_in
@@ -85,7 +100,7 @@ def how_remotes_stand(bundle: Bundle) -> list[RemoteStanding]:
         found.append(
             RemoteStanding(
                 one,
-                len(only_in(repository, tip, seen)),
+                len(only_in(repository, tip, seen, _on_branch(repository, state))),
                 len(only_in(repository, seen, tip)) if seen else 0,
                 str(state.get("last_success") or ""),
                 str(state.get("last_error") or ""),

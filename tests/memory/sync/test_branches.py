@@ -16,6 +16,7 @@ from gitmem.git.transport import MACHINES, ThrowAway, Update, is_travelling
 from gitmem.memory.memory import Memory
 from gitmem.memory.sync.engine import Sync
 from gitmem.memory.sync.fold import MERGE_EMAIL
+from gitmem.memory.sync.remote_state import how_remotes_stand
 from gitmem.memory.sync.server import fold_here, forget_branch, guard, received
 from gitmem.memory.upkeep.create import create
 from gitmem.okf import layout
@@ -89,6 +90,8 @@ def test_one_who_is_beaten_is_on_a_branch(machines: Machines) -> None:
     assert tip == b.tip
     assert ["in/b"] == branches(machines)
     assert tip == run_git(machines.hub, "rev-parse", "in/b")
+    [standing] = how_remotes_stand(b)
+    assert 0 == standing.ahead  # it is there, if not in `main`
     machines.sync(a)
     assert "b knows" in texts(a)
     machines.sync(b)
