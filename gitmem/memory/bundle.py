@@ -254,7 +254,7 @@ class Bundle:
         """
         from gitmem.git.transaction import Draft, HandEditsInTheWay, publish
         from gitmem.memory.edits import Edits
-        from gitmem.memory.log_page import lines_of, makes_pages, unlogged
+        from gitmem.memory.log_page import lines_of, makes_pages, since_pages
 
         origin = self.commit_gate.origin(origin)
         agent = origin.agent or self.config.agent_id
@@ -271,7 +271,9 @@ class Bundle:
             message = self.commit_gate.lay_session(edits, message, origin)
             edits.makes_pages = makes_pages(message.kind, origin.trigger)
             if edits.makes_pages and message.kind not in ("merge", "restore"):
-                edits.log(unlogged(self.repository, self.repository.tip()))
+                since = since_pages(self.repository, self.repository.tip())
+                edits.refresh_pages(since.paths)
+                edits.log(since.lines)
                 if message.kind != "revert":  # which brings the lines back that it finds in the history
                     edits.log(lines_of(edits))
             moment = int(self.world.clock().timestamp())

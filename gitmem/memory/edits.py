@@ -178,11 +178,8 @@ class Edits:
             self._files[path] = None
 
     def _listed(self) -> set[str]:
-        """Directories whose list of names may have changed since their page was made.
-
-        Commits in between made none: so those that a commit touches count, and those that all commits share.
-        """
-        found = {directory for directory in _INDEXED if not directory or directory in self.tip}
+        """Directories whose list of names may have changed since their page was made."""
+        found = {""}
         for path in {*self._files, *self._refreshed}:
             if layout.is_generated(path):
                 continue

@@ -7,6 +7,7 @@ every turn and every fact, but with the flush of a full buffer and where somethi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -39,10 +40,18 @@ def fact_line(entry: EntryKey) -> str:
     return f"memory:{entry.id[:16]}"
 
 
-def unlogged(repository: Repository, tip: Oid | None) -> list[LogLine]:
-    """Lines about what was committed on the line of `main` since the log was last written."""
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What was committed on the line of `main` since the pages were last made."""
+
+    paths: tuple[str, ...] = ()
+    lines: tuple[LogLine, ...] = ()
+
+
+def since_pages(repository: Repository, tip: Oid | None) -> Since:
+    """Find what the next commit that makes the pages has to make them for."""
     if tip is None:
-        return []
+        return Since()
     base = tip
     for commit in islice(first_parents(repository, tip), _FAR):
         base, kind = commit.oid, kind_of(commit.message)
@@ -51,12 +60,14 @@ def unlogged(repository: Repository, tip: Oid | None) -> list[LogLine]:
         if makes_pages(kind, trigger) and kind != "merge":
             break
     before, after = repository.tree(base), repository.tree(tip)
+    paths: list[str] = []
     lines: list[LogLine] = []
     for change in before.changes(after):
+        paths.append(change.path)
         if change.new is not None and _is_told(change.path):
             old = before.read_entry(change.old) if change.old is not None else None
             lines += _lines(change.path, old, after.read_entry(change.new))
-    return lines
+    return Since(tuple(paths), tuple(lines))
 
 
 def lines_of(edits: Edits) -> list[LogLine]:

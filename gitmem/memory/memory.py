@@ -430,10 +430,13 @@ class Memory(OpenBundle):
     def read_log(self) -> str:
         """The text of log.md with what was committed since it was written, as an agent may read it."""
         from gitmem.memory.gate.egress import Egress
-        from gitmem.memory.log_page import unlogged
+        from gitmem.memory.log_page import since_pages
         from gitmem.okf import layout, pages
 
-        lines = [*pages.parse_log(self.read(layout.LOG) or b""), *unlogged(self.repository, self.tip)]
+        lines = [
+            *pages.parse_log(self.read(layout.LOG) or b""),
+            *since_pages(self.repository, self.tip).lines,
+        ]
         return Egress(self, self.index.current()).log(pages.log_page(lines))
 
     # Undoing: each is a commit on top

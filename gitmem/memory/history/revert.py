@@ -15,7 +15,7 @@ from gitmem.memory.edits import Edits, Files
 from gitmem.memory.gate.admission import Admission, is_retracted, retracted_units, says_retracted
 from gitmem.memory.history.log import History, LogEntry
 from gitmem.memory.history.reach import Place, Reached
-from gitmem.memory.log_page import fact_line, unlogged
+from gitmem.memory.log_page import fact_line, since_pages
 from gitmem.memory.origin import Origin
 from gitmem.memory.provenance import Provenance
 from gitmem.memory.results import brief
@@ -375,7 +375,7 @@ class Undo:
         texts = [_on_one_line(entry.text) for _, entry in removed if entry.key.space in ("§", "concept")]
         for commit in commits:
             if kind_of(commit.message) in _OLD_LINES and commit.parents:
-                edits.log(unlogged(self._bundle.repository, commit.parents[0]))
+                edits.log(since_pages(self._bundle.repository, commit.parents[0]).lines)
             before = self._bundle.repository.tree(commit.parents[0] if commit.parents else None)
             after = self._bundle.repository.tree(commit.oid)
             if before.entry(layout.LOG) == after.entry(layout.LOG):
