@@ -21,9 +21,10 @@ from unittest import mock
 
 from gitmem.index import candidates, query
 from gitmem.index.candidates import find
+from gitmem.index.filters import Filters
 from gitmem.memory.find import question, ranking, search
 from gitmem.memory.find.question import Question
-from gitmem.memory.find.search import Search, Wanted
+from gitmem.memory.find.search import Search
 from gitmem.memory.memory import Memory
 
 from benchmarks import life
@@ -68,7 +69,7 @@ def _without(patches: Sequence[Patch]) -> Iterator[None]:
 def _ask(recorded: Recorded, asked: Asked) -> tuple[list[str], list[Sequence[str]]]:
     """Rank the candidates of a question; the gate of what leaves is not asked, since it is the same for all."""
     part, index = recorded.memory.part(Search), recorded.memory.index.current()
-    found = find(index.database, part.asked(asked.text), part.filters(index, Wanted()))
+    found = find(index.database, part.asked(asked.text), part.filters(index, Filters()))
     ranked = part.ranking(index, found).entries()[:50]
     sessions = dict.fromkeys(one.place.session for one in ranked)
     return list(sessions), [recorded.said[one.place.key].ids for one in ranked[:10]]

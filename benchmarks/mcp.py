@@ -24,8 +24,9 @@ from typing import Any, Literal
 from gitmem.config import Config
 from gitmem.git.message import Message
 from gitmem.git.transaction import Draft, publish
+from gitmem.index.filters import Filters
 from gitmem.memory.capture.buffer import HotMemoryBuffer
-from gitmem.memory.find.search import Search, Wanted
+from gitmem.memory.find.search import Search
 from gitmem.memory.memory import Memory
 from gitmem.memory.upkeep.create import create
 from gitmem.world import World
@@ -201,7 +202,7 @@ class Bench:
         taken = interleaved(
             {
                 "wire": lambda _: timed(lambda: server.call("search", query=query)),
-                "python": lambda _: timed(lambda: search(query, Wanted(), limit=8)),
+                "python": lambda _: timed(lambda: search(query, Filters(), limit=8)),
             },
             self.rounds * 3,
         )

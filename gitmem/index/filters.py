@@ -1,21 +1,30 @@
-"""Which spans count in a search: filters by place, time and origin, in SQL."""
+"""What to search in: filters by place, time and origin, as people name them and in SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from gitmem.index.readers import Reader
 from gitmem.index.records import DEPRECATED, MACHINE, SHARED
-from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
+from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT
+from gitmem.okf.layout import TOOL as TOOL_PAGE
+from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
 
+_NOT_LISTED = (TOOL_PAGE, SNAPSHOT, AGENT_CONFIG)
+"""Types that gitmem writes for itself: whoever wants one in a list says so."""
 _EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which spans count. Empty fields let all through, of several values each does; `seq` None is now."""
+    """What to search in. An empty field lets all through, of several values each does.
+
+    As a caller makes it, dates are what people write, and `scope` is "" for what holds on this machine, "shared", "all",
+    or the name of a machine. For the index, dates are timestamps, `scopes` are those of its spans, and `seq` is a place on
+    the line of main; None is now.
+    """
 
     type: tuple[str, ...] = ()
     session: tuple[str, ...] = ()
@@ -24,13 +33,52 @@ class Filters:
     since: str = ""
     until: str = ""
     path: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
-    without_sessions: tuple[str, ...] = ()
-    ranks: tuple[Rank, ...] = RANKS
-    reader: Reader | None = None
-    """Whose sessions count; None counts all."""
+    scope: str = ""
     removed: bool = False
+    as_of: str = ""
+    without_sessions: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = (KNOWLEDGE, SAID, TOOL)
+    events: bool = False
+    """For people: echoes too, and what no longer holds wherever it was written."""
+    reader: Reader | None = None
+    """For whom it is, where several users talk to one agent; None counts all."""
+    scopes: tuple[str, ...] = ()
     seq: int | None = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is anything to list by, without words."""
+        named = (self.type, self.session, self.agent, self.tag, self.since, self.until, self.path)
+        return self.removed or any(named)
+
+    def lists(self, kind: str) -> bool:
+        """Whether entries of a type are in a list without words."""
+        return bool(self.type or self.path or self.events) or kind not in _NOT_LISTED
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The filters that name something which must have been there."""
+        machine = () if self.scope in ("", "shared", "all") else (self.scope,)
+        if self.reader is not None:  # the names of others' sessions are not for one user to see
+            return {"type": self.type}
+        return {
+            "type": self.type,
+            "session": self.session,
+            "agent": self.agent,
+            "tag": self.tag,
+            "path": self.path,
+            "machine": machine,
+        }
+
+    @property
+    def as_list(self) -> Filters:
+        """What a list without words is of: what is known, unless a type, a session or everything is asked for."""
+        return self if self.type or self.session or self.events else replace(self, ranks=(KNOWLEDGE,))
+
+    @property
+    def about(self) -> Literal["now", "then", "gone", "ever"]:
+        """What of the past counts."""
+        return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
 
     def condition(self) -> tuple[str, list[Any]]:
         """The filters in SQL, for spans `s` with their paths `p` and commits `c`."""

@@ -250,9 +250,10 @@ class Memory(OpenBundle):
         nor what no longer holds. `scope` is empty for what holds on this machine, or `shared`, `all`, or the name of
         a machine. `reader` is for whom it is, where several users talk to one agent.
         """
-        from gitmem.memory.find.search import Search, Wanted
+        from gitmem.index.filters import Filters
+        from gitmem.memory.find.search import Search
 
-        wanted = Wanted(
+        wanted = Filters(
             _values(type),
             tuple(map(self._meant, _values(session))),
             _values(agent),
@@ -284,10 +285,10 @@ class Memory(OpenBundle):
 
         `events` is for people and shows all that was recorded; `reader` is for whom it is.
         """
+        from gitmem.index.filters import Filters
         from gitmem.memory.find.recall import Recall
-        from gitmem.memory.find.search import Wanted
 
-        wanted = Wanted(since=since, until=until, events=events, reader=reader)
+        wanted = Filters(since=since, until=until, events=events, reader=reader)
         current = self.session_named(current)
         found = self.part(Recall)(query, wanted, limit=limit, current=current, order=order)
         if current:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UnknownRevision, UsageError
+from gitmem.index.filters import Filters
 from gitmem.memory.find.recall import MOST_SESSIONS, About, Line, Recall
-from gitmem.memory.find.search import Hit, Search, Wanted
+from gitmem.memory.find.search import Hit, Search
 from gitmem.memory.gate.egress import Egress, worth
 from gitmem.memory.ids import event_meant
 from gitmem.okf import layout
@@ -42,7 +43,7 @@ _REMOVED = "it was removed and does not hold now"
 def search(call: Call) -> Value:
     """Entries that answer, each with the id that `fetch` takes."""
     config, as_of, removed = call.memory.config, call.text("as_of"), bool(call.given.get("removed"))
-    wanted = Wanted(
+    wanted = Filters(
         type=tuple(filter(None, (call.text("type"),))),
         as_of=as_of,
         removed=removed,
@@ -234,7 +235,7 @@ def _recall(call: Call, query: str, session: str, around: str, limit: int) -> Va
     if not query:
         newest = call.memory.part(Recall).browse(limit=limit, current=current, reader=reader)
         return {"sessions": [_about(about) for about in newest]}
-    wanted = Wanted(reader=reader)
+    wanted = Filters(reader=reader)
     found = call.memory.part(Recall)(query, wanted, limit=limit, current=current)
     call.session.showed(found.entries)
     return {

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import IndexTrouble
 from gitmem.index.candidates import Candidates, find
+from gitmem.index.filters import Filters
 from gitmem.index.marking import counter
 from gitmem.index.messages import split
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
 from gitmem.memory.find.question import is_question, says_little, telling_words
-from gitmem.memory.find.search import Search, Wanted, on_one_line
+from gitmem.memory.find.search import Search, on_one_line
 from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.okf import layout, timestamps
@@ -299,7 +300,7 @@ class _Builder:
         """The entries that have enough of the question, the best first and of two that disagree the newer."""
         search = self._bundle.part(Search)
         here = (self._session,) if self._session else ()
-        wanted = Wanted(without_sessions=here, ranks=self._ranks, reader=self._reader)
+        wanted = Filters(without_sessions=here, ranks=self._ranks, reader=self._reader)
         found = find(self._index.database, question.query, search.filters(self._index, wanted))
         gate = Gate(question, found, self._bundle.config.context_share)
         counters = list(map(counter, question.query.terms))

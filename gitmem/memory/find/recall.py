@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import IndexTrouble, UnknownRevision
 from gitmem.index.candidates import CANDIDATES
+from gitmem.index.filters import Filters
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.ranking import Ranked, RankedSession
 from gitmem.memory.find.recap import Passage
-from gitmem.memory.find.search import Search, Wanted, without_tags
+from gitmem.memory.find.search import Search, without_tags
 from gitmem.memory.gate.egress import Egress
 from gitmem.memory.ids import event_meant
 from gitmem.memory.indexing import Indexing
@@ -144,7 +145,7 @@ class Recall:
     def __call__(
         self,
         query: str,
-        wanted: Wanted | None = None,
+        wanted: Filters | None = None,
         *,
         limit: int = SESSIONS,
         current: str = "",
@@ -154,15 +155,17 @@ class Recall:
         index = self._bundle.part(Indexing).current()
         try:
             return self._recalled(
-                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+                index, parse(query, strict=False), wanted or Filters(), limit, current, order
             )
         except IndexTrouble as trouble:
             index = self._bundle.part(Indexing).trusted(trouble)
             return self._recalled(
-                index, parse(query, strict=False), wanted or Wanted(), limit, current, order
+                index, parse(query, strict=False), wanted or Filters(), limit, current, order
             )
 
-    def ranked(self, index: Index, query: Query, wanted: Wanted, *, current: str = "") -> list[RankedSession]:
+    def ranked(
+        self, index: Index, query: Query, wanted: Filters, *, current: str = ""
+    ) -> list[RankedSession]:
         """The sessions that answer, best first, each by its root."""
         here = self._lineage(index, current) if current else ()
         filters = self._bundle.part(Search).filters(index, _without(wanted, here))
@@ -172,7 +175,7 @@ class Recall:
         return self._bundle.part(Search).ranking(index, found).sessions(roots)
 
     def _recalled(
-        self, index: Index, query: Query, wanted: Wanted, limit: int, current: str, order: Order
+        self, index: Index, query: Query, wanted: Filters, limit: int, current: str, order: Order
     ) -> Recalled:
         limit = max(1, min(limit, MOST_SESSIONS))
         egress = Egress(self._bundle, index, about=wanted.about, reader=wanted.reader)
@@ -322,7 +325,7 @@ class Recall:
         )
 
 
-def _without(wanted: Wanted, sessions: tuple[str, ...]) -> Wanted:
+def _without(wanted: Filters, sessions: tuple[str, ...]) -> Filters:
     from dataclasses import replace
 
     return replace(wanted, without_sessions=(*wanted.without_sessions, *sessions)) if sessions else wanted

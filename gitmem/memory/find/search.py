@@ -19,19 +19,17 @@ from gitmem.memory.find.embedding import Meaning
 from gitmem.memory.find.filter_names import check_each
 from gitmem.memory.find.question import Question, is_question
 from gitmem.memory.find.ranking import Ranked, Ranking
-from gitmem.memory.gate.egress import Asked, Egress
+from gitmem.memory.gate.egress import Egress
 from gitmem.memory.indexing import Indexing
 from gitmem.memory.results import brief
 from gitmem.notices import Notice
 from gitmem.okf import timestamps
 from gitmem.okf.entries import EntryKey
-from gitmem.okf.layout import AGENT_CONFIG, SNAPSHOT, USER_PROFILE
-from gitmem.okf.layout import TOOL as TOOL_PAGE
+from gitmem.okf.layout import USER_PROFILE
 from gitmem.okf.plain import plain
-from gitmem.okf.ranks import KNOWLEDGE, RANKS, SAID, TOOL, Rank
+from gitmem.okf.ranks import KNOWLEDGE, RANKS, Rank
 
 if TYPE_CHECKING:
-    from gitmem.index.readers import Reader
     from gitmem.index.records import Place
     from gitmem.memory.bundle import Bundle
     from gitmem.memory.indexing import Index
@@ -42,68 +40,6 @@ MOST = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _AFTER_HEADING = " \t#"
 _WHY = "\n\n## Rationale\n\n"
-_NOT_LISTED = (TOOL_PAGE, SNAPSHOT, AGENT_CONFIG)
-"""Types that gitmem writes for itself: whoever wants one in a list says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to search in. Dates are what people write; an empty field lets all through, of several values each does.
-
-    `scope` is "" for what holds on this machine, "shared", "all", or the name of a machine.
-    """
-
-    type: tuple[str, ...] = ()
-    session: tuple[str, ...] = ()
-    agent: tuple[str, ...] = ()
-    tag: tuple[str, ...] = ()
-    since: str = ""
-    until: str = ""
-    path: tuple[str, ...] = ()
-    scope: str = ""
-    removed: bool = False
-    as_of: str = ""
-    without_sessions: tuple[str, ...] = ()
-    ranks: tuple[Rank, ...] = (KNOWLEDGE, SAID, TOOL)
-    events: bool = False
-    """For people: echoes too, and what no longer holds wherever it was written."""
-    reader: Reader | None = None
-    """For whom it is, where several users talk to one agent."""
-
-    @property
-    def narrows(self) -> bool:
-        """Whether there is anything to list by, without words."""
-        named = (self.type, self.session, self.agent, self.tag, self.since, self.until, self.path)
-        return self.removed or any(named)
-
-    def lists(self, kind: str) -> bool:
-        """Whether entries of a type are in a list without words."""
-        return bool(self.type or self.path or self.events) or kind not in _NOT_LISTED
-
-    @property
-    def names(self) -> dict[str, tuple[str, ...]]:
-        """The filters that name something which must have been there."""
-        machine = () if self.scope in ("", "shared", "all") else (self.scope,)
-        if self.reader is not None:  # the names of others' sessions are not for one user to see
-            return {"type": self.type}
-        return {
-            "type": self.type,
-            "session": self.session,
-            "agent": self.agent,
-            "tag": self.tag,
-            "path": self.path,
-            "machine": machine,
-        }
-
-    @property
-    def as_list(self) -> Wanted:
-        """What a list without words is of: what is known, unless a type, a session or everything is asked for."""
-        return self if self.type or self.session or self.events else replace(self, ranks=(KNOWLEDGE,))
-
-    @property
-    def about(self) -> Asked:
-        """What of the past counts."""
-        return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +103,11 @@ class Search:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
 
-    def __call__(self, query: str, wanted: Wanted | None = None, *, limit: int = 10) -> Found:
+    def __call__(self, query: str, wanted: Filters | None = None, *, limit: int = 10) -> Found:
         """The best entries for a query."""
         asked = self.asked(query)
         index = self._bundle.part(Indexing).current()
-        wanted = wanted or Wanted()
+        wanted = wanted or Filters()
         try:
             found = self._answer(index, asked, wanted, limit)
         except IndexTrouble as trouble:  # it came to light only now
@@ -180,7 +116,7 @@ class Search:
         check_each(self._bundle, bool(found.hits or found.withheld), **wanted.names)
         return found
 
-    def _answer(self, index: Index, query: Query, wanted: Wanted, limit: int) -> Found:
+    def _answer(self, index: Index, query: Query, wanted: Filters, limit: int) -> Found:
         limit = max(1, min(limit, MOST))
         if not query and (query.text.strip() or not wanted.narrows):
             return Found(query)
@@ -196,7 +132,7 @@ class Search:
         self,
         index: Index,
         query: Query,
-        wanted: Wanted,
+        wanted: Filters,
         filters: Filters,
         ranked: Iterable[Ranked],
         limit: int,
@@ -222,7 +158,7 @@ class Search:
         near = {} if query.required or query.excluded else self._bundle.part(Meaning).near(index, query.text)
         return find(index.database, query, filters, limit=limit, near=near)
 
-    def egress(self, index: Index, wanted: Wanted, filters: Filters) -> Egress:
+    def egress(self, index: Index, wanted: Filters, filters: Filters) -> Egress:
         """The way out for what was asked; who has an older tree checked out asks about that."""
         about = "then" if wanted.about == "now" and filters.seq is not None else wanted.about
         return Egress(self._bundle, index, about=about, reader=wanted.reader, scopes=filters.scopes)
@@ -237,21 +173,14 @@ class Search:
             question=Question.of(found.query.text),
         )
 
-    def filters(self, index: Index, wanted: Wanted) -> Filters:
+    def filters(self, index: Index, wanted: Filters) -> Filters:
         """What people asked for, in the index's terms."""
-        filters = Filters(
-            type=wanted.type,
-            session=wanted.session,
-            agent=wanted.agent,
-            tag=wanted.tag,
+        filters = replace(
+            wanted,
             since=self._moment(wanted.since, start=True),
             until=self._moment(wanted.until, start=False),
-            path=wanted.path,
             scopes=self._scopes(wanted.scope),
-            removed=wanted.removed,
-            without_sessions=wanted.without_sessions,
             ranks=RANKS if wanted.events or wanted.removed else wanted.ranks,
-            reader=wanted.reader,
         )
         if wanted.as_of:
             return self._as_of(index, filters, self._bundle.resolve(wanted.as_of))
