@@ -15,7 +15,7 @@ Kind = Literal[
     "call-not-recorded", "clock-behind", "dates-wrong", "distiller-failed", "endpoint-failed", "endpoint-unusable",
     "embeddings-sent", "endpoint-has-it",
     "entry-held", "event-redacted", "events-recovered", "file-not-committed", "flood",
-    "head-elsewhere",
+    "head-elsewhere", "hidden-came",
     "hook-foreign", "host-entry-held", "host-entry-refused", "host-file-emptied", "host-file-left",
     "host-followed", "host-left-behind", "index-private", "index-rebuilt", "journal-damaged", "journal-kept",
     "kept-part", "kept-rewritten", "kept-wording", "many-removed", "model-answer", "plan-steps-open", "recall-not-noted",
@@ -68,6 +68,7 @@ _WORDS: dict[Kind, str] = {
         "HEAD is {subject} and not on main: a search answers for what is checked out if main was ever there, "
         "all else for main."
     ),
+    "hidden-came": "{subject} is not shown to agents: {detail}.",
     "hook-foreign": "The git hook {subject} is somebody else's and was left alone.",
     "host-entry-held": "An entry of {subject} is kept out of the versioned memory as {detail}.",
     "host-entry-refused": "An entry of {subject} is not versioned: {detail}",

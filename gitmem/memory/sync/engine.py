@@ -404,6 +404,8 @@ class Sync:
         for one in checked:
             for path, kind in one.secrets:
                 self._bundle.report(Notice("secret-came", f"{path}, which comes from {done.remote},", kind))
+            for path, why in one.hidden.items():
+                self._bundle.report(Notice("hidden-came", f"{path}, which comes from {done.remote},", why))
             if one.dates:
                 self._bundle.report(wrong_dates(one.dates))
             done.checked += one.entries

@@ -31,6 +31,8 @@ _RELIED_ON = frozenset(
 MAX_SNAPSHOTS = 20_000
 PATIENCE = 120.0
 """Seconds of processor time that looking at one fetch may take: about 100,000 files."""
+_HIDDEN_WHOLE = ("skills/", "notes/", "decisions/", "plans/", "tools/")
+"""Where one doubtful text hides a file; of the curated store each entry is in the review by itself."""
 _EARLIEST = "1970-01-02T"
 _BEGINNING = timestamps.of_seconds(timestamps.EARLIEST)
 
@@ -45,6 +47,8 @@ class Checked:
     flagged: list[Flagged] = field(default_factory=list)
     secrets: list[tuple[str, str]] = field(default_factory=list)
     """Path and kind of what looks like a secret in a new entry."""
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Files outside the curated store that enter and that agents will not be shown, with what the scanner says."""
     doubtful: list[tuple[str, Entry]] = field(default_factory=list)
     """Entries that say they replace one which another replaced already."""
     dates: list[tuple[str, str]] = field(default_factory=list)
@@ -203,4 +207,6 @@ def _check_content(
         held, result, secrets = judge_incoming(path, entry)
         if held:
             done.flagged.append(Flagged(path, entry, result, known))
+        elif result.verdict is not Verdict.ALLOW and path.startswith(_HIDDEN_WHOLE):
+            done.hidden.setdefault(path, result.explain())
         done.secrets += [(path, secret.kind) for secret in secrets[:1]]
