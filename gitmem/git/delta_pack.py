@@ -17,9 +17,9 @@ _DEEPEST = 50
 def packed(repository: Repository, tips: Iterable[Oid], everything: Iterable[Oid]) -> Iterator[Packed]:
     """The entry of every object; those that a commit replaced are deltas of what replaced them."""
     store = repository.store
-    commits = dict.fromkeys(commit.oid for tip in tips for commit in walk(repository, tip))
+    commits = {commit.oid: commit for tip in tips for commit in walk(repository, tip)}
     bases = replaced_by(
-        lambda oid: store.read(oid)[0], lambda oid: store.read(oid)[1], commits, deepest=_DEEPEST
+        lambda oid: store.read(oid)[0], lambda oid: store.read(oid)[1], commits.values(), deepest=_DEEPEST
     )
     for oid in everything:
         kind, content = store.read(oid)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gitmem.git.objects import Oid, parse_commit, parse_tree
+from gitmem.git.objects import Commit, Oid
 
 Kind = Callable[[Oid], bytes | None]
 """The type of an object; None for one that is not to be looked at."""
@@ -26,7 +26,7 @@ _TREE_ENTRY = re.compile(rb"[0-7]+ [^\0]+\0.{20}", re.DOTALL)
 def replaced_by(
     kind: Kind,
     read: Read,
-    commits: Iterable[Oid],
+    commits: Iterable[Commit],
     *,
     deepest: int,
     known: Mapping[Oid, Oid] | None = None,
@@ -36,15 +36,14 @@ def replaced_by(
     `commits` come children before parents. `known` has the objects that are deltas already, each with its base: they stay,
     and what they lead to stands for them. No chain gets longer than `deepest`.
     """
+    commits = list(commits)
+    by_id = {commit.oid: commit for commit in commits}
     bases = dict(known or {})
     heights = _heights(bases)
     found: dict[Oid, Oid] = {}
-    for oid in commits:
-        commit = parse_commit(oid, read(oid))
+    for commit in commits:
         for parent in commit.parents:
-            if kind(parent) is None:
-                continue
-            pairs = [(parse_commit(parent, read(parent)).tree, commit.tree)]
+            pairs = [(by_id[parent].tree, commit.tree)] if parent in by_id else []
             while pairs:
                 old, new = pairs.pop()
                 while new in bases and new != old:
@@ -77,12 +76,12 @@ def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
 
 
 def _children(old: bytes, new: bytes) -> Iterator[tuple[Oid, Oid]]:
-    """What was in a directory and what is there now, name by name."""
-    now = parse_tree(new)
-    for name, was in parse_tree(old).items():
-        entry = now.get(name)
-        if entry is not None and entry.oid != was.oid and entry.mode == was.mode:
-            yield was.oid, entry.oid
+    """What was in a directory and what is there now, name by name; both as raw entries, compared in C."""
+    was, now = set(_TREE_ENTRY.findall(old)), set(_TREE_ENTRY.findall(new))
+    fresh = {entry[:-20]: entry[-20:] for entry in now - was}
+    for entry in was - now:
+        if entry[:-20] in fresh:
+            yield entry[-20:].hex(), fresh[entry[:-20]].hex()
 
 
 def delta(kind: bytes, base: bytes, target: bytes) -> bytes:

@@ -28,6 +28,8 @@ _PACK_HEADER = struct.Struct(">4sLL")
 _BLOCK = struct.Struct("<?HH")
 _OFS_DELTA, _REF_DELTA = 6, 7
 _DEEPEST = 32
+_SMALL = 120
+"""A smaller entry is not worth a delta, and would be tried again with every join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,10 @@ class Packed:
     @property
     def base(self) -> Oid:
         """The object that a delta by name stands on; empty for a whole one."""
+        if self.number != _REF_DELTA:
+            return ""
         start = self._start
-        return self.raw[start : start + 20].hex() if self.number == _REF_DELTA else ""
+        return self.raw[start : start + 20].hex()
 
     @property
     def content(self) -> bytes:
@@ -251,11 +255,12 @@ def _make_deltas(joined: dict[Oid, Packed]) -> None:
     def read(oid: Oid) -> bytes:
         return joined[oid].content
 
-    times = {oid: parse_commit(oid, read(oid)).committer.time for oid in joined if kind(oid) == b"commit"}
-    pairs = replaced_by(
-        kind, read, sorted(times, key=times.__getitem__, reverse=True), deepest=_DEEPEST, known=known
-    )
+    commits = [parse_commit(oid, read(oid)) for oid in joined if kind(oid) == b"commit"]
+    commits.sort(key=lambda commit: commit.committer.time, reverse=True)
+    pairs = replaced_by(kind, read, commits, deepest=_DEEPEST, known=known)
     for old, new in pairs.items():
+        if len(joined[old].raw) < _SMALL:
+            continue
         found = delta_entry(kind(old) or b"", old, read(old), new, read(new))
         if found is not None and len(found.raw) < len(joined[old].raw):
             joined[old] = found
