@@ -40,7 +40,7 @@ _BOOLS = {
 
 
 class About(NamedTuple):
-    """What a row of the table says beside its type and default."""
+    """Description of one row of the table, beside its type and default."""
 
     help: str
     minimum: float = 0
@@ -77,7 +77,7 @@ Trust = Literal["follow", "mark", "hold"]
 
 @dataclass(frozen=True)
 class TrustConfig:
-    """What becomes of an entry that came by a channel and that the user did not say or ask to keep.
+    """Trust in an entry by the channel it came through, where the user did not say it or ask to keep it.
 
     `follow` takes it as the user's own; `mark` marks it, and holds it for a person where it gives orders or changes who is
     paid, an address, a host, a credential's place or a permission; `hold` always holds it.
@@ -95,7 +95,7 @@ class TrustConfig:
 
 @dataclass(frozen=True)
 class RedactConfig:
-    """What is redacted beside secrets."""
+    """Texts that are redacted beside secrets."""
 
     iban: Annotated[bool, About("redact numbers of bank accounts (IBAN) too")] = False
 
@@ -183,7 +183,7 @@ class Config:
         return self._ignored
 
     def origin(self, key: str) -> str:
-        """Where the value of `key` came from: a variable, a file, or `default`."""
+        """Return where the value of `key` came from: a variable, a file, or `default`."""
         if key not in _table():
             raise KeyError(key)
         return self._origins.get(key, "default")
@@ -209,7 +209,7 @@ class Setting(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a value must be, as the end of a sentence."""
+        """Return what a value must be, as the end of a sentence."""
         if self.type == "choice":
             return "one of " + ", ".join(self.choices)
         if self.type == "bool":

@@ -153,7 +153,7 @@ def _day_and_time(words: str, now: datetime) -> Span | None:
 
 
 def _split_clock(words: str) -> tuple[str, tuple[int, int, int] | None]:
-    """What stands before a time of day, and the time; `at` between them is left out."""
+    """Return what stands before a time of day, and the time; `at` between them is left out."""
     rest, _, last = words.rpartition(" ")
     if last in _CLOCKS:
         return rest.removesuffix(" at"), (*_CLOCKS[last], 0)
@@ -302,7 +302,7 @@ _AGES = {"minute": 60, "hour": 3600, "day": _DAY, "week": 7 * _DAY, "month": 30 
 
 
 def age(moment: datetime, *, now: datetime) -> str:
-    """How long ago something was, for people: `3 weeks ago`."""
+    """Return how long ago something was, for people: `3 weeks ago`."""
     seconds = (now - moment).total_seconds()
     if seconds < -60:
         return "in the future"

@@ -179,7 +179,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def disk_error(error: OSError) -> BundleUnusable:
-    """What to tell a person when the disk would not take a write."""
+    """Return what to tell a person when the disk would not take a write."""
     reason = error.strerror or str(error)
     where = f" at {error.filename}" if error.filename else ""
     return BundleUnusable(

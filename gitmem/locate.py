@@ -1,4 +1,4 @@
-"""Where a bundle is: by the cheapest signs, before anything of weight is imported."""
+"""The place of a bundle, found by the cheapest signs before anything of weight is imported."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def nearest_bundle(path: str) -> str:
 
 
 def holds_files(path: str) -> bool:
-    """Whether a directory holds the files of a bundle, with or without its history."""
+    """Return whether a directory holds the files of a bundle, with or without its history."""
     return os.path.isfile(os.path.join(path, "config", "agent.md"))
 
 
 def is_bundle(path: str) -> bool:
-    """Whether a directory is the work tree of a bundle that `init` or `clone` made, or took in, on this machine.
+    """Return whether a directory is the work tree of a bundle that `init` or `clone` made, or took in, on this machine.
 
     The files alone do not say so: every clone of a stranger's repository may have them.
     """
@@ -48,7 +48,7 @@ def is_bundle(path: str) -> bool:
 
 
 def is_repository(path: str) -> bool:
-    """Whether a directory is any git repository, a bare one too."""
+    """Return whether a directory is any git repository, a bare one too."""
     if os.path.lexists(os.path.join(path, ".git")):
         return True
     return os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))

@@ -40,7 +40,7 @@ class Notice:
 
     @property
     def remedy(self) -> str:
-        """What to do about it, where anything can be done."""
+        """Return what to do about it, where anything can be done."""
         return _REMEDIES.get(self.kind, "").format(subject=shlex.quote(self.subject))  # in a command
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ _REMEDIES: dict[Kind, str] = {
 
 
 def wrong_dates(found: Sequence[tuple[str, str]]) -> Notice:
-    """What there is to say of dates that came and cannot be right: what has one, and the date."""
+    """Return what there is to say of dates that came and cannot be right: what has one, and the date."""
     what, date = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return Notice("dates-wrong", f"{what}{more}", date)

@@ -37,7 +37,7 @@ class Scratch:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it may be used: neither a forked child's parent has it, nor did a person delete it."""
+        """Return whether it may be used: neither a forked child's parent has it, nor did a person delete it."""
         return not self._lock.lost and os.path.exists(os.path.join(self.directory, _LOCK))
 
 

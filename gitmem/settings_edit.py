@@ -69,7 +69,7 @@ def keys_of_setting(text: str, name: str) -> Keys:
 
 
 class Edit(NamedTuple):
-    """What is needed to take an edit back: the piece that was put in, the one that it replaced, and where.
+    """An edit that can be taken back: the piece that was put in, the one that it replaced, and their place.
 
     The file itself is not kept, since it may hold keys.
     """

@@ -173,7 +173,9 @@ def _object(value: Any, fields: tuple[Field, ...], more: Collection[str]) -> dic
 
 
 def _at(value: Any, path: str) -> Any:
-    """What a path names: attributes, keys, places, `#` for how many, `@key` for `get`, `function()` of this module."""
+    """Return what a path names: attributes, keys, places, `#` for how many, `@key` for `get`, `function()` of this
+    module.
+    """
     if path.endswith(")"):
         name, _, argument = path[:-1].partition("(")
         return COMPUTED[name](_at(value, argument) if argument else value)

@@ -370,7 +370,7 @@ class LocalState:
 
     @property
     def is_there(self) -> bool:
-        """Whether the git directory has one, as every bundle's has."""
+        """Return whether the git directory has one, as every bundle's has."""
         return os.path.isdir(self.directory)
 
     def has(self, name: Name) -> bool:

@@ -146,7 +146,7 @@ def real_world() -> World:
 
 
 def _name_in_git(env: Mapping[str, str], home: str) -> str:
-    """What git calls the person: $GIT_AUTHOR_NAME, or `user.name` in his own settings, where it is written plainly.
+    """Return what git calls the person: $GIT_AUTHOR_NAME, or `user.name` in his own settings, where it is written plainly.
 
     Read by hand: to ask git, or to import what reads its settings, costs more than most commands.
     """

@@ -1,4 +1,4 @@
-"""What a shell offers behind <Tab>: sessions, snapshots, remotes, plans, held texts, paths and settings of the bundle.
+"""Completions for a shell: sessions, snapshots, remotes, plans, held texts, paths and settings of the bundle.
 
 Only names are read, no file is; where there is no bundle, or it cannot be read, nothing is offered.
 """

@@ -1,4 +1,4 @@
-"""What a command works with: the world outside, the bundle it is about, its output."""
+"""The context of a command: the world outside, the bundle it is about, its output."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class App:
 
     @property
     def at_terminal(self) -> bool:
-        """Whether a person types this: at a terminal, and no agent does it for them."""
+        """Return whether a person types this: at a terminal, and no agent does it for them."""
         return sys.stdin.isatty() and not self.world.agent
 
     def need_a_person(self) -> None:

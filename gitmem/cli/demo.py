@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the story plays: a temporary directory, and an environment that knows nothing else."""
+    """The place where the story plays: a temporary directory, and an environment that knows nothing else."""
 
     app: App
     directory: str

@@ -126,7 +126,7 @@ def _log_commits(
 
 
 def _counts(app: App, entry: LogEntry) -> dict[str, int]:
-    """How many entries a commit added, removed and changed."""
+    """Return how many entries a commit added, removed and changed."""
     ops = [change.op for change in app.bundle.show(entry.id).diff]
     changed = ops.count("change") + ops.count("move")
     return {"added": ops.count("add"), "removed": ops.count("remove"), "changed": changed}

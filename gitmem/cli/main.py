@@ -307,7 +307,7 @@ class Run:
         self.app: App | None = None
 
     def is_in_a_bundle(self) -> bool:
-        """Whether a command without -C would find a bundle."""
+        """Return whether a command without -C would find a bundle."""
         from gitmem.locate import is_bundle
         from gitmem.memory.opening import find_root
 

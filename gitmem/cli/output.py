@@ -129,7 +129,7 @@ class Output:
 
     @contextmanager
     def indented(self, margin: str) -> Iterator[None]:
-        """What is printed meanwhile stands behind a margin."""
+        """Print everything meanwhile behind a margin."""
         before, self._margin = self._margin, self._margin + margin
         try:
             yield
@@ -145,7 +145,7 @@ class Output:
 
     @property
     def columns(self) -> int:
-        """How wide the reader's screen is; 0 where there is none, and a line may be as long as it is."""
+        """Return how wide the reader's screen is; 0 where there is none, and a line may be as long as it is."""
         if not sys.stdout.isatty():
             return 0
         named = self._env.get("COLUMNS", "")
@@ -329,7 +329,7 @@ def size(number: int) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes: wide characters take two, marks none."""
+    """Return how many columns of a terminal a text takes: wide characters take two, marks none."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -364,7 +364,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def rows(line: str, columns: int) -> int:
-    """How many rows of a terminal a line takes; its colours take no room."""
+    """Return how many rows of a terminal a line takes; its colours take no room."""
     shown = re.sub(r"\x1b\[\d*m", "", line).expandtabs()
     return max(1, -(-width(shown) // max(1, columns)))
 

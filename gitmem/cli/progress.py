@@ -1,4 +1,4 @@
-"""What goes on, on the terminal, while the search index is made or a remote is asked; nothing where nobody watches."""
+"""Progress on the terminal while the search index is built or a remote is asked; nothing where no terminal is."""
 
 from __future__ import annotations
 

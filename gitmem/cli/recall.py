@@ -103,7 +103,7 @@ def _tell_recalled(app: App, found: Recalled, text: str) -> None:
 
 
 def _says_more(recap: Recap) -> bool:
-    """Whether a recap is more than sentences of the lines that follow it."""
+    """Return whether a recap is more than sentences of the lines that follow it."""
     from gitmem.text.words import sentences
 
     lines = (*recap.began, *(line for window in recap.windows for line in window), *recap.ended)
@@ -164,7 +164,7 @@ def _tell_chat(app: App, lines: Sequence[Line], *, around: int = 0) -> None:
 
 
 def _tell_line(app: App, line: Line, time: str) -> None:
-    """What was said, one speaker below the other."""
+    """Print the words of a line, one speaker below the other."""
     from gitmem.memory.find.search import on_one_line
 
     margin = bold("> ") if line.matches else "  "
@@ -184,7 +184,7 @@ def _tell_line(app: App, line: Line, time: str) -> None:
 
 
 def _spoken(line: Line) -> list[tuple[str, str]]:
-    """Who said what in a line: the speakers of a turn, or what kind of thing it is."""
+    """Return who said what in a line: the speakers of a turn, or what kind of thing it is."""
     if line.type == "turn":
         said = re.split(r"^\[(\w+)\] ", line.text, flags=re.MULTILINE)
         if len(said) > 2:

@@ -101,7 +101,7 @@ def status(app: App, verbose: bool) -> None:
 
 
 def show_status(app: App, *, verbose: bool = False) -> None:
-    """How the memory stands."""
+    """Print the state of the memory."""
     from gitmem.memory.status import status_of
 
     app.show(status_of(app.bundle), verbose=verbose)

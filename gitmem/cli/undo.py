@@ -181,7 +181,7 @@ def undo(app: App, times: int, listing: bool, dry_run: bool, yes: bool, events: 
 
 
 def _is_own(app: App, change: Undoable) -> bool:
-    """Whether the caller made a change: not another agent, another machine or a session of its own."""
+    """Return whether the caller made a change: not another agent, another machine or a session of its own."""
     origin, entry = app.bundle.origin(), change.entry
     return not entry.pulled_from and entry.agent == origin.agent and entry.session in ("", origin.session)
 
@@ -202,7 +202,7 @@ def redo(app: App, dry_run: bool, events: bool, stat: bool) -> None:
 def tell_reverted(
     app: App, done: Reverted, *, dry_run: bool, by: str = "undo", events: bool = False, stat: bool = False
 ) -> None:
-    """What a revert did, for people or as JSON; `by` is the command that takes it back."""
+    """Print the effect of a revert, for people or as JSON; `by` is the command that takes it back."""
     from gitmem.cli.render import changes as told
 
     if app.out.is_json:
@@ -224,7 +224,7 @@ _REACHED: dict[Group, tuple[str, str]] = {
 
 
 def _tell_reached(app: App, done: Reverted) -> None:
-    """What sessions wrote that had it before them, by group; what only came later is long, and cut."""
+    """Print the later writes of sessions that had seen the entry, by group; the list of unrelated ones is cut."""
     from gitmem.cli.render.history import reached_line
 
     for group, (title, option) in _REACHED.items():

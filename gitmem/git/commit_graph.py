@@ -126,7 +126,7 @@ def _of(repository: Repository, commits: set[Oid], reach: int) -> int:
 
 
 def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
-    """Whether `descendant` stands on `ancestor`."""
+    """Return whether `descendant` stands on `ancestor`."""
     return merge_bases(repository, ancestor, descendant) == [ancestor]
 
 
@@ -255,7 +255,7 @@ def tree_changes(repository: Repository, tip: Oid) -> Iterator[tuple[Commit, lis
 
 
 def touches(repository: Repository, commit: Commit, path: str) -> bool:
-    """Whether the commit changed something at or below `path`, against each of its parents."""
+    """Return whether the commit changed something at or below `path`, against each of its parents."""
     here = Tree(repository.store, commit.tree).entry(path)
     if not commit.parents:
         return here is not None

@@ -20,7 +20,7 @@ _AFTERWARDS = 5.0
 
 
 def in_time(client: Any, seconds: float, work: Callable[[], Found]) -> Found:
-    """What `work` gives, which talks through `client`; a TimeoutError when it takes longer.
+    """Return what `work` gives, which talks through `client`; a TimeoutError when it takes longer.
 
     Whatever was opened meanwhile is closed at the end: dulwich forgets that where it fails.
     """

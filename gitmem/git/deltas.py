@@ -63,7 +63,7 @@ def replaced_by(
 
 
 def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
-    """How many deltas stand on each object, one on the other."""
+    """Return how many deltas stand on each object, one on the other."""
     heights: dict[Oid, int] = {}
     for oid in bases:
         height = 0
@@ -76,7 +76,7 @@ def _heights(bases: Mapping[Oid, Oid]) -> dict[Oid, int]:
 
 
 def _children(old: bytes, new: bytes) -> Iterator[tuple[Oid, Oid]]:
-    """What was in a directory and what is there now, name by name; both as raw entries, compared in C."""
+    """Yield what was in a directory and what is there now, name by name; both as raw entries, compared in C."""
     was, now = set(_TREE_ENTRY.findall(old)), set(_TREE_ENTRY.findall(new))
     fresh = {entry[:-20]: entry[-20:] for entry in now - was}
     for entry in was - now:

@@ -271,7 +271,7 @@ class _Walker:
 
 
 def _credentials(url: str, environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """What git's credential helpers know of a host, where git is installed."""
+    """Return what git's credential helpers know of a host, where git is installed."""
     if not shutil.which("git"):
         return None
     parts = urllib.parse.urlsplit(url)

@@ -1,4 +1,4 @@
-"""How the git program is called: in a directory of ours, surprises turned off, people's settings for servers left on.
+"""Calls of the git program: in a directory of ours, surprises turned off, people's settings for servers left on.
 
 A repository's configuration can name programs in more ways than a list could turn off. So git never sees that of a bundle:
 it works in a git directory that we made (`transport.ThrowAway`, `housekeeping.py`), or in none.
@@ -41,7 +41,7 @@ def command(*arguments: str, git_dir: str = "") -> list[str]:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What the program sees of the environment: it asks nobody, and speaks English."""
+    """Return what the program sees of the environment: it asks nobody, and speaks English."""
     kept = {key: value for key, value in given.items() if not key.startswith("GIT_") or key in _KEPT}
     kept.setdefault("GIT_SSH_COMMAND", SSH)
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

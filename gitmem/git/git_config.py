@@ -53,7 +53,9 @@ def unsafe_settings(repository: Repository) -> list[UnsafeSetting]:
 
 
 def hooks_path(repository: Repository, world: World) -> str:
-    """Where git looks for hooks when not in the repository, by its own settings or the user's; empty where it does."""
+    """Return where git looks for hooks when not in the repository, by its own settings or the user's; empty where it
+    does.
+    """
     found = _read(os.path.join(repository.git_dir, "config")).get("core.hookspath")
     for path in _own_configurations(world) if found is None else ():
         try:
@@ -94,7 +96,7 @@ def set_merge_driver(repository: Repository, command: str) -> None:
 
 
 def has_merge_driver(repository: Repository) -> bool:
-    """Whether the repository says how plain git merges files of a bundle."""
+    """Return whether the repository says how plain git merges files of a bundle."""
     from dulwich.config import ConfigFile
 
     path = os.path.join(repository.git_dir, "config")

@@ -31,7 +31,7 @@ _INTENT_TO_ADD = 0x2000
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the index says of one file."""
+    """One file's record in the index."""
 
     mode: int
     oid: Oid
@@ -110,7 +110,7 @@ class GitIndex:
         starts.append(position)
 
     def place(self, name: bytes) -> int:
-        """Where a file's record stands, or -1."""
+        """Return where a file's record stands, or -1."""
         place = bisect_left(self.names, name)
         return place if place < len(self.names) and self.names[place] == name else -1
 

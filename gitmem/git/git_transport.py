@@ -100,7 +100,7 @@ class GitTransport(Transport):
             raise
 
     def _is_full(self, room: ThrowAway) -> bool:
-        """Whether a pack grew to the limit: whoever wrote it was ended without a word."""
+        """Return whether a pack grew to the limit: whoever wrote it was ended without a word."""
         with os.scandir(os.path.join(room.objects, "pack")) as found:
             return any(entry.stat().st_size >= self._max_fetch // 512 * 512 for entry in found)
 

@@ -38,7 +38,7 @@ def put(git_dir: str, names: Collection[str], *, python: str) -> list[str]:
 
 
 def state(git_dir: str, name: str) -> State:
-    """How a hook is; `broken` where it does not go by the launcher, or the program that this calls is gone."""
+    """Return how a hook is; `broken` where it does not go by the launcher, or the program that this calls is gone."""
     script = _read(git_dir, name)
     if script is None:
         return "missing"

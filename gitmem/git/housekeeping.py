@@ -28,7 +28,7 @@ _UNREACHABLE = "2.weeks.ago"
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How heavy the object store is."""
+    """Size of the object store."""
 
     loose: int
     packs: int
@@ -49,7 +49,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What housekeeping did."""
+    """Result of housekeeping."""
 
     before: Weight
     after: Weight
@@ -57,7 +57,7 @@ class Cleaned:
 
 
 def due(repository: Repository) -> bool:
-    """Whether loose objects, packs or uncompressed bytes have piled up since the last time."""
+    """Return whether loose objects, packs or uncompressed bytes have piled up since the last time."""
     now = Weight.of(repository)
     last = last_size(repository)
     return (
@@ -72,7 +72,7 @@ def last_size(repository: Repository) -> int | None:
 
 
 def last_time(repository: Repository) -> float | None:
-    """When housekeeping last ran."""
+    """Return when housekeeping last ran."""
     try:
         return os.stat(repository.state.path(LAST_GC)).st_mtime
     except OSError:
@@ -137,7 +137,7 @@ def _with_git(repository: Repository) -> None:
 
 
 def _kept(repository: Repository) -> set[Oid]:
-    """What all that stays is reached from: refs, reflogs, git's index."""
+    """Return what all that stays is reached from: refs, reflogs, git's index."""
     found = set(repository.refs.under("refs/").values())
     found |= {oid for oids in repository.refs.logged() for oid in oids}
     with contextlib.suppress(GitMemError):  # in the middle of a merge; what it staged is young

@@ -23,7 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a commit says: its kind, one line of what happened, and where it came from."""
+    """A commit message: its kind, one line of what happened, and its provenance."""
 
     kind: str
     what: str

@@ -146,7 +146,7 @@ class Commit:
 
     @property
     def made(self) -> int:
-        """When what it brought was written: of an import its author's date, of all others when it was committed."""
+        """Return when what it brought was written: of an import its author's date, of all others when it was committed."""
         return self.author.time if self.message.startswith("import: ") else self.committer.time
 
 
@@ -274,7 +274,7 @@ class Directory:
 
 
 def _find(raw: bytes, name: bytes, entry: TreeEntry) -> int:
-    """Where an entry is in the bytes; -1 where that is not certain."""
+    """Return where an entry is in the bytes; -1 where that is not certain."""
     piece = _render(name, entry)
     place = raw.find(piece)
     return place if raw.find(piece, place + 1) < 0 else -1

@@ -55,7 +55,7 @@ class Packed:
 
     @property
     def content(self) -> bytes:
-        """What a whole object holds."""
+        """Return what a whole object holds."""
         return zlib.decompress(self.raw[self._start :])
 
     @property

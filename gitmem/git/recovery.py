@@ -27,7 +27,7 @@ _LOOKS = 3
 
 
 def is_due(repository: Repository) -> bool:
-    """Whether a dead writer, or a power cut, has left something to repair."""
+    """Return whether a dead writer, or a power cut, has left something to repair."""
     return _is_exchange_decided(repository) or repository.note.read() is not None
 
 
@@ -67,7 +67,7 @@ def _aside(repository: Repository) -> str:
 
 
 def _counts(repository: Repository, note: CommitNote, tip: Oid) -> bool:
-    """Whether the note's commit was made: it is on the first-parent line of the tip, near its end."""
+    """Return whether the note's commit was made: it is on the first-parent line of the tip, near its end."""
     if note.old is not None and note.old not in repository.store:  # forged, or of a restored backup
         return False
     current: Oid | None = tip
@@ -166,7 +166,7 @@ def renew_index(repository: Repository) -> None:
 
 
 def hand_edits(repository: Repository) -> list[HandEdit]:
-    """What a person changed in the work tree since the tip.
+    """Return what a person changed in the work tree since the tip.
 
     What a commit under way, or cut short by a crash, has not brought along yet is not an edit.
     """

@@ -74,7 +74,7 @@ class Refs:
         return value.decode()
 
     def head(self) -> str:
-        """What HEAD names: a ref, or an object id when it is detached."""
+        """Return what HEAD names: a ref, or an object id when it is detached."""
         try:
             with open(self.path("HEAD"), "rb") as file:
                 value = file.read(4096).strip().decode("utf-8", "replace")
@@ -168,7 +168,7 @@ class Refs:
                         remove_file(self.path(name))
 
     def _is_loose(self, name: str, oid: Oid) -> bool:
-        """Whether a ref has a file of its own with this value."""
+        """Return whether a ref has a file of its own with this value."""
         return os.path.isfile(self.path(name)) and read_file(self.path(name)) == f"{oid}\n".encode()
 
     def logged(self) -> Iterator[tuple[Oid, Oid]]:
@@ -279,7 +279,7 @@ class Refs:
                 yield old, rest[:40], message
 
     def last_known(self, name: str) -> Oid | None:
-        """Where a ref was by its reflog, which outlives it; None where that says nothing."""
+        """Return where a ref was by its reflog, which outlives it; None where that says nothing."""
         return next((new for _, new, _ in self.moves(name)), None)
 
     def _in_packed(self, name: str) -> bool:
@@ -323,7 +323,7 @@ _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|\.$|\.lock(/|
 
 
 def _can_be_named(name: str) -> bool:
-    """Whether a file system and git can have something of that name: no NUL, no half of a character, not too long."""
+    """Return whether a file system and git can have something of that name: no NUL, no half of a character, not too long."""
     try:
         return len(name.encode()) <= _LONGEST and "\0" not in name
     except UnicodeEncodeError:

@@ -134,7 +134,7 @@ class Remotes:
 
 
 def _is_fit(name: str) -> bool:
-    """Whether a name that somebody wrote into git's configuration is one: files are named after remotes."""
+    """Return whether a name that somebody wrote into git's configuration is one: files are named after remotes."""
     try:
         check_ref_name(f"refs/remotes/{name}/main")
     except InvalidContent:

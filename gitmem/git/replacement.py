@@ -43,7 +43,7 @@ _INDEX, _MAIN = "index", BRANCH
 
 @dataclass(slots=True)
 class Replacement:
-    """What takes the place of a repository's content, while it is collected."""
+    """New content of a repository, while it is collected."""
 
     repository: Repository
     seen: Mapping[str, Oid]
@@ -175,7 +175,7 @@ def _manifest(repository: Repository) -> dict[str, Any] | None:
 
 
 def _may_exchange(repository: Repository, path: str) -> bool:
-    """Whether a path is one of a file inside the git directory that an exchange may replace or remove."""
+    """Return whether a path is one of a file inside the git directory that an exchange may replace or remove."""
     parts = path.split("/")
     if parts[0] in _NOT_EXCHANGED or not {"", ".", ".."}.isdisjoint(parts) or "\0" in path or "\\" in path:
         return False

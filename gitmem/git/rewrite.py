@@ -27,13 +27,13 @@ _NO_FILE = 0o160000
 
 
 class Rules(Protocol):
-    """What is to be changed. The same question must always get the same answer."""
+    """Rules of a rewrite. The same question must always get the same answer."""
 
     def takes_out(self, path: str) -> bool:
-        """Whether a file or a directory goes as a whole."""
+        """Return whether a file or a directory goes as a whole."""
 
     def holds(self, path: str, blob: Oid) -> bool:
-        """Whether a file holds what is to go; another may change too, because it names a commit."""
+        """Return whether a file holds what is to go; another may change too, because it names a commit."""
 
     def content(self, path: str, data: bytes, commits: Mapping[Oid, Oid]) -> bytes | None:
         """A file's new content; None takes it out. `commits` are those that have a new id."""
@@ -57,7 +57,7 @@ Held = frozenset[tuple[str, Oid]]
 
 @dataclass(slots=True)
 class Rewritten:
-    """What became of a history."""
+    """Result of a rewrite."""
 
     commits: dict[Oid, Oid] = field(default_factory=dict)
     """Every commit that was looked at, in order, the parents first: what it became, which may be itself."""
@@ -75,7 +75,7 @@ class Rewritten:
         return {old: new for old, new in self.commits.items() if old != new}
 
     def of(self, oid: Oid) -> Oid | None:
-        """What a commit or tag became; None where it was not looked at."""
+        """Return what a commit or tag became; None where it was not looked at."""
         return self.commits.get(oid) or self.tags.get(oid)
 
 
@@ -185,7 +185,7 @@ class Rewriter:
         return made.oid
 
     def _tree(self, oid: Oid, prefix: str) -> tuple[TreeEntry | None, Held]:
-        """What a tree becomes (None: nothing is left in it), and what in it is changed."""
+        """Return what a tree becomes (None: nothing is left in it), and what in it is changed."""
         known = self._trees.get((oid, prefix))
         if known is None:
             known = self._trees[oid, prefix] = self._tree_anew(oid, prefix)

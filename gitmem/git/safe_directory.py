@@ -1,4 +1,4 @@
-"""Whether a directory may be worked on: it is the user's own, and nothing in its git directory leads elsewhere.
+"""Checks that a directory may be used: it is the user's own, and nothing in its git directory leads elsewhere.
 
 A bundle may be copied, unpacked or downloaded. Its files are read as data, and its git configuration is never obeyed
 (`git_command.py`); what is left is to write nothing outside, and to believe nothing that another user wrote.
@@ -49,7 +49,9 @@ def _refusal(what: str, hint: str) -> Exception:
 
 
 def foreign_places(root: str, git_dir: str, env: Mapping[str, str]) -> Iterator[str]:
-    """What of a bundle belongs to somebody else, as git sees it: work tree, git directory, and the link between them."""
+    """Yield what of a bundle belongs to somebody else, as git sees it: work tree, git directory, and the link between
+    them.
+    """
     ours = {os.geteuid()}
     if ours == {0} and env.get("SUDO_UID", "").isdecimal():  # root by sudo works for whoever called it
         ours.add(int(env["SUDO_UID"]))

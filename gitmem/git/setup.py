@@ -160,7 +160,7 @@ ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n*.md merge=gitmem\n
 
 
 def has_attributes(repository: Repository) -> bool:
-    """Whether `info/attributes` ends with ours, so that nothing outranks them."""
+    """Return whether `info/attributes` ends with ours, so that nothing outranks them."""
     path = os.path.join(repository.git_dir, "info", "attributes")
     return (read_file(path) or b"").decode("utf-8", "replace").endswith(ATTRIBUTES)
 

@@ -180,7 +180,7 @@ class ObjectStore:
         self._written.appendleft({each.oid: each.content for each in small[:_FEW]})
 
     def remember_commits_of(self, other: ObjectStore) -> None:
-        """What another store has read of the commits that are ours now too. Buys "fetch + merge + push"."""
+        """Take over what another store has read of commits that are ours now too. Buys "fetch + merge + push"."""
         self._commits = {**self._commits, **other._commits}
 
     def peel(self, oid: Oid) -> tuple[Oid, Tag | None]:

@@ -162,7 +162,7 @@ _Moves = list[tuple[Oid | None, Oid, str]]
 
 
 def _arrivals(repository: Repository, tip: Oid | None, draft: Draft) -> _Moves:
-    """What the reflog says of the move to the commit that a change stands on, where that is not the tip."""
+    """Return what the reflog says of the move to the commit that a change stands on, where that is not the tip."""
     if not draft.onto or draft.onto == tip:
         return []
     if draft.arrival is None:
@@ -187,7 +187,7 @@ def _refuse_hand_edits(
     paths: tuple[str, ...],
     draft: Draft,
 ) -> Look:
-    """What the files are before the change; raises where a person's work is in its way."""
+    """Return what the files are before the change; raises where a person's work is in its way."""
     repository.worktree.refuse_links(paths)
     repository.worktree.refuse_files(path for path in paths if tree.entry(path) is not None)
     look = repository.status.look(base, paths, tip or "")

@@ -51,7 +51,7 @@ _QUERY = re.compile(r"(://[^\s?#]*[?#])[^\s'\"]+")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a remote has: its `main`, its named snapshots by name, and branches by the name of their machine."""
+    """The refs of a remote: its `main`, and its named snapshots by name."""
 
     main: Oid | None
     snapshots: dict[str, Oid] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Fetched:
 
     @classmethod
     def of(cls, refs: Mapping[str, Oid]) -> Fetched:
-        """What travels of a remote's refs."""
+        """Return what travels of a remote's refs."""
         known = {ref: oid for ref, oid in refs.items() if is_travelling(ref)}
         snapshots, branches = (
             {ref.removeprefix(top): oid for ref, oid in known.items() if ref.startswith(top)}
@@ -245,7 +245,7 @@ class ThrowAway:
 
     @contextmanager
     def opened(self) -> Iterator[Repository]:
-        """What was fetched, to look at."""
+        """Open the fetched objects for reading."""
         from gitmem.git.repository import Repository
 
         room = Repository("", self.git_dir)
@@ -317,7 +317,7 @@ def remote_ref(remote: str) -> str:
 
 
 def is_travelling(ref: str) -> bool:
-    """Whether a ref goes to remotes: `main`, branches of machines and named snapshots."""
+    """Return whether a ref goes to remotes: `main`, branches of machines and named snapshots."""
     if ref.endswith("^{}"):  # not a ref: what servers add to say which commit a tag names
         return False
     if ref.startswith(MACHINES):

@@ -77,7 +77,7 @@ class Tree:
         return self.entry(path) is not None
 
     def names(self, directory: str = "") -> dict[str, TreeEntry]:
-        """What is in a directory, by name; empty where there is no such directory."""
+        """Return what is in a directory, by name; empty where there is no such directory."""
         found = self.entry(directory)
         if found is None or not found.is_directory:
             return {}

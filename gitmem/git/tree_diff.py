@@ -1,4 +1,4 @@
-"""What differs between two trees: the one way in which history, the index and the checks of a fetch compare them.
+"""Differences between two trees: the one comparison for history, the index and the checks of a fetch.
 
 Trees are compared as raw entries, so that C code drops what two have in common before any entry is looked at.
 Buys "full rebuild / bare loop": a history of 20,000 commits is as many comparisons.

@@ -34,13 +34,13 @@ Marks = tuple[int, int, int]
 
 
 def marks(stat: os.stat_result) -> Marks:
-    """What changes when somebody changes a file, and does not when it is renamed."""
+    """Return what changes when somebody changes a file, and does not when it is renamed."""
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is at a path: the file's bytes, None where there is no file.
+    """Content at a path: the file's bytes, None where there is no file.
 
     `problem` says why it cannot be committed as it is (a link, a special file, too large).
     """
@@ -80,11 +80,11 @@ class WorkTree:
         return None if stat is None else marks(stat)
 
     def look(self, path: str) -> Found:
-        """What is at a path."""
+        """Return what is at a path."""
         return self.look_at(path, self.stat(path))
 
     def look_at(self, path: str, stat: os.stat_result | None) -> Found:
-        """What is at a path whose stat was taken before."""
+        """Return what is at a path whose stat was taken before."""
         full = self.path(path)
         if stat is None:
             return Found()
@@ -243,7 +243,7 @@ class WorkTree:
         return any(stat_module.S_ISLNK(mode) for _, mode in self._above([path]))
 
     def _above(self, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """What is where the directories above these paths belong, with its mode."""
+        """Yield what is where the directories above these paths belong, with its mode."""
         checked: set[str] = set()
         for parent in {path.rpartition("/")[0] for path in paths} - {""}:
             parts = parent.split("/")

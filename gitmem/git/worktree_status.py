@@ -1,4 +1,4 @@
-"""What a person changed in the work tree, and whether somebody touched a file since we looked.
+"""Hand edits in the work tree, and a check whether a file was touched since.
 
 Git's index only answers for files whose stat it knows: what is staged and not in a file is no edit.
 """

@@ -29,7 +29,7 @@ _LARGEST = 8 << 20
 
 @dataclass(slots=True)
 class Steps:
-    """What was done to connect or disconnect an agent, step by step; `changed` says whether anything was."""
+    """Steps of connecting or disconnecting an agent; `changed` says whether anything was."""
 
     agent: str
     place: str

@@ -1,4 +1,4 @@
-"""What happened to the memory since the last session here, in a few lines for the agent."""
+"""Changes of the memory since the last session here, in a few lines for the agent."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def since(bundle: Memory, tip: str) -> list[str]:
 
 
 def _is_told(entry: LogEntry) -> bool:
-    """Whether others did it: what a session of this home's agent wrote is known to it."""
+    """Return whether others did it: what a session of this home's agent wrote is known to it."""
     if entry.kind == "memory" and not entry.pulled_from and (entry.session or not entry.machine):
         return False
     return entry.kind in _SAID

@@ -46,13 +46,13 @@ class Candidate:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How often each term of the query is in the text."""
+        """Return how often each term of the query is in the text."""
         return tuple(map(sum, zip(*(one.counts for one in self.messages), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What was found for a query: the texts, and how many of all texts have each of its terms."""
+    """Matches of a query: the texts, and how many of all texts have each of its terms."""
 
     query: Query
     texts: list[Candidate]
@@ -143,7 +143,7 @@ class _Finder:
     # How many texts have a term
 
     def _count(self, table: str, match: str) -> int:
-        """How many texts match: exact for what is rare, estimated from the newest texts for what is not."""
+        """Return how many texts match: exact for what is rare, estimated from the newest texts for what is not."""
         limit = self._total
         if self._total > _SMALL:
             sampled = self._database.row(
@@ -284,7 +284,7 @@ class _Finder:
         return Candidate(entry, text, tuple(messages))
 
     def _counter(self, number: int) -> Callable[[str], int]:
-        """How often a term is in a text: for those that the full text table was not asked for."""
+        """Return how often a term is in a text: for those that the full text table was not asked for."""
         found = self._counters.get(number)
         if found is None:
             found = self._counters[number] = (

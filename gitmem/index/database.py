@@ -104,7 +104,7 @@ class Database:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another database, or none, stands at this one's path by now."""
+        """Return whether another database, or none, stands at this one's path by now."""
         return self.path != PRIVATE and _identity(self.path) != self._identity
 
     @contextlib.contextmanager

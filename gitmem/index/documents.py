@@ -67,7 +67,7 @@ def documents_of(path: str, data: bytes) -> list[Document]:
 
 
 def session_of(path: str, data: bytes) -> SessionFacts | None:
-    """What a session's concept says; None for any other file."""
+    """Return what a session's concept says; None for any other file."""
     if layout.default_type(path) != layout.SESSION:
         return None
     try:
@@ -82,7 +82,7 @@ def session_of(path: str, data: bytes) -> SessionFacts | None:
 
 
 def is_part(path: str) -> bool:
-    """Whether the path is that of a session part."""
+    """Return whether the path is that of a session part."""
     return layout.default_type(path) == EVENTS_TYPE
 
 
@@ -265,7 +265,7 @@ def _trust(meta: Mapping[str, object]) -> int:
 
 
 def _scope(path: str) -> str:
-    """Where it holds: everywhere, or on one machine."""
+    """Return where it holds: everywhere, or on one machine."""
     found = _MACHINE_FILE.match(path)
     return f"{MACHINE}:{found.group(1)}" if found else SHARED
 

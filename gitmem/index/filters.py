@@ -1,4 +1,4 @@
-"""What to search in: filters by place, time and origin, as people name them and in SQL."""
+"""Filters of a search by place, time and origin, in SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVENTS = ("turn", "observation", "decision", "tool_call", "skill_use")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What to search in. An empty field lets all through, of several values each does.
+    """Filters of spans. Empty fields let all through, of several values each does; `seq` None is now.
 
     As a caller makes it, dates are what people write, and `scope` is "" for what holds on this machine, "shared", "all",
     or the name of a machine. For the index, dates are timestamps, `scopes` are those of its spans, and `seq` is a place on
@@ -47,12 +47,12 @@ class Filters:
 
     @property
     def narrows(self) -> bool:
-        """Whether there is anything to list by, without words."""
+        """Return whether there is anything to list by, without words."""
         named = (self.type, self.session, self.agent, self.tag, self.since, self.until, self.path)
         return self.removed or any(named)
 
     def lists(self, kind: str) -> bool:
-        """Whether entries of a type are in a list without words."""
+        """Return whether entries of a type are in a list without words."""
         return bool(self.type or self.path or self.events) or kind not in _NOT_LISTED
 
     @property
@@ -72,12 +72,12 @@ class Filters:
 
     @property
     def as_list(self) -> Filters:
-        """What a list without words is of: what is known, unless a type, a session or everything is asked for."""
+        """Return what a list without words is of: what is known, unless a type, a session or everything is asked for."""
         return self if self.type or self.session or self.events else replace(self, ranks=(KNOWLEDGE,))
 
     @property
     def about(self) -> Literal["now", "then", "gone", "ever"]:
-        """What of the past counts."""
+        """Return what of the past counts."""
         return "ever" if self.events else "gone" if self.removed else "then" if self.as_of else "now"
 
     def condition(self) -> tuple[str, list[Any]]:
@@ -133,7 +133,7 @@ class Filters:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether few texts pass, so that looking for them among the best of all would be in vain."""
+        """Return whether few texts pass, so that looking for them among the best of all would be in vain."""
         return bool(self.session or self.path or self.tag or self.removed)
 
 

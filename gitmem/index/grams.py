@@ -38,7 +38,7 @@ def without_runs(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """What the gram table holds for a text; empty for the many that need nothing there."""
+    """Return what the gram table holds for a text; empty for the many that need nothing there."""
     parts = [" ".join(pairs(run)) for run in runs(text)]
     parts += [" ".join(threes(name)) for name in _identifiers(text)]
     return " . ".join(parts)

@@ -28,7 +28,7 @@ class CommitRow:
 
 
 class Standing(NamedTuple):
-    """Where and when an entry was knowledge, or an observation."""
+    """The place and time at which an entry was knowledge, or an observation."""
 
     path: str
     space: str
@@ -78,7 +78,7 @@ _EVENT_OF = "s.session = ? AND s.space = 'event' AND s.to_seq IS NULL"
 
 
 class Lookup:
-    """What the history has, by its keys. Answers stand for the commit that the index stands for."""
+    """The history by its keys. Answers hold for the commit that the index is at."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -96,7 +96,7 @@ class Lookup:
         return int(self._database.get("seq") or 0)
 
     def count_texts(self) -> int:
-        """How many distinct texts the index holds."""
+        """Return how many distinct texts the index holds."""
         found = self._database.row("SELECT count(*) FROM entry")
         return int(found[0]) if found else 0
 
@@ -161,7 +161,7 @@ class Lookup:
         return next(reversed(self._spans(where, (path, key.id, key.space))), None)
 
     def spans_of_commit(self, oid: str) -> list[Span]:
-        """What a commit brought."""
+        """Return what a commit brought."""
         return self._spans("WHERE c.oid = ? AND s.from_seq > 0", (oid,))
 
     def places(self, space: str = "", beginning: str = "") -> list[tuple[str, str, str]]:
@@ -207,11 +207,11 @@ class Lookup:
         return int(found[0]) if found else 0
 
     def events_first(self, session: str, limit: int) -> list[Span]:
-        """How a session began."""
+        """Return how a session began."""
         return self._events("", (session, limit), backwards=False)
 
     def events_last(self, session: str, limit: int) -> list[Span]:
-        """How it ended, in order."""
+        """Return how it ended, in order."""
         return self._events("", (session, limit), backwards=True)[::-1]
 
     def events_around(self, session: str, span: int, reach: int) -> list[Span]:
@@ -240,7 +240,7 @@ class Lookup:
         return [_span(row) for row in found]
 
     def stood_in(self, entry: int, path: str) -> bool:
-        """Whether a text ever was in a file."""
+        """Return whether a text ever was in a file."""
         query = "SELECT 1 FROM span s JOIN path p ON p.id = s.path WHERE s.entry = ? AND p.name = ? LIMIT 1"
         return self._database.row(query, (entry, path)) is not None
 
@@ -251,11 +251,11 @@ class Lookup:
     # Sessions
 
     def session(self, name: str) -> SessionFacts | None:
-        """What a session's concept says now."""
+        """Return what a session's concept says now."""
         return next(iter(self._sessions("name = ? AND to_seq IS NULL", (name,))), None)
 
     def session_once(self, name: str) -> SessionFacts | None:
-        """What a session's concept says, or said last."""
+        """Return what a session's concept says, or said last."""
         return self._last_session("name", name)
 
     def session_in(self, path: str) -> SessionFacts | None:
@@ -305,7 +305,7 @@ class Lookup:
         return current
 
     def session_sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """How many entries each of the sessions ever wrote."""
+        """Return how many entries each of the sessions ever wrote."""
         listed = list(names)
         marks = ", ".join("?" for _ in listed)
         return dict(
@@ -406,7 +406,7 @@ class Lookup:
     # Retractions and links
 
     def is_retracted(self, name: str) -> bool:
-        """Whether an entry is retracted now, by the name of its retraction."""
+        """Return whether an entry is retracted now, by the name of its retraction."""
         found = self._database.row("SELECT 1 FROM retraction WHERE hash = ? AND to_seq IS NULL", (name,))
         return found is not None
 
@@ -419,7 +419,7 @@ class Lookup:
         return {name for (name,) in found}
 
     def has_retractions(self) -> bool:
-        """Whether anything is retracted now."""
+        """Return whether anything is retracted now."""
         return self._database.row("SELECT 1 FROM retraction WHERE to_seq IS NULL LIMIT 1") is not None
 
     def links(self, path: str) -> list[str]:

@@ -40,7 +40,7 @@ def _parts_marked(query: Query, text: str) -> str:
 
 
 def holds_exactly(term: Term, text: str) -> bool:
-    """Whether a term is in a text letter for letter; for what must not stand there."""
+    """Return whether a term is in a text letter for letter; for what must not stand there."""
     if term.kind == "run":
         return term.text in text
     return f" {fold(term.text)} " in f" {' '.join(fold(word) for word in WORD.findall(text))} "

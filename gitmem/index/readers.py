@@ -32,7 +32,7 @@ class Reader:
         return _is_group(self.chat, self.chat_type)
 
     def sees(self, session: SessionFacts | None) -> bool:
-        """Whether what was said in a session may be shown; one that nobody knows is nobody's."""
+        """Return whether what was said in a session may be shown; one that nobody knows is nobody's."""
         if session is None or not (session.user or session.chat):
             return True
         if session.platform != self.platform:

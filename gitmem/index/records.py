@@ -18,7 +18,7 @@ CONCEPT = EntryKey("concept", "")
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """What a session's concept says; the columns of its table."""
+    """The columns of a session's row."""
 
     name: str
     path: str
@@ -60,7 +60,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and when a text stood. `commit` brought it; `to_seq` is None while it stands."""
+    """The place and time of a text. `commit` brought it; `to_seq` is None while it is there."""
 
     id: int
     path: str

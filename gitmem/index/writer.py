@@ -139,7 +139,7 @@ class Writer:
             self.flush()
 
     def close(self, path: str, key: EntryKey, seq: int) -> None:
-        """What stood at a path under that key is gone from `seq` on."""
+        """End the span of a key at a path from `seq` on."""
         number = self.path(path)
         self._first_closed = seq if self._first_closed is None else min(seq, self._first_closed)
         row = self._spans.pop((number, key), None)
@@ -310,7 +310,7 @@ class Writer:
 
 
 def text_hash(text: str) -> bytes:
-    """What makes two texts the same row."""
+    """Return what makes two texts the same row."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

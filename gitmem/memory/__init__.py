@@ -1,1 +1,1 @@
-"""What people ask for: capture, the curated store, sessions, plans, history, undo."""
+"""The verbs of the product: capture, the curated store, sessions, plans, history, undo."""

@@ -15,7 +15,7 @@ Of_co = TypeVar("Of_co", covariant=True)
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `work` gives, worked out in a thread.
+    """Return what `work` gives, worked out in a thread.
 
     A thread cannot be stopped half-way. So a cancelled caller gets its cancellation when the work is done: whoever
     closes the memory next finds nothing under way.
@@ -33,7 +33,7 @@ async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
 
 
 class _Owner(Protocol[Of_co]):
-    """What stands for something else, and has its verbs."""
+    """The object behind an awaitable, whose verbs it has."""
 
     @property
     def _of(self) -> Of_co: ...

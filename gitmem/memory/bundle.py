@@ -42,7 +42,7 @@ _Part = TypeVar("_Part")
 
 
 class CommitGate(Protocol):
-    """What a commit asks of the rooms above this one."""
+    """Questions of a commit to the rooms above this one."""
 
     def origin(self, origin: Origin) -> Origin: ...
 
@@ -88,7 +88,7 @@ class Bundle:
         return found if found is not None else self._parts.setdefault(kind, kind(self))
 
     def has_part(self, kind: Callable[[Bundle], object]) -> bool:
-        """Whether anybody asked for that part yet."""
+        """Return whether anybody asked for that part yet."""
         return kind in self._parts
 
     def on_close(self, close: Callable[[], object]) -> None:
@@ -169,7 +169,8 @@ class Bundle:
         return None if data is None else Concept.parse(data, path)
 
     def session_title(self, session: str) -> str:
-        """What a session is about: the host's title, else the first thing the user said; empty where neither is known.
+        """Return what a session is about: the host's title, else the first thing the user said; empty where neither
+        is known.
 
         For people. It is read from the tree as it is, so that what was taken back is in no title.
         """
@@ -336,7 +337,7 @@ class Bundle:
             return False
 
     def hand_edits(self) -> list[HandEdit]:
-        """What a person changed and nobody has committed yet."""
+        """Return what a person changed and nobody has committed yet."""
         from gitmem.git import recovery
 
         return recovery.hand_edits(self.repository)

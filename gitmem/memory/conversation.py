@@ -89,7 +89,7 @@ class Conversation:
         return found
 
     def _turns(self, messages: Sequence[Message], user: str) -> list[Turn]:
-        """What is new up to the end of the turn that began with the words of `user`, where they are known."""
+        """Return what is new up to the end of the turn that began with the words of `user`, where they are known."""
         fresh = _of_turn(self._of_present(messages, user), user)
         self._remember(fresh)
         turns: list[Turn] = []
@@ -129,7 +129,7 @@ class Conversation:
         return messages[(named or begins or [0])[-1] :]
 
     def _known(self, messages: Sequence[Message]) -> int:
-        """Where the last known message is in a list: the same object, else the same words; -1 without one."""
+        """Return where the last known message is in a list: the same object, else the same words; -1 without one."""
         if self._last is None:
             return -1
         backwards = range(len(messages) - 1, -1, -1)
@@ -201,7 +201,7 @@ def without_recall(text: str) -> str:
 
 
 def is_host_note(text: str) -> bool:
-    """Whether a message in the user's name is the host's: its words may have any origin."""
+    """Return whether a message in the user's name is the host's: its words may have any origin."""
     return bool(_HOST_NOTE.match(text) or _SUMMARY.search(text))
 
 

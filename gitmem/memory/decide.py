@@ -1,4 +1,4 @@
-"""What a person decides on an item of the review: let it in, drop it, or give the words that are right."""
+"""A person's decision on an item of the review: let it in, drop it, or give the right words."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _stored_as(bundle: Bundle, path: str, text: str) -> bytes:
 
 
 def _is_foreign(bundle: Bundle, item: Item) -> bool:
-    """Whether only this machine's note keeps an entry back, which others wrote and share."""
+    """Return whether only this machine's note keeps an entry back, which others wrote and share."""
     here = Entry(section_key(item.text), item.text)
     return item.kind in ("hidden", "unconfirmed") and is_unconfirmed(Foreign(bundle).marked([here])[0])
 

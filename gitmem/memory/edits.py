@@ -119,15 +119,15 @@ class Edits:
         self._files[path] = edit
 
     def began_without(self, path: str) -> bool:
-        """Whether the tip, from which these edits start, lacks a file."""
+        """Return whether the tip, from which these edits start, lacks a file."""
         return path not in self.tip
 
     def differs(self) -> bool:
-        """Whether any file would be other than at the tip."""
+        """Return whether any file would be other than at the tip."""
         return any(not is_same(edit, self.tip.entry(path)) for path, edit in self._files.items())
 
     def changes(self) -> list[Change]:
-        """What these edits do, entry by entry."""
+        """Return what these edits do, entry by entry."""
         from gitmem.okf.comparison import compare  # brings YAML, as in `write`
 
         before = {path: data for path in self._files if (data := self.tip.read(path)) is not None}

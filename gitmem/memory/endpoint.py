@@ -29,7 +29,7 @@ MAX_WAIT = 8.0  # seconds between two attempts, at most
 
 @dataclass(frozen=True)
 class ToolCall:
-    """What the model wants called; `arguments` is what it wrote, which may not be JSON."""
+    """A call that the model asks for; `arguments` is what it wrote, which may not be JSON."""
 
     name: str
     arguments: str
@@ -179,7 +179,7 @@ class Endpoint:
         return vectors
 
     def _asked(self, path: str, request: Mapping[str, Any], read: Callable[[bytes], _Read]) -> _Read:
-        """What the endpoint answers to a request, after a few attempts if need be."""
+        """Return what the endpoint answers to a request, after a few attempts if need be."""
         try:
             body = json.dumps(request).encode("ascii")
         except (TypeError, ValueError, RecursionError):

@@ -60,7 +60,7 @@ class _Session:
 
 
 class Exposure:
-    """What the sessions of one bundle had before them, as far as this process knows."""
+    """Entries that the sessions of one bundle had before them, as far as this process knows."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -227,14 +227,14 @@ def names_in(fields: Mapping[str, object]) -> list[str]:
 
 
 def is_knowledge(path: str) -> bool:
-    """Whether a file says what is known: not a page that gitmem makes, nor the record of a conversation."""
+    """Return whether a file says what is known: not a page that gitmem makes, nor the record of a conversation."""
     return (
         not layout.is_generated(path) and not layout.is_session(path) and not path.startswith(_NO_KNOWLEDGE)
     )
 
 
 def said(path: str, entry: Entry) -> str:
-    """What an entry says, without the ids and dates that gitmem keeps beside it."""
+    """Return what an entry says, without the ids and dates that gitmem keeps beside it."""
     if entry.key.space == "meta":
         return entry.text if entry.key.id in _WORDS else ""
     if entry.key.space == "event":

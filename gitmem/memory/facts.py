@@ -45,7 +45,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What `gitmem facts` lists."""
+    """The list of `gitmem facts`."""
 
     stores: tuple[Store, ...]
 

@@ -212,7 +212,7 @@ def _colliding(bundle: Bundle, edits: Iterable[HandEdit]) -> dict[str, str]:
 
 
 def _possible(edit: HandEdit) -> bytes | None:
-    """What the person wrote, where a bundle may hold such a file at all; None where they removed it."""
+    """Return what the person wrote, where a bundle may hold such a file at all; None where they removed it."""
     if edit.problem:
         raise InvalidContent(f"{edit.path} {edit.problem}.")
     if edit.data is None:

@@ -83,7 +83,7 @@ _GERMAN = _listed("der die das und ist nicht ein eine den dem des wird werden si
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What of a text may be found again in another."""
+    """Traits of a text that may be found again in another."""
 
     words: tuple[str, ...]
     """Content words, in order."""
@@ -121,18 +121,18 @@ class Traits:
             object.__setattr__(self, name, value)
 
     def says(self, word: str, *, loosely: bool) -> bool:
-        """Whether a word is in the text: as something telling, or `loosely` in any way."""
+        """Return whether a word is in the text: as something telling, or `loosely` in any way."""
         return word in self.telling or (loosely and word in self.spoken)
 
     def has_from(self, trait: str, older: Iterable[Traits]) -> bool:
-        """Whether one of its traits was in older texts; of a phrase one of its words."""
+        """Return whether one of its traits was in older texts; of a phrase one of its words."""
         loosely = " " in trait or trait in self.labels
         return any(one.says(word, loosely=loosely) for one in older for word in trait.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """How a text follows from another: it quotes it, or shares these traits with it."""
+    """Derivation of a text from another: it quotes it, or shares these traits with it."""
 
     quotes: bool
     shared: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ class Kin:
 
 @lru_cache(maxsize=512)
 def traits_of(text: str) -> Traits:
-    """What is telling in a text."""
+    """Return what is telling in a text."""
     text = text[:_LONGEST]
     marks: set[str] = set()
     rest = _DATE.sub(" ", text)
@@ -169,7 +169,7 @@ def traits_of(text: str) -> Traits:
 
 
 def kinship(child: str, parent: str, owned: Collection[str] | None = None) -> Kin | None:
-    """How `child` follows from `parent`; None where nothing says that it does.
+    """Return how `child` follows from `parent`; None where nothing says that it does.
 
     `owned` are the traits that the parent brought: others were known before. None says that all are its own.
     """
@@ -221,7 +221,7 @@ def _is_uncommon(word: str) -> bool:
 
 
 def _label(mark: str) -> str:
-    """What a host is called by people; empty where it is too short or too common to tell it."""
+    """Return what a host is called by people; empty where it is too short or too common to tell it."""
     parts = mark.split(".")
     label = parts[-2] if len(parts) > 1 and _HOST.fullmatch(mark) else ""
     return label if len(label) >= 5 and _is_uncommon(label) else ""
@@ -283,7 +283,7 @@ def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _is_subject(token: str, following: str) -> bool:
-    """Whether a word that begins a sentence is whom it is about, by what follows: somebody does something."""
+    """Return whether a word that begins a sentence is whom it is about, by what follows: somebody does something."""
     owns = token.endswith(("'s", "’s"))
     return owns or following in _AUXILIARY or (following.islower() and following.endswith("s"))
 

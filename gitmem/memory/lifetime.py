@@ -32,7 +32,7 @@ and every hand edit is committed, or nothing happens.
 
 
 class Gate:
-    """What the commits of one bundle ask."""
+    """Answers to the questions of one bundle's commits."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -47,7 +47,7 @@ class Gate:
         return origin.redacted(admitted, redacted_words, redacted_id)
 
     def message(self, message: Message) -> Message:
-        """What a commit says, without secrets."""
+        """Return what a commit says, without secrets."""
         from gitmem.memory.gate.admission import redacted_words
 
         return message.redacted(redacted_words)

@@ -1,4 +1,4 @@
-"""Which commits write the generated pages, and the lines that log.md lacks until the next of them.
+"""The commits that write the generated pages, and the lines that log.md lacks until the next of them.
 
 A page changes with every commit that it lists, and each version of it is stored. So index.md and log.md are not written with
 every turn and every fact, but with the flush of a full buffer and where something is finished: a session, a plan, a command.
@@ -31,7 +31,7 @@ _FAR = 1000
 
 
 def makes_pages(kind: str, trigger: str) -> bool:
-    """Whether a commit of that kind and trigger writes index.md and log.md."""
+    """Return whether a commit of that kind and trigger writes index.md and log.md."""
     return trigger != "turn" if trigger else kind not in _QUIET
 
 
@@ -42,7 +42,7 @@ def fact_line(entry: EntryKey) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What was committed on the line of `main` since the pages were last made."""
+    """Commits on the line of `main` since the pages were last written."""
 
     paths: tuple[str, ...] = ()
     lines: tuple[LogLine, ...] = ()

@@ -281,7 +281,7 @@ class Memory(OpenBundle):
         events: bool = False,
         reader: Reader | None = None,
     ) -> Recalled:
-        """What earlier sessions had to do with a question; the current session is left out.
+        """Return what earlier sessions had to do with a question; the current session is left out.
 
         `events` is for people and shows all that was recorded; `reader` is for whom it is.
         """
@@ -309,7 +309,7 @@ class Memory(OpenBundle):
     def read_session(
         self, session: str, *, around: str = "", window: int = 5, events: bool = False
     ) -> Reading:
-        """How a session began and ended; or what is around an entry, by its id, which says the session too.
+        """Return how a session began and ended; or what is around an entry, by its id, which says the session too.
 
         Ids may be shortened as they are shown: to a beginning that only one has.
 
@@ -391,7 +391,7 @@ class Memory(OpenBundle):
         return self.part(History).show(revision)
 
     def diff(self, a: str | None = None, b: str | None = None, *, session: str = "", path: str = "") -> Diff:
-        """What changed, entry by entry, from `a` to `b` or to now; or what one session did.
+        """Return what changed, entry by entry, from `a` to `b` or to now; or what one session did.
 
         Without either: what was edited by hand and not committed yet.
         """
@@ -416,14 +416,16 @@ class Memory(OpenBundle):
         return blame_of(self, path, revision=as_of, removed=removed)
 
     def trace(self, text: str) -> Traced:
-        """Where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
+        """Return where a text, or an entry by its id, came from, and the sessions that it reached while it was there."""
         from gitmem.memory.history.trace import trace
         from gitmem.memory.ids import text_meant
 
         return trace(self, text_meant(self.index.current(), text))
 
     def digest(self, since: str = "1 week ago", until: str = "now") -> Digest:
-        """What was learned, changed, decided, done and taken back in a stretch of time, and what waits for a person."""
+        """Return what was learned, changed, decided, done and taken back in a stretch of time, and what waits for a
+        person.
+        """
         from gitmem.memory.history.digest import digest
 
         return digest(self, self.moment(since, start=True), self.moment(until))
@@ -693,5 +695,5 @@ class Memory(OpenBundle):
 
 
 def _values(given: str | Iterable[str]) -> tuple[str, ...]:
-    """What a condition may be: one value, several, or (empty) anything."""
+    """Return what a condition may be: one value, several, or (empty) anything."""
     return tuple(filter(None, (given,) if isinstance(given, str) else given))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Flush(Protocol):
-    """What a flush did: the events that it made a commit of."""
+    """Result of a flush: the events that it committed."""
 
     @property
     def events(self) -> Sequence[object]: ...

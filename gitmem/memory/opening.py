@@ -98,7 +98,7 @@ def _chosen(world: World, path: str) -> str:
 
 
 def _own_places(world: World) -> list[str]:
-    """Where this user's memory is when no other is named: in the Hermes home, and where the settings say."""
+    """Return where this user's memory is when no other is named: in the Hermes home, and where the settings say."""
     configured = configured_root(world)
     hermes = os.path.join(world.hermes_home, "gitmem", "bundle")
     return [hermes, *filter(None, (configured, default_root(world)))]

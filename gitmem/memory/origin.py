@@ -1,4 +1,4 @@
-"""Where a change comes from: who, in which session, on which machine, and why."""
+"""Origin of a change: who, in which session, on which machine, and why."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def source_trailer(came_from: Iterable[str], origin: Origin) -> dict[str, tuple[
 
 
 def is_from(source: str, wanted: str) -> bool:
-    """Whether a source is the wanted one, or a page of that site, or a file below that directory."""
+    """Return whether a source is the wanted one, or a page of that site, or a file below that directory."""
     if source == wanted:
         return True
     inside, place = _place(source), _place(wanted)
@@ -78,7 +78,7 @@ def _place(source: str) -> str:
 
 
 class SessionFacts(Protocol):
-    """What is known of a session, as far as it says where a change comes from."""
+    """Facts about a session that belong to the origin of a change."""
 
     @property
     def id(self) -> str: ...

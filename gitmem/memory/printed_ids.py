@@ -1,4 +1,4 @@
-"""What a printed id means: a session, an entry of the curated store, or an item that waits for a person.
+"""Meaning of a printed id: a session, an entry of the curated store, or a pending item.
 
 Commits, snapshots and files are named as revisions and paths; everything else that gitmem prints is found here.
 """

@@ -1,4 +1,4 @@
-"""What was made on this machine, and what came from elsewhere: of that, machine, session and `verified: human` are claims.
+"""Provenance: made on this machine or pulled; of pulled commits, machine, session and `verified: human` are claims.
 
 A commit can claim any author and machine. What it cannot do is to be made here: `main` moves to it then, and git's
 reflog, which never travels, says how. Each fetch notes too which tip came onto which, and from where, in
@@ -50,7 +50,7 @@ class Provenance:
         self._made: dict[Oid, Oid] = {}
 
     def is_made_here(self, oid: Oid) -> bool:
-        """Whether `main` came to this commit by making it."""
+        """Return whether `main` came to this commit by making it."""
         while oid not in self._made:
             move = next(self._moves, None)  # newest first, as a log is read
             if move is None:

@@ -161,7 +161,7 @@ class Replay:
         ]
 
     def _origin(self, facts: CommitFacts, number: int) -> Origin:
-        """What a commit says of the texts that came with it, and whether a person here stands behind it."""
+        """Return what a commit says of the texts that came with it, and whether a person here stands behind it."""
         at = stamp(of_seconds(facts.time))
         vouched = self._vouching.vouches(
             facts.oid, kind=facts.kind, machine=facts.first("Machine"), source=facts.first("Source")

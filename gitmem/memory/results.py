@@ -1,4 +1,4 @@
-"""What the results of verbs have in common."""
+"""Common parts of the results of verbs."""
 
 from __future__ import annotations
 

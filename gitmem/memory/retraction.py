@@ -20,12 +20,12 @@ _WORDS = ("title", "description", "tags")
 
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
-    """Whether the entry was retracted in this tree, and nobody released it since."""
+    """Return whether the entry was retracted in this tree, and nobody released it since."""
     return holds(files, retraction_hash(key, path, text))
 
 
 def says_retracted(files: Files, file: EntryFile) -> bool:
-    """Whether the text of a concept, or words about it, were retracted in this tree."""
+    """Return whether the text of a concept, or words about it, were retracted in this tree."""
     return any(holds(files, name) for name in names_of_sayings(file))
 
 
@@ -37,19 +37,19 @@ def names_of_sayings(file: EntryFile) -> Iterator[str]:
 
 
 def _is_said(key: EntryKey) -> bool:
-    """Whether an entry is somebody's words; other front matter (a status, a date) may well come back."""
+    """Return whether an entry is somebody's words; other front matter (a status, a date) may well come back."""
     return key.space != "meta" or key.id in _WORDS
 
 
 def holds(files: Files, name: str) -> bool:
-    """Whether a retraction of that name is in the tree, and nobody released it since."""
+    """Return whether a retraction of that name is in the tree, and nobody released it since."""
     where = layout.retraction(name)
     data = files.read(where) if where in files else None
     return data is not None and retracts(data, where)
 
 
 def retracts(data: bytes, path: str) -> bool:
-    """Whether a retraction still holds: one that cannot be read does, one that was released does not."""
+    """Return whether a retraction still holds: one that cannot be read does, one that was released does not."""
     return _said_in(data, path).get("state") != "released"
 
 
@@ -61,7 +61,7 @@ def _said_in(data: bytes, path: str) -> Mapping[str, object]:
 
 
 class Retracted:
-    """What is retracted in a tree, asked for many entries: their names are read once."""
+    """Retractions of a tree, asked for many entries: their names are read once."""
 
     def __init__(self, files: ListedFiles) -> None:
         self._files = files

@@ -49,7 +49,7 @@ class Item:
 
 
 def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Item]:
-    """What waits for a person, in the order in which it is shown.
+    """Return what waits for a person, in the order in which it is shown.
 
     `edits` are the hand edits, from who has looked for them already: that is a look at every file.
     """
@@ -65,7 +65,7 @@ def waiting(bundle: Bundle, edits: Sequence[HandEdit] | None = None) -> list[Ite
 
 
 def after_sync(bundle: Bundle) -> str:
-    """How much waits, as one sentence; what the scanner remarks meanwhile is not reported."""
+    """Return how much waits, as one sentence; what the scanner remarks meanwhile is not reported."""
     said_before = list(bundle.notices)
     try:
         return in_words(waiting(bundle))
@@ -74,7 +74,7 @@ def after_sync(bundle: Bundle) -> str:
 
 
 def at_a_glance(bundle: Bundle) -> str:
-    """How much waits, without the scanner: for a session that begins."""
+    """Return how much waits, without the scanner: for a session that begins."""
     return in_words([*_held(bundle), *_taken(bundle), *_contested(bundle)])
 
 
@@ -123,7 +123,7 @@ def find(bundle: Bundle, name: str) -> Item:
 
 
 def in_words(items: list[Item]) -> str:
-    """How much waits, as one sentence; empty where nothing does."""
+    """Return how much waits, as one sentence; empty where nothing does."""
     counts = {kind: sum(item.kind == kind for item in items) for kind in _NAMES}
     parts = [f"{count} {_NAMES[kind][count > 1]}" for kind, count in counts.items() if count]
     if not parts:

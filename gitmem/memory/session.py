@@ -204,7 +204,7 @@ class Session:
 
     @property
     def waits(self) -> int:
-        """How many events wait for a commit."""
+        """Return how many events wait for a commit."""
         return len(self._buffer) if self._buffer is not None else 0
 
     @property
@@ -386,7 +386,7 @@ class Session:
         return event
 
     def origin(self, *, reason: str = "", source: str = "") -> Origin:
-        """Where a change of this session comes from."""
+        """Return where a change of this session comes from."""
         self._bundle.part(Hearing).listen(self.id)
         base = origin_of(self._bundle.config, self.about)
         return replace(base, reason=redacted(reason), source=redacted(source))

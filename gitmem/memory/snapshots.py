@@ -162,7 +162,7 @@ class Snapshots:
             refs.drop({ref: found[ref] for ref in gone})
 
     def _is_tagged(self, commit: Oid) -> bool:
-        """Whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
+        """Return whether the newest snapshot is of this commit: by its own words, or by the note of the last one."""
         names = trailers_of(self._repository.store.commit(commit).message).get("Snapshot", ())
         noted, _, name = self._bundle.state.read_text(LAST_SNAPSHOT).partition(" ")
         if noted == commit:
@@ -207,7 +207,7 @@ class Snapshots:
 
 
 def _made_at(name: str) -> datetime | None:
-    """When an automatic snapshot was made, by its name; None for a name that says no time."""
+    """Return when an automatic snapshot was made, by its name; None for a name that says no time."""
     try:
         return datetime.strptime(name.removeprefix(_AUTO)[:_TIME_LENGTH], _TIME).replace(tzinfo=UTC)
     except ValueError:

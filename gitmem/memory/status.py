@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreUsage:
-    """How full a store is."""
+    """Usage of a store."""
 
     target: str
     path: str
@@ -44,7 +44,7 @@ class PendingEdit:
 
 @dataclass(frozen=True)
 class Status:
-    """What the first screen shows of a memory."""
+    """The first screen of a memory."""
 
     bundle: str
     git_dir: str
@@ -128,7 +128,7 @@ def _usage(memory: Memory) -> list[StoreUsage]:
 
 
 def _events_waiting(memory: Memory) -> int:
-    """How many events in journals no commit has yet."""
+    """Return how many events in journals no commit has yet."""
     try:
         if not os.listdir(memory.journal_dir):
             return 0

@@ -48,7 +48,7 @@ class Blanking:
         return bool(self.texts)
 
     def is_in(self, data: bytes) -> bool:
-        """Whether the data holds one of the texts, whole or cut short."""
+        """Return whether the data holds one of the texts, whole or cut short."""
         return self._pattern.search(data) is not None or any(True for _ in self._cuts(data))
 
     def data(self, data: bytes) -> bytes:
@@ -82,7 +82,7 @@ class Blanking:
         return name
 
     def _cuts(self, data: bytes) -> Iterable[tuple[int, int]]:
-        """Where a text was cut with an ellipsis: the beginning of it that is left."""
+        """Return where a text was cut with an ellipsis: the beginning of it that is left."""
         at = data.find(_ELLIPSIS)
         while at >= 0:
             for beginning in self._beginnings:

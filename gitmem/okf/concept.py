@@ -173,7 +173,7 @@ def type_of(meta: Mapping[str, object]) -> str:
 
 
 def same_values(one: object, other: object) -> bool:
-    """Whether two values have the same text in front matter: it tells 1 from True and 1.0, and a tuple is a list."""
+    """Return whether two values have the same text in front matter: it tells 1 from True and 1.0, and a tuple is a list."""
     # Texts are most of what there is, and are compared without being written.
     if isinstance(one, str) or isinstance(other, str):
         return isinstance(one, str) and isinstance(other, str) and one == other

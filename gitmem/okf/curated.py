@@ -387,7 +387,7 @@ def entry_of(name: str, text: str, item: Mapping[str, object]) -> Entry:
 
 
 def listed_items(value: object) -> dict[str, Mapping[str, object]]:
-    """What the front matter's list says, by hash; anything in it of another form says nothing."""
+    """Return what the front matter's list says, by hash; anything in it of another form says nothing."""
     found: dict[str, Mapping[str, object]] = {}
     for item in value if isinstance(value, list) else ():
         if isinstance(item, Mapping) and is_hash(item.get("h")):
@@ -403,7 +403,7 @@ def _listing(entry: Entry) -> dict[str, object]:
 
 
 def place_of(entry: Entry) -> str:
-    """What an entry is sorted by: when it came, unless it took the place of another."""
+    """Return what an entry is sorted by: when it came, unless it took the place of another."""
     place = entry.extra.get("place")
     return place if isinstance(place, str) and _PLACE.fullmatch(place) else entry.at
 

@@ -71,7 +71,7 @@ class Change:
 
     @property
     def key(self) -> EntryKey:
-        """What changed: the entry that is there now, or the one that went."""
+        """Return what changed: the entry that is there now, or the one that went."""
         entry = self.new or self.old
         assert entry is not None
         return entry.key
@@ -81,7 +81,7 @@ _HASH = re.compile(r"[0-9a-f]{32}")
 
 
 class EntryKey(NamedTuple):
-    """What makes two entries the same entry: the space it is named in, and its name there."""
+    """Identity of an entry: the space it is named in, and its name there."""
 
     space: str
     id: str
@@ -101,7 +101,7 @@ def entry_hash(text: str) -> str:
 
 
 def is_hash(text: object) -> bool:
-    """Whether the text has the form of an entry hash."""
+    """Return whether the text has the form of an entry hash."""
     return isinstance(text, str) and _HASH.fullmatch(text) is not None
 
 

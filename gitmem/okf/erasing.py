@@ -1,4 +1,4 @@
-"""What an erase does to each file, name and message of a history."""
+"""Effect of an erase on each file, name and message of a history."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HASHED_NAME = re.compile(r"~h[0-9a-f]{12}")
 
 @dataclass(slots=True)
 class Gone:
-    """What goes as a whole."""
+    """Files that go as a whole."""
 
     paths: frozenset[str] = frozenset()
     """Files and directories."""
@@ -108,7 +108,7 @@ class ErasureRules:
             self.hashes[file.path.removesuffix(".md")] = "0" * _HELD
 
     def _entry_text(self, entry: Entry) -> str:
-        """What is left of a § entry: nothing where it goes."""
+        """Return what is left of a § entry: nothing where it goes."""
         if entry.key.id in self.gone.entries:
             return ""
         text = self.blanking.text(entry.text)

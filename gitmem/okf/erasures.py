@@ -89,12 +89,12 @@ class Receipt:
         return cls(what, at, by, reason, salt, _quick(salt, name)[:_SIEVE], slow_hash(salt, name), marks)
 
     def is_of(self, asked: str) -> bool:
-        """Whether this is what was asked for."""
+        """Return whether this is what was asked for."""
         name = plain(asked)
         return _quick(self.salt, name).startswith(self.sieve) and slow_hash(self.salt, name) == self.whole
 
     def found_in(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the text holds something that was erased: from its first word to its last."""
+        """Yield where the text holds something that was erased: from its first word to its last."""
         if not self.marks:
             return
         spans = [(found.group().casefold(), *found.span()) for found in _WORD.finditer(text)]

@@ -226,7 +226,7 @@ def given_title(page: Concept, session: str) -> str:
 
 
 def first_words(parts: Iterable[bytes]) -> str:
-    """What the user said first in the parts of a session, on one line; empty where nothing is on record."""
+    """Return what the user said first in the parts of a session, on one line; empty where nothing is on record."""
     turns = []
     for part in parts:
         try:

@@ -87,7 +87,7 @@ class EntryFile:
 
     @property
     def units(self) -> dict[EntryKey, Entry]:
-        """What comes, goes and is retracted by itself: § entries, events, or the file as a whole."""
+        """Return what comes, goes and is retracted by itself: § entries, events, or the file as a whole."""
         return self._texts
 
     @property
@@ -98,17 +98,17 @@ class EntryFile:
 
     @property
     def body(self) -> str:
-        """What a concept says, apart from its front matter; the whole text of anything else."""
+        """Return what a concept says, apart from its front matter; the whole text of anything else."""
         return (self.render() or b"").decode("utf-8", "replace")
 
     def get(self, key: EntryKey) -> Entry | None:
-        """What it has under that key; under the key of a whole file, the file as it is."""
+        """Return what it has under that key; under the key of a whole file, the file as it is."""
         if key in _WHOLE_FILES:
             return self.whole
         return (self.parts if key.space == "meta" else self._texts).get(key)
 
     def holds(self, entry: Entry) -> bool:
-        """Whether it still is, or still has, that entry."""
+        """Return whether it still is, or still has, that entry."""
         found = self.get(entry.key)
         if found is None or entry.key.space in ("§", "event"):
             return found is not None
@@ -124,7 +124,7 @@ class EntryFile:
         return {**_meta_entries(other_values), **self._texts}
 
     def takes(self, key: EntryKey) -> bool:
-        """Whether such an entry can be put into this file as it is."""
+        """Return whether such an entry can be put into this file as it is."""
         is_front = key.space == "meta" and self.concept is not None
         return key.space == self.space or key in _WHOLE_FILES or is_front
 

@@ -63,7 +63,7 @@ def split(text: str) -> Split | None:
 
 
 def begins(text: str) -> bool:
-    """Whether the text begins with front matter, closed or not, also behind a byte order mark."""
+    """Return whether the text begins with front matter, closed or not, also behind a byte order mark."""
     return _OPENING.match(text) is not None
 
 
@@ -103,7 +103,7 @@ def load_with_keys(yaml_text: str, *, first_line: int = 1) -> tuple[dict[str, ob
 
 
 def blocks(yaml_text: str, keys: Keys | None = None) -> list[Block] | None:
-    """Where each top-level key stands, in order; None when the text cannot be cut between keys.
+    """Return where each top-level key stands, in order; None when the text cannot be cut between keys.
 
     `keys` saves reading the text, for who has read it. Blank lines and comments before a key belong to no block, so
     they stay when a block is changed.
@@ -152,7 +152,7 @@ def plain_newlines(text: str) -> str:
 
 
 def _used(text: str) -> int:
-    """How much of a key's stretch is the key's own: without the blank lines and comments at its end."""
+    """Return how much of a key's stretch is the key's own: without the blank lines and comments at its end."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -245,7 +245,7 @@ def _is_flat(mapping: Mapping[str, object]) -> bool:
 
 
 def is_list(value: object) -> TypeGuard[Sequence[object]]:
-    """Whether front matter writes a value as a list."""
+    """Return whether front matter writes a value as a list."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 

@@ -1,4 +1,4 @@
-"""Where things are in a bundle, and which OKF type stands there."""
+"""The layout of a bundle: the paths of things, and the OKF type at each."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def session(session_id: str, started_at: str) -> str:
 
 
 class Holder(Protocol):
-    """What says whether it holds a path."""
+    """Anything that can say whether it has a path."""
 
     def __contains__(self, path: str, /) -> bool: ...
 
@@ -168,7 +168,7 @@ def plan(
 
 
 def plan_archive(path: str) -> str:
-    """Where a finished plan goes: the directory of the year in its name."""
+    """Return where a finished plan goes: the directory of the year in its name."""
     name = path.rpartition("/")[2]
     return f"plans/archive/{_date_in(name)[:4] or UNDATED}/{name}"
 
@@ -200,17 +200,17 @@ def retraction_name(path: str) -> str:
 
 
 def is_generated(path: str) -> bool:
-    """Whether gitmem makes the file from the others: index.md and log.md at any level."""
+    """Return whether gitmem makes the file from the others: index.md and log.md at any level."""
     return path.rpartition("/")[2] in (INDEX, LOG)
 
 
 def is_session(path: str) -> bool:
-    """Whether the path belongs to the record of conversations."""
+    """Return whether the path belongs to the record of conversations."""
     return path.startswith("sessions/")
 
 
 def is_record(path: str) -> bool:
-    """Whether the path is of the record, and not of what is known: conversations, pages by day, bookkeeping."""
+    """Return whether the path is of the record, and not of what is known: conversations, pages by day, bookkeeping."""
     return path.startswith(_RECORD) or is_generated(path)
 
 

@@ -1,4 +1,4 @@
-"""What was learned: the knowledge in a range of changes, apart from the record of how it came about.
+"""Knowledge in a range of changes, apart from the record of how it came about.
 
     what = learned(changes)      # of a diff, a commit, a session, a revert, a restore, a sync: any changes of entries
     what.items                   # knowledge, one item for each fact, decision, plan, skill or concept
@@ -70,7 +70,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How much there is of the record."""
+    """Size of the record in a range of changes."""
 
     came: int = 0
     """Events that came."""
@@ -100,7 +100,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was learned in a range of changes, and how much record there is beside it."""
+    """Knowledge in a range of changes, and the size of the record beside it."""
 
     items: tuple[Item, ...] = ()
     record: Record = Record()
@@ -111,7 +111,7 @@ class Learned:
         return bool(self.items)
 
     def in_short(self) -> list[str]:
-        """What was learned, in a few words each."""
+        """Return what was learned, in a few words each."""
         counts: dict[tuple[str, str], int] = {}
         told: list[str] = []
         decided = [item for item in self.items if item.noun == "decision" and item.op == "add"]
@@ -244,7 +244,7 @@ def _changed(path: str, parts: tuple[Change, ...]) -> Item:
 
 
 def noun_of(path: str, kind: str = "") -> str:
-    """What people call what stands at a path."""
+    """Return what people call what stands at a path."""
     if path.startswith("skills/"):
         return "skill"
     if path.startswith("config/"):
@@ -291,7 +291,7 @@ def _rationale(body: str) -> str:
 
 
 def _plan(path: str, body: str) -> dict[str, Any]:
-    """How far a plan is, and its steps."""
+    """Return how far a plan is, and its steps."""
     steps = tuple(line for line in body.split("\n") if line.startswith("- ["))
     done = sum(line.startswith("- [x]") for line in steps)
     over = path.startswith(_ARCHIVE)

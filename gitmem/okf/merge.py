@@ -26,7 +26,7 @@ _SEVERITY: tuple[object, ...] = ("released", "held", "reverted", "erased")
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a path becomes (None: no file), and what is kept beside it, by path."""
+    """Result of a merge at a path (None: no file), and what is kept beside it, by path."""
 
     data: bytes | None
     beside: Mapping[str, bytes]
@@ -63,7 +63,7 @@ def merge_file(
 
 
 def beside(path: str, data: bytes) -> str:
-    """Where the version goes that does not keep the path: `<name>~<hash8>.md`."""
+    """Return where the version goes that does not keep the path: `<name>~<hash8>.md`."""
     directory, slash, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     if not stem:
@@ -191,7 +191,7 @@ def _merge_meta(base: Concept | None, ours: Concept, theirs: Concept) -> Concept
 
 
 def _mark(meta: Mapping[str, object], key: str) -> str | None:
-    """What a value is compared by: its text, because 1 and true are equal in Python; None for null or none."""
+    """Return what a value is compared by: its text, because 1 and true are equal in Python; None for null or none."""
     return frontmatter.dump_value(meta[key]) if meta.get(key) is not None else None
 
 

@@ -44,7 +44,7 @@ _RESERVED_STEMS = ("index", "log")
 
 
 def leads_outside(path: str) -> bool:
-    """Whether a path leaves the work tree or enters `.git`: the last wall, whatever was let through before."""
+    """Return whether a path leaves the work tree or enters `.git`: the last wall, whatever was let through before."""
     return bool(_OUTSIDE.search(path))
 
 

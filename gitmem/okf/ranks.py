@@ -49,7 +49,7 @@ def rank_of_event(kind: str, tool: str = "", arguments: str = "") -> Rank:
 
 
 def is_echo(tool: str, arguments: str = "") -> bool:
-    """Whether a call goes to the memory, the skills or their history, so that it repeats what is stored."""
+    """Return whether a call goes to the memory, the skills or their history, so that it repeats what is stored."""
     if _ECHOING.fullmatch(tool.strip()):
         return True
     if "gitmem" not in arguments:
@@ -59,7 +59,7 @@ def is_echo(tool: str, arguments: str = "") -> bool:
 
 
 def source_of(tool: str, arguments: str) -> str:
-    """Where the result of a call came from: the tool, and the URL, file or command that it was given."""
+    """Return where the result of a call came from: the tool, and the URL, file or command that it was given."""
     given = _given(arguments)
     for name in _PLACES:
         value = given.get(name)

@@ -29,7 +29,7 @@ def short(whole: str) -> str:
 
 
 def looks_like_id(text: str) -> bool:
-    """Whether a text may be the id of an entry or an event, or the beginning of one."""
+    """Return whether a text may be the id of an entry or an event, or the beginning of one."""
     return _TYPED.fullmatch(text.strip()) is not None
 
 
@@ -41,7 +41,7 @@ def bounds(text: str) -> tuple[str, str, str]:
 
 
 def is_meant(typed: str, whole: str) -> bool:
-    """Whether an id begins as typed; of an event the digits may be cut, its number may not."""
+    """Return whether an id begins as typed; of an event the digits may be cut, its number may not."""
     typed = typed.strip()
     if len(typed) < _LEAST:
         return typed == whole

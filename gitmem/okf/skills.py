@@ -79,7 +79,7 @@ def check_file_path(file: str) -> str:
 
 
 def directory(name: str, category: str = "") -> str:
-    """Where a skill is in a bundle."""
+    """Return where a skill is in a bundle."""
     return "/".join(part for part in (ROOT, check_category(category), check_name(name)) if part)
 
 
@@ -106,12 +106,12 @@ class SkillHead:
     platforms: tuple[str, ...] = ()
 
     def runs_on(self, platform: str) -> bool:
-        """Whether the skill is meant for a platform; one that names none is for all."""
+        """Return whether the skill is meant for a platform; one that names none is for all."""
         return not self.platforms or not platform or platform in self.platforms
 
 
 def read_head(text: str, fallback: str = "") -> SkillHead:
-    """What a SKILL.md says of itself, as far as it can be read; never an error."""
+    """Return what a SKILL.md says of itself, as far as it can be read; never an error."""
     try:
         found = frontmatter.read(text)
     except InvalidContent:

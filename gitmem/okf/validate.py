@@ -1,4 +1,4 @@
-"""What a bundle may hold: OKF's three rules, names, modes and sizes, and files that other programs obey.
+"""The limits of a bundle: OKF's three rules, names, modes and sizes, and files that other programs obey.
 
 Of OKF no more than its rules: unknown keys, types and missing optional fields are all right. A file that a shell, an editor,
 Python or another agent obeys may be kept by a person in a bundle of their own. One from a remote would be run or followed by
@@ -179,7 +179,7 @@ def too_large(path: str, data: bytes) -> str:
 
 
 def _outside(path: str, mode: int) -> Iterator[str]:
-    """What is wrong with it whatever it holds."""
+    """Yield what is wrong with it whatever it holds."""
     try:
         paths.check_path(path)
     except InvalidContent as error:
@@ -263,7 +263,7 @@ def _patterns(ignore: bytes) -> Iterator[str]:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Whether git would ignore the path for this pattern; in doubt it would."""
+    """Return whether git would ignore the path for this pattern; in doubt it would."""
     bare = pattern.removeprefix("\\").strip("/")
     parts = path.casefold().split("/")
     bare = bare.casefold()

@@ -37,7 +37,7 @@ _KEEP, _NOT, _ASKING = (re.compile(one, re.IGNORECASE) for one in (lexicon.KEEP,
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Where a text came from. Without a channel it is the user's or the agent's own."""
+    """Origin of a text. Without a channel it is the user's or the agent's own."""
 
     channel: Channel | None = None
     source: str = ""

@@ -1,4 +1,4 @@
-"""What a session heard: the user's own words, what its tools returned and from where, and what was shown in between.
+"""Evidence of a session: the user's own words, results of tools with their sources, and what was shown in between.
 
 It is kept while a session runs, and made again from a conversation or from recorded events. It is bounded: of a long
 session the newest counts.
@@ -26,7 +26,7 @@ RELEASED = "released by "
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool returned: by which channel, from where (a URL, a file, a command, a sender), and in which turn."""
+    """A tool's result: its channel, its source (a URL, a file, a command, a sender), and its turn."""
 
     channel: Channel
     source: str
@@ -49,7 +49,7 @@ _Kept = TypeVar("_Kept", Result, Said)
 
 
 class Heard:
-    """What one session heard, the oldest first. Beyond a size the oldest is forgotten.
+    """Evidence of one session, the oldest first. Beyond a size the oldest is forgotten.
 
     One thread adds to it while another looks: both lists are replaced, never changed.
     """

@@ -44,7 +44,7 @@ def word_hash(word: str) -> int:
 
 
 def pair_halves(number: int) -> tuple[int, int]:
-    """What a word brings to the number of a pair as its first and as its second word."""
+    """Return what a word brings to the number of a pair as its first and as its second word."""
     return number * 0x9E3779B1 & 0xFFFFFFFF, (number * 0x85EBCA6B ^ 0x5BD1E995) & 0xFFFFFFFF
 
 
@@ -121,7 +121,7 @@ class Model:
         )
 
     def score(self, words: list[str]) -> float:
-        """How much a text looks like an attack; above the threshold is too much."""
+        """Return how much a text looks like an attack; above the threshold is too much."""
         words = split_words(words)
         if not words:
             return self.bias
@@ -145,7 +145,7 @@ class Model:
         return self.bias + best * self.unit - penalty
 
     def _pairs(self, entries: dict[str, tuple[float, int, int]], words: list[str], first: bool) -> int:
-        """What the pairs of words in a window weigh."""
+        """Return what the pairs of words in a window weigh."""
         weights = self.weights
         found = [entries[word] for word in words]
         before = [_START, *found[:-1]] if first else found[:-1]

@@ -297,7 +297,7 @@ class _Index:
 
 
 def _positions(view: str, words: list[str], wanted: set[str]) -> dict[str, list[int]]:
-    """Where the wanted ones among the words of a text stand."""
+    """Return where the wanted ones among the words of a text stand."""
     where: dict[str, list[int]] = {word: [] for word in wanted}
     hits = [word for word in words if word in wanted]
     if 3 * len(hits) > len(words):
@@ -358,7 +358,7 @@ def _literal_places(view: str, literals: list[tuple[str, Rule]]) -> Iterator[tup
 
 
 class _Tries:
-    """How often patterns may be tried on one text; the same words again cost nothing."""
+    """A limit on tries of patterns for one text; the same words again cost nothing."""
 
     def __init__(self, limit: int) -> None:
         self.left = limit
@@ -400,7 +400,7 @@ class _Tries:
 
 
 def _mentioned(view: str, hit: re.Match[str]) -> bool:
-    """Whether a match is quoted by someone who speaks about it, as in `the phrase "…" was blocked`."""
+    """Return whether a match is quoted by someone who speaks about it, as in `the phrase "…" was blocked`."""
     start = hit.start()
     if "\\s" in hit.group():  # the source of a pattern that looks for it
         return True
@@ -412,12 +412,12 @@ def _mentioned(view: str, hit: re.Match[str]) -> bool:
 
 
 def _discussed(view: str, hit: re.Match[str]) -> bool:
-    """Whether the words around a match speak about attacks, as documentation does."""
+    """Return whether the words around a match speak about attacks, as documentation does."""
     return _DISCUSSION.search(view, max(0, hit.start() - 140), hit.end() + 100) is not None
 
 
 def _locate(text: str, hit: re.Match[str], layer: Layer | None) -> tuple[int, int]:
-    """Where in the original a match stands: exact for plain text, else the words or the decoded piece."""
+    """Return where in the original a match stands: exact for plain text, else the words or the decoded piece."""
     if layer is not None and layer.span is not None:
         return layer.span
     start, end = hit.span()

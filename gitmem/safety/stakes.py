@@ -1,4 +1,4 @@
-"""What an entry would change if it were believed: what is paid to whom, where things go, what is allowed, what is done.
+"""Stakes of an entry if it were believed: payments, destinations, permissions, actions.
 
 Words of a handful of languages. It need not be sure: it decides only whether a text that nobody confirmed waits for a
 person or goes in marked.
@@ -36,12 +36,12 @@ def _compiled(stake: Stake, *, named: bool) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def stakes_of(text: str) -> frozenset[Stake]:
-    """What would change if this were believed."""
+    """Return what would change if this were believed."""
     folded = fold(text)
     return frozenset(stake for stake in STAKES if _compiled(stake, named=False).search(folded))
 
 
 def stakes_named(text: str) -> frozenset[Stake]:
-    """What a request is about: the same, and where it is only named (`the bank details`)."""
+    """Return what a request is about: the same, and where it is only named (`the bank details`)."""
     folded = fold(text)
     return frozenset(stake for stake in STAKES if _compiled(stake, named=True).search(folded))

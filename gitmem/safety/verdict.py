@@ -1,4 +1,4 @@
-"""What a scan answers: a verdict and the findings that led to it."""
+"""The answer of a scan: a verdict and the findings that led to it."""
 
 from __future__ import annotations
 

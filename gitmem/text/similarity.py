@@ -1,4 +1,4 @@
-"""Which new text replaced which old one: where a § file was changed by hand, and where a view shows what was reworded.
+"""Pairs of old and new texts: where a § file was changed by hand, and where a view shows what was reworded.
 
 Used there and nowhere else: merge, revert and blame go by identity only.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @renders("Answer")
 def tell_answer(app: App, answer: Answer) -> None:
-    """What a change of the store did, and how full the store is."""
+    """Print the effect of a change of the store, and how full the store is."""
     if answer.changed or not answer.held:
         app.out.line(answer.message)
     usage = f"{answer.percent}% — {answer.usage:,}/{answer.limit:,} chars"
@@ -63,7 +63,7 @@ def tell_block(app: App, block: FrozenBlock) -> None:
 
 @renders("Status")
 def tell_status(app: App, found: Status, *, verbose: bool = False) -> None:
-    """How a memory stands; with `verbose` also what is stored, and how."""
+    """Print the state of a memory; with `verbose` also what is stored, and how."""
     out = app.out
     out.line(bold(found.bundle))
     rows = [*_session_rows(app, found), *_store_rows(found)]

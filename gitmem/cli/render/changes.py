@@ -76,7 +76,7 @@ def _tail(item: Item) -> list[Piece]:
 
 
 def _tell_part(out: Output, change: Change) -> None:
-    """What is different inside a file."""
+    """Print the differences inside a file."""
     mark = Styled(f"{_MARGIN}{_SIGNS[change.op]} ", _STYLES[change.op])
     space = change.key.space
     name = _LABELS.get(space, "") or (change.key.id.replace("_", " ") if space == "meta" else "")
@@ -172,7 +172,7 @@ def _tell_event(out: Output, change: Change) -> None:
 
 
 def _said(entry: Entry) -> tuple[str, str]:
-    """What happened, as people say it: a label, and the words."""
+    """Return what happened, as people say it: a label, and the words."""
     fields = {name: str(value) for name, value in entry.extra.items()}
     if entry.kind == "turn" and fields:
         sides = (("user", fields.get("user", "")), ("agent", fields.get("assistant", "")))
@@ -189,7 +189,7 @@ def _said(entry: Entry) -> tuple[str, str]:
 
 
 def stat(changes: Iterable[Change]) -> list[Json]:
-    """How many entries came, went and changed, by file."""
+    """Return how many entries came, went and changed, by file."""
     found: dict[str, Json] = {}
     for change in changes:
         row = found.setdefault(change.path, {"path": change.path, **dict.fromkeys(_COUNTED.values(), 0)})

@@ -73,7 +73,7 @@ class Lines:
         return self._short(one.session) if one.session else one.entry.id[:_SHORT]
 
     def _told(self, one: Chapter) -> list[Piece]:
-        """What it is about, in its column."""
+        """Return what it is about, in its column."""
         if one.session:
             return [padded(cut(one.title or one.session, self._what), self._what)]
         reason = one.entry.reason
@@ -82,7 +82,7 @@ class Lines:
         return [cyan(lead), padded(cut(text, self._what - width(lead)), self._what - width(lead))]
 
     def _end(self, one: Chapter) -> list[Piece]:
-        """Who it was, and what was learned; where both do not fit, what was learned counts."""
+        """Return who it was, and what was learned; where both do not fit, what was learned counts."""
         learned = " ".join(one.learned.in_short())
         by = _briefly(one.entry)
         if not learned:
@@ -111,7 +111,7 @@ class Lines:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many letters two names have in common at their beginning."""
+    """Return how many letters two names have in common at their beginning."""
     return next(
         (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
@@ -199,7 +199,7 @@ def _who(entry: LogEntry) -> str:
 
 
 def claimed(entry: LogEntry, told: str) -> str:
-    """What a commit says of itself: a claim, where it came from elsewhere."""
+    """Return what a commit says of itself: a claim, where it came from elsewhere."""
     if not entry.pulled_from:
         return told
     whence = "elsewhere" if entry.pulled_from == ELSEWHERE else f"from {entry.pulled_from}"
@@ -263,7 +263,7 @@ def _tell_lives(app: App, things: Sequence[Sequence[Life]]) -> None:
 
 
 def _steps(thing: Sequence[Life]) -> Iterable[tuple[str, Any, LogEntry, str]]:
-    """What happened to an entry: a verb, its colour, the commit, and words that are not the last ones."""
+    """Return what happened to an entry: a verb, its colour, the commit, and words that are not the last ones."""
     for place, life in enumerate(thing):
         before = thing[place - 1] if place else None
         words = "" if life.text == thing[-1].text else life.text
@@ -327,7 +327,7 @@ _GROUPS = {"derived": "derived", "turn": "same turn", "later": "later"}
 
 
 def reached_line(one: Reached) -> str:
-    """What a session wrote while it had something before it, on one line."""
+    """Return what a session wrote while it had something before it, on one line."""
     why = f" ({one.why})" if one.why else ""
     return f"{_GROUPS[one.group]}: {written_line(one.change)}{why}"
 
@@ -432,7 +432,7 @@ def _between(app: App, since: datetime, until: datetime) -> str:
 
 @renders("ShownSession")
 def tell_session(app: App, shown: ShownSession, *, events: bool = False, stat: bool = False) -> None:
-    """What is known of a session, and what it learned; with `events` all that was said and done."""
+    """Print a session and what it learned; with `events` all that was said and done."""
     app.out.paged()
     app.out.block(bold(shown.title or shown.state.id), indent="")
     for line in _about_session(app, shown.state):
@@ -452,7 +452,7 @@ def tell_entry(app: App, shown: ShownEntry, **_: bool) -> None:
 
 
 def _about_session(app: App, state: SessionState) -> Iterator[str]:
-    """What is known of a session, as people say it."""
+    """Yield what is known of a session, as people say it."""
     machine = f"on {state.get('machine')}" if state.get("machine") else ""
     who = " ".join(filter(None, (state.get("agent"), machine)))
     status = "open" if state.status == "open" else "ended"

@@ -49,7 +49,7 @@ _BUSY = "The memory store is busy. Your change is queued; retry to get the resul
 
 
 class AgentRun:
-    """What the provider's hooks do for a main agent. The agent's thread only writes to a journal and wakes the worker."""
+    """The provider's hooks for a main agent. The agent's thread only writes to a journal and wakes the worker."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class AgentRun:
         self._safely(lambda: self.bundle_worker.notices.begin_turn(session.id, turn, text, context))
 
     def turn_ended(self, user: str, assistant: str, session_id: str, messages: Sequence[Any] | None) -> None:
-        """What is new of the conversation goes to the journal, and the worker commits it."""
+        """Journal what is new of the conversation; the worker commits it."""
         session = self.session
         if session_id and session_id != session.id:  # it ended before a switch and is told after it
             session = replace(session, id=session_id, parent="", title="")
@@ -167,7 +167,7 @@ class AgentRun:
             self.worker.soon("compare", self.compare)
 
     def _origin(self, session: SessionInfo, metadata: Mapping[str, Any]) -> Origin:
-        """Who wrote something, and why: what the user said in the turn."""
+        """Return who wrote something, and why: what the user said in the turn."""
         number, said = self._turn
         quoted = cut(" ".join(self._words.of_the_user(said).split()), 160)
         reason = f"turn {number}: {quoted}" if quoted else f"turn {number}" if number else ""
@@ -335,7 +335,7 @@ class AgentRun:
         return self._safely(work)
 
     def _safely(self, work: Callable[[], _T]) -> _T | None:
-        """What the agent's thread does itself; a full disk is reported, and stops nothing."""
+        """Run work on the agent's thread; a full disk is reported, and stops nothing."""
         try:
             return work()
         except (GitMemError, OSError) as error:

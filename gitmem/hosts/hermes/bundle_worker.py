@@ -1,4 +1,4 @@
-"""What a provider does with its bundle. Any thread takes in events; the rest is the worker's."""
+"""A provider's work on its bundle. Any thread takes in events; the rest is the worker's."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BundleWorker:
     # The worker's part
 
     def start(self) -> None:
-        """What a dead process left, what the host changed meanwhile, and what the bundle has for the host."""
+        """Recover what a dead process left, take in what the host changed meanwhile, and write the host's files."""
         self.bundle.finish_pending()
         self._guarded(self.bundle.recover_journals)
         self._guarded(lambda: self.bundle.take_in_edits(strict=False))
@@ -122,7 +122,7 @@ class BundleWorker:
 
     @property
     def _patience(self) -> float:
-        """How long a change of the host's files waits for a notice where this provider has none to give.
+        """Return how long a change of the host's files waits for a notice where this provider has none to give.
 
         A session that begins or is over explains nothing more: only another provider could.
         """
@@ -152,7 +152,7 @@ class BundleWorker:
         self.bundle.sessions.note_block(session, commit=block.commit, digest=block.hash)
 
     def _note_block(self) -> None:
-        """What the session writes from here on is compared with the prompt it has before it."""
+        """Note the prompt that the session has, so that what it writes can be compared with it."""
         if self._begun:
             self.bundle.part(Exposure).had_block(self.session.id, self._begun)
 
@@ -230,7 +230,7 @@ class BundleWorker:
     def keep_found(
         self, session: SessionInfo, facts: Sequence[Fact], *, is_over: bool, trigger: Trigger
     ) -> None:
-        """What a model found, as a commit of the session that it is about."""
+        """Commit the findings of a model for the session that they are about."""
         if self.closed:  # the next start asks again
             return
         kept = self._compressor(session).keep(facts, kind="flush" if is_over else "compress", trigger=trigger)
@@ -243,7 +243,7 @@ class BundleWorker:
     # Beside the worker: this waits for a network
 
     def ask_model(self, session: SessionInfo, messages: Messages) -> list[Fact]:
-        """What the model that the settings name finds in messages that it has not seen; one request."""
+        """Return what the model that the settings name finds in messages that it has not seen; one request."""
         from gitmem.memory.distill.compression import Compressor
 
         asking = self._asking.get(session.id)
@@ -294,7 +294,7 @@ class BundleWorker:
             state.write_json(HOST_LAST_SESSION, note)
 
     def _say_notices(self) -> None:
-        """What the bundle has to say goes to the user, once."""
+        """Show the bundle's notices to the user, once."""
         notices, self.bundle.notices = self.bundle.notices, []
         for notice in notices:
             self.tell(str(notice))
@@ -308,7 +308,7 @@ class BundleWorker:
 
 
 def last_tip(bundle: Memory) -> str:
-    """Where the memory stood when the last session here was over."""
+    """Return where the memory stood when the last session here was over."""
     tip = bundle.state.read_json(HOST_LAST_SESSION).get("tip")
     return tip if isinstance(tip, str) else ""
 

@@ -1,4 +1,4 @@
-"""What is still to be distilled: on disk, so that the next start does what this process has no time for.
+"""Pending distilling, kept on disk so that the next start does what this process has no time for.
 
 A session is distilled by the rules when it ends, from what was said while this process ran. Where a model is asked
 too, or the process ends too early, the next start distils what is recorded of the session.
@@ -85,7 +85,7 @@ class Distilling:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the next start has something to do."""
+        """Return whether the next start has something to do."""
         with self._lock:
             return bool(self._waiting or self._announced)
 
@@ -102,12 +102,12 @@ class Distilling:
             self._notices.note(_STORED, {"number": str(number)}, known[0])
 
     def talk(self, session: str) -> Messages:
-        """What was said in a session while this process ran."""
+        """Return what was said in a session while this process ran."""
         with self._lock:
             return list(self._talk.get(session, ()))
 
     def recorded(self, session: str, by: By) -> Messages:
-        """What is recorded of a session and was not yet seen by the rules or by the model."""
+        """Return what is recorded of a session and was not yet seen by the rules or by the model."""
         with self._lock:
             since = getattr(self._waiting.get(session, _Waiting()), by)
         try:

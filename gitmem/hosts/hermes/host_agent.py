@@ -1,4 +1,4 @@
-"""What the host's agent knows of its session: model, title and tokens. No hook tells them; its callbacks lead to it."""
+"""The host agent's model, title and tokens. No hook reports them; its callbacks lead to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostAgent:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """How many tokens the session has taken; empty where the host does not count them."""
+        """Return how many tokens the session has taken; empty where the host does not count them."""
         counted = {
             name: getattr(self._agent, f"session_{name}_tokens", 0)
             for name in ("input", "output", "cache_read", "cache_write", "reasoning")

@@ -1,4 +1,4 @@
-"""What the host has read of its MEMORY.md and USER.md: it freezes its prompt before it asks a provider anything."""
+"""The host's frozen reading of MEMORY.md and USER.md: it builds its prompt before it asks a provider anything."""
 
 from __future__ import annotations
 

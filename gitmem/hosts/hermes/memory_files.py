@@ -38,7 +38,7 @@ _AGREED: Mapping[Target, Name] = {"memory": HOST_MEMORY, "user": HOST_USER}
 
 @dataclass(slots=True)
 class Compared:
-    """What one compare did."""
+    """Result of one comparison."""
 
     written: list[str] = field(default_factory=list)
     """Names of host files that were brought along."""
@@ -53,7 +53,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Agreed:
-    """What both sides last agreed on: the exact bytes, what had no room, and the notices that are used."""
+    """The state that both sides last agreed on: the exact bytes, what had no room, and the notices that are used."""
 
     data: bytes | None
     omitted: frozenset[str] = frozenset()
@@ -157,7 +157,7 @@ class HostFiles:
         importing: bool,
         done: Compared,
     ) -> bool:
-        """Whether there was nothing to do."""
+        """Return whether there was nothing to do."""
         for _ in range(_TRIES):
             # The host writes the file before it tells: with this order every notice that is read here has
             # its change in the file, and each is used by one compare and no other.
@@ -232,7 +232,7 @@ class HostFiles:
     def _agreed_now(
         self, base: Sequence[str], present: Sequence[str], waiting: Sequence[HostChange]
     ) -> list[str]:
-        """What both sides agree on now: the file, but for changes that wait."""
+        """Return what both sides agree on now: the file, but for changes that wait."""
         not_yet = {change.new for change in waiting}
         still = {change.old for change in waiting if change.old}
         return [
@@ -331,7 +331,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _stamp(path: str) -> tuple[int, ...]:
-    """What changes when a file is written, replaced or removed."""
+    """Return what changes when a file is written, replaced or removed."""
     try:
         status = os.stat(path)
     except OSError:

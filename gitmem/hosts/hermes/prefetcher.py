@@ -1,4 +1,4 @@
-"""What is recalled for a turn. It has a thread and a bundle object of its own: no commit makes it wait."""
+"""Recall for a turn. It has a thread and a bundle object of its own: no commit makes it wait."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Prefetcher:
         weakref.finalize(self, _end, self._prefetch, self._lookup, 0.0)
 
     def prefetch(self, query: str) -> str:
-        """What is worth knowing for this turn, within the budget; nothing where only tools recall.
+        """Return what is worth knowing for this turn, within the budget; nothing where only tools recall.
 
         Nothing for a turn that is about nothing ("yes, do that"). At once where it was prepared and the question has
         no word that the last one had not; any other is looked up: an answer to the last one would not help it.

@@ -102,7 +102,7 @@ def _make_bundle(home: Home, world: World, report: Steps) -> Memory:
 
 
 def _import(bundle: Memory, home: Home, report: Steps) -> None:
-    """What is in the host's files comes in, as the first commits; what the bundle has for them goes out."""
+    """Take in the host's files as the first commits, and write what the bundle has for them."""
     from gitmem.hosts.hermes import write_notices
     from gitmem.hosts.hermes.memory_files import HostFiles
     from gitmem.hosts.hermes.skill_files import SkillFiles
@@ -234,7 +234,7 @@ def _shim(home: Home, world: World) -> Iterator[Check]:
 
 
 def _environment(_home: Home, world: World) -> Iterator[Check]:
-    """Whether the Hermes that people start can import this gitmem."""
+    """Yield whether the Hermes that people start can import this gitmem."""
     python = hermes_python(world.env)
     if not python:
         yield Check(

@@ -1,4 +1,4 @@
-"""What gitmem adds to the system prompt: how memory is versioned, the tools, and what changed meanwhile."""
+"""Gitmem's part of the system prompt: how memory is versioned, the tools, and what changed meanwhile."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ class GitMemProvider(_host_class()):  # type: ignore[misc]  # the base is known 
         return short_status(real_home())
 
     def backup_paths(self) -> list[str]:
-        """What lies outside the home; the bundle in it is walked by the backup anyway."""
+        """Return what lies outside the home; the bundle in it is walked by the backup anyway."""
         from gitmem.hosts.hermes.profile import outside_paths
 
         try:

@@ -30,7 +30,7 @@ _SLACK = 0.05
 
 
 class _Writers:
-    """Who wrote a skill: by the calls of the host's tool, else by the turn in which it was written."""
+    """Writers of skills: by the calls of the host's tool, else by the turn in which a skill was written."""
 
     def __init__(self, bundle: Memory, dead: Collection[str]) -> None:
         self._calls = skill_writes(bundle)
@@ -96,7 +96,7 @@ class SkillFiles(SkillDirectory):
         return self._memory.origin(source=HOST_FILE)
 
     def _written_at(self, batch: Mapping[str, bytes | None]) -> float:
-        """When the host last wrote these files of a skill; 0 where they are gone."""
+        """Return when the host last wrote these files of a skill; 0 where they are gone."""
         found = [0.0]
         for name, data in batch.items():
             with contextlib.suppress(OSError):

@@ -23,7 +23,7 @@ TYPE = "SkillReferences"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a skill came from, and which one it was."""
+    """The origin and identity of a skill."""
 
     name: str
     origin: str

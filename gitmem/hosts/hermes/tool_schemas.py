@@ -24,7 +24,7 @@ def schemas(config: Config) -> list[dict[str, Any]]:
 
 
 def keeps(tool: str) -> bool:
-    """Whether there is something to commit after a tool, or to bring to the host's files."""
+    """Return whether there is something to commit after a tool, or to bring to the host's files."""
     return tool == f"{HERMES_PREFIX}remember"
 
 

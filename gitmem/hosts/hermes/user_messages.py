@@ -1,4 +1,4 @@
-"""What the user must read: each sentence once, through the host, on the agent's own thread."""
+"""Messages for the user: each sentence once, through the host, on the agent's own thread."""
 
 from __future__ import annotations
 

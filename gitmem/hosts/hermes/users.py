@@ -1,4 +1,4 @@
-"""Who talks to the agent: what the host says of user and chat, and whose sessions may be recalled for them."""
+"""Users of the host: user and chat, and whose sessions may be recalled for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOCAL = ("", "cli", "tui", "local")
 
 
 def known_users(given: Mapping[str, Any]) -> dict[str, str]:
-    """What a session records of its user and chat, from what the host gave when it began."""
+    """Return what a session records of its user and chat, from what the host gave when it began."""
     platform = str(given.get("platform") or "")
     return {
         "user": stored_name(platform, str(given.get("user_id") or "")),

@@ -1,4 +1,4 @@
-"""What the host told us of its memory and skill tools, on disk, so that whoever compares the files knows who wrote what.
+"""The host's reports of its memory and skill tools, on disk, so that a comparison of files knows who wrote what.
 
 Each provider keeps a journal of its own for them. Another process that compares first reads it too: an entry
 belongs to the session that wrote it, not to the one that saw it.
@@ -125,7 +125,7 @@ class Notices:
     # The worker
 
     def of_the_dead(self) -> Iterator[list[Record]]:
-        """What earlier processes noted, journal by journal."""
+        """Yield what earlier processes noted, journal by journal."""
         for dead in self._dead:
             yield dead.records
 
@@ -136,7 +136,7 @@ class Notices:
 
     @property
     def has_others(self) -> bool:
-        """Whether another provider runs on this memory, which may still report a write."""
+        """Return whether another provider runs on this memory, which may still report a write."""
         others = set(self._bundle.state.keys(HOST_NOTICES)) - {self._journal.uuid} - self.dead
         return any(_is_alive(self._bundle.state, one) for one in others)
 
@@ -149,12 +149,12 @@ class Notices:
         return everybody(self._bundle, over=frozenset([*own, *self.dead]))
 
     def drop_dead(self) -> None:
-        """What dead processes left is used: remove it."""
+        """Remove the notices of dead processes, which are used."""
         while self._dead:
             self._dead.pop().discard()
 
     def clear(self, used: Callable[[str], int], note_again: Callable[[], None]) -> None:
-        """What every compare has used need not be kept: the journal stays short. Others' notes are made again."""
+        """Drop the notices that every comparison has used, so that the journal stays short."""
         upto = used(self._journal.uuid)
         if upto - self._cleared < _KEPT:
             return
@@ -265,7 +265,7 @@ def _open_turns(records: Sequence[Record]) -> list[Record]:
 
 
 def _is_alive(state: LocalState, journal: str) -> bool:
-    """Whether somebody holds a journal: its writer, or whoever takes up what a dead one left."""
+    """Return whether somebody holds a journal: its writer, or whoever takes up what a dead one left."""
     with contextlib.suppress(OSError):
         lock = ProcessLock.take(f"{state.folder(HOST_NOTICES)}/{journal}.lock", create=False)
         if lock is not None:

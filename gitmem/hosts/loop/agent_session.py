@@ -68,7 +68,7 @@ class AgentSession:
         self.end()
 
     def end(self, messages: Sequence[Message] | None = None) -> None:
-        """What was learned is kept, what waits is committed; `messages` is the conversation, if you have it."""
+        """Keep what was learned and commit what is pending; `messages` is the conversation, if you have it."""
         if not self._open:
             return
         self._open = False
@@ -85,7 +85,7 @@ class AgentSession:
     # A turn
 
     def turn(self, user: str) -> Prompt:
-        """What goes to the model for what the user says: the frozen part, what is recalled, the tools."""
+        """Return what goes to the model for what the user says: the frozen part, what is recalled, the tools."""
         if not self._open or self._slots is None:
             raise UsageError("The session is not open: enter it by `with`.")
         self._turn += 1
@@ -111,7 +111,7 @@ class AgentSession:
         return [one for one in found if one["name"] not in TOOLS or TOOLS[one["name"]].reads]
 
     def tool_call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
-        """What a tool of the memory answers, as a JSON string; `arguments` may be the JSON that the model wrote."""
+        """Return what a tool of the memory answers, as a JSON string; `arguments` may be the JSON that the model wrote."""
         self._calls += 1
         if name not in [one["name"] for one in self.tools()]:
             return json.dumps({"error": f"There is no tool {name!r} here."})

@@ -30,7 +30,7 @@ _MOST_WARNINGS = 100
 
 
 class MemoryManager:
-    """What an agent asks for its memory. Every hook of every provider is called; what one raises is a warning."""
+    """An agent's memory. Every hook of every provider is called; an exception of one is a warning."""
 
     def __init__(
         self,
@@ -133,7 +133,9 @@ class MemoryManager:
         self._each("on_turn_start", turn_number, message, **kwargs)
 
     def prefetch_all(self, query: str, *, session_id: str = "") -> str:
-        """What the providers recall for this turn, fenced. One that hangs recalls nothing, now and until it is back."""
+        """Return what the providers recall for this turn, fenced. One that hangs recalls nothing, now and until it is
+        back.
+        """
         found = [self._prefetched(one, query, session_id) for one in self._providers]
         return build_memory_context_block("\n\n".join(text for text in found if text))
 
@@ -184,7 +186,7 @@ class MemoryManager:
         self._worker.submit(lambda: self.call(provider, hook, *args, **kwargs))
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any] | None = None, **kwargs: Any) -> str:
-        """What a tool answers, as a JSON string, whatever happens."""
+        """Return what a tool answers, as a JSON string, whatever happens."""
         found = self._tools.get(name)
         if found is None:
             return json.dumps({"error": f"There is no tool {name!r} here."})
@@ -218,7 +220,7 @@ class MemoryManager:
     # The life of a session
 
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
-        """What the providers have to say to whoever summarizes these messages."""
+        """Return what the providers have to say to whoever summarizes these messages."""
         copied = list(messages)
         found = [self.call(one, "on_pre_compress", copied) for one in self._providers]
         return "\n\n".join(sanitize_context(text) for text in found if isinstance(text, str) and text.strip())
@@ -274,7 +276,7 @@ class MemoryManager:
             self.call(one, hook, *args, **kwargs)
 
     def call(self, provider: MemoryProvider, hook: str, /, *args: Any, **kwargs: Any) -> Any:
-        """What a method of a provider gives; None, and a warning, where it raises or is not there."""
+        """Return what a method of a provider gives; None, and a warning, where it raises or is not there."""
         try:
             return getattr(provider, hook)(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 (a provider is somebody else's code)
@@ -300,7 +302,7 @@ class MemoryManager:
 
 
 def _sanitized(answer: str) -> str:
-    """What another provider answers, without what could end the fence or turn the text around; escapes included."""
+    """Return what another provider answers, without what could end the fence or turn the text around; escapes included."""
     try:
         return json.dumps(_without_marks(json.loads(answer)), ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -36,7 +36,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What goes to the model for one turn."""
+    """The text that goes to the model for one turn."""
 
     number: int
     system: str

@@ -1,4 +1,4 @@
-"""What a memory provider is: the shape that Hermes' own has, so that one class serves both."""
+"""The interface of a memory provider, in the shape that Hermes' own has, so that one class serves both."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class MemoryProvider(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called; `builtin` is ours."""
+        """Return what it is called; `builtin` is ours."""
 
     @abstractmethod
     def is_available(self) -> bool:
-        """Whether it can be used, without asking a network."""
+        """Return whether it can be used, without asking a network."""
 
     @abstractmethod
     def initialize(self, session_id: str, **kwargs: Any) -> None:
@@ -37,11 +37,11 @@ class MemoryProvider(ABC):
     # The prompt, and what is recalled for a turn
 
     def system_prompt_block(self) -> str:
-        """What it adds to the system prompt: the same bytes until the prompt is rebuilt."""
+        """Return what it adds to the system prompt: the same bytes until the prompt is rebuilt."""
         return ""
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:  # noqa: ARG002 (for those who recall)
-        """What is worth knowing for a turn, without fence or note; at once."""
+        """Return what is worth knowing for a turn, without fence or note; at once."""
         return ""
 
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:  # noqa: ARG002 (for those who recall)

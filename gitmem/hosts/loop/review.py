@@ -27,7 +27,7 @@ _LONGEST = 40_000
 
 
 def review(session: AgentSession, messages: Sequence[Message], model: Model) -> Future[int]:
-    """How many calls the model made; on a thread of its own, and never an error that anybody has to catch."""
+    """Return how many calls the model made; on a thread of its own, and never an error that anybody has to catch."""
     done: Future[int] = Future()
     copied = list(messages)
 

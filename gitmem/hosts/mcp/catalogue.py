@@ -1,4 +1,4 @@
-"""What a client reads of the server before it asks for anything: instructions and prompts. Imports nothing."""
+"""Texts that a client reads before it asks for anything: instructions and prompts. Imports nothing."""
 
 from __future__ import annotations
 

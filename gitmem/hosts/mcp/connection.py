@@ -28,7 +28,7 @@ _MOST_CLIENTS = 50
 
 
 class Connection:
-    """What a client's calls do. The memory is opened by the first of them, and again where it was lost."""
+    """One client and its calls. The first call opens the memory, and a later one opens it again where it was lost."""
 
     def __init__(self, world: World, chosen: str, client: str, version: str) -> None:
         self._world = world
@@ -72,7 +72,7 @@ class Connection:
     # Calls
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """What a tool answers, as text, and whether that is a failure; a failure is one sentence."""
+        """Return what a tool answers, as text, and whether that is a failure; a failure is one sentence."""
         try:
             self._look_for_it()
             if TOOLS[name].reads:
@@ -83,7 +83,7 @@ class Connection:
             return self.failure(error), True
 
     def failure(self, error: Exception) -> str:
-        """What went wrong, in a sentence; the next call opens again what was open."""
+        """Return what went wrong, in a sentence; the next call opens again what was open."""
         if isinstance(error, GitMemError):
             return f"{error} {error.hint}".strip()
         self._forget()
@@ -117,7 +117,7 @@ class Connection:
 
     @property
     def waits(self) -> bool:
-        """Whether something waits to be committed."""
+        """Return whether something waits to be committed."""
         return self._session is not None and self._session.waits > 0
 
     @property
@@ -155,7 +155,7 @@ class Connection:
 
 
 def _place(memory: Memory) -> object:
-    """Which directories a memory is, as far as the disk says."""
+    """Return which directories a memory is, as far as the disk says."""
     try:
         found = [os.stat(path) for path in (memory.root, memory.repository.git_dir)]
     except OSError:

@@ -26,7 +26,7 @@ def _changes(connection: Connection) -> str:
 
 
 def _review(connection: Connection) -> str:
-    """How much waits, and no word of it: it waits because no agent may have it."""
+    """Return how much waits, and no word of it: it waits because no agent may have it."""
     found = waiting.in_words(waiting.waiting(connection.memory))
     return f"{found} The user decides with `gitmem review`." if found else "Nothing waits for a person."
 

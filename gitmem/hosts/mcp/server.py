@@ -364,7 +364,7 @@ def _connect(bundle: str, name: str, version: str) -> Connection:
 
 
 def _has_provider() -> bool:
-    """Whether Hermes, which calls itself `mcp`, has our provider here: it knows more than a tool can."""
+    """Return whether Hermes, which calls itself `mcp`, has our provider here: it knows more than a tool can."""
     home = os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
     return os.path.isdir(os.path.join(home, "plugins", "gitmem"))
 

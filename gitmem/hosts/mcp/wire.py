@@ -80,7 +80,7 @@ class Lines:
 
 
 def parsed(line: bytes) -> Any:
-    """What a line says; a WireError where that is not JSON."""
+    """Return what a line says; a WireError where that is not JSON."""
     try:
         return json.loads(line.decode())
     except (ValueError, RecursionError):

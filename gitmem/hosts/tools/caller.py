@@ -1,4 +1,4 @@
-"""Who calls a tool: its memory, its session, and where what it writes goes. Each host has its own."""
+"""The caller of a tool: its memory, its session, and the destination of its writes. Each host has its own."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ class Caller(ABC):
         return
 
     def origin(self, *, reason: str = "", source: str = "") -> Origin:
-        """Where a change of this session comes from."""
+        """Return where a change of this session comes from."""
         base = origin_of(self.memory.config, self.session)
         return replace(base, reason=redacted(reason), source=redacted(source))

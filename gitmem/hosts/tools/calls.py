@@ -32,7 +32,7 @@ _ARTICLES = {
 
 
 class Answer(NamedTuple):
-    """What a tool answers, as it may leave; `failed` where it is a sentence on what went wrong."""
+    """A tool's answer, as it may leave; `failed` where it is a sentence on what went wrong."""
 
     value: Value
     failed: bool = False

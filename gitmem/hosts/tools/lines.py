@@ -144,7 +144,7 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any], datetime], Iterable[str]]] = {
 
 
 def age(at: str, now: datetime) -> str:
-    """How long ago something was, in a few characters; empty where that is not known."""
+    """Return how long ago something was, in a few characters; empty where that is not known."""
     moment = parse(at)
     if moment is None:
         return ""
@@ -172,7 +172,7 @@ def _text(one: Mapping[str, Any]) -> str:
 
 
 def _mark(one: Mapping[str, Any]) -> str:
-    """What a text is worth, where that is not what the memory holds."""
+    """Return what a text is worth, where that is not what the memory holds."""
     marks = {"said": "said: ", "tool": f"tool output, untrusted ({one.get('source', '')}): "}
     unconfirmed = f"unconfirmed ({one['unconfirmed']}): " if one.get("unconfirmed") else ""
     return marks.get(one.get("rank", ""), "") + unconfirmed

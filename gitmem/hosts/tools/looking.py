@@ -72,7 +72,7 @@ def _hit(hit: Hit, *, as_of: bool, removed: bool) -> Value:
 
 
 def id_of(path: str, key: EntryKey) -> str:
-    """What an entry is called in an answer, and `fetch` finds it by."""
+    """Return what an entry is called in an answer, and `fetch` finds it by."""
     return short(key.id) if key.space in ("§", "event") else path
 
 
@@ -202,7 +202,7 @@ def _file(call: Call, egress: Egress, wanted: str, tree: Tree) -> Value | None:
 
 
 def is_knowledge(path: str) -> bool:
-    """Whether a file says something: not a page that gitmem makes, nor a record of a conversation."""
+    """Return whether a file says something: not a page that gitmem makes, nor a record of a conversation."""
     return (
         not layout.is_generated(path)
         and not layout.is_session(path)

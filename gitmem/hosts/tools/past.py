@@ -67,7 +67,7 @@ def _commit(call: Call, entry: LogEntry, egress: Egress) -> Value:
 
 
 def _story_of(call: Call, wanted: str) -> Value:
-    """Who wrote an entry, or each entry of a file, as it is now."""
+    """Return who wrote an entry, or each entry of a file, as it is now."""
     store, egress = call.memory.curated, call.egress()
     path, key = wanted, ""
     for target in ("memory", "user"):
@@ -92,7 +92,7 @@ def _id_in(path: str, data: bytes, wanted: str) -> str:
 
 
 def _story(path: str, story: Blamed, egress: Egress) -> Value:
-    """Who wrote an entry as it is now. What it said before is not told: it no longer holds."""
+    """Return who wrote an entry as it is now. What it said before is not told: it no longer holds."""
     last = story.changed
     why = last.reason if egress.sees_session(last.session) else ""
     return {
@@ -117,7 +117,7 @@ def _story(path: str, story: Blamed, egress: Egress) -> Value:
 
 
 def diff(call: Call) -> Value:
-    """What differs, in the words that hold now."""
+    """Return what differs, in the words that hold now."""
     session, path = call.text("session"), call.text("path")
     egress = call.egress()
     if session:

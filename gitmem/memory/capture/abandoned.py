@@ -107,7 +107,7 @@ def _opened(path: str, uuid: str, lock: ProcessLock) -> AbandonedJournal | None:
 
 
 def pending_count(directory: str) -> int:
-    """How many events wait in all journals, live ones too: their lines, counted without a lock."""
+    """Return how many events wait in all journals, live ones too: their lines, counted without a lock."""
     total = 0
     for uuid in journals_in(directory):
         with contextlib.suppress(OSError), open(os.path.join(directory, f"{uuid}.jsonl"), "rb") as file:
@@ -150,7 +150,7 @@ def _names(directory: str) -> dict[str, set[str]]:
 
 
 def _aside(path: str) -> str:
-    """What a writer that died while it forgot events may have left beside its journal."""
+    """Return what a writer that died while it forgot events may have left beside its journal."""
     return path.removesuffix(".jsonl") + ".new"
 
 

@@ -87,7 +87,7 @@ class HotMemoryBuffer:
 
     @property
     def sessions(self) -> Mapping[str, SessionInfo]:
-        """What is known of every session that events were pushed in."""
+        """Return what is known of every session that events were pushed in."""
         return self._sessions
 
     @property
@@ -97,7 +97,7 @@ class HotMemoryBuffer:
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes events: not closed, and not another process's."""
+        """Return whether it takes events: not closed, and not another process's."""
         return self.journal.is_open
 
     @property
@@ -106,11 +106,11 @@ class HotMemoryBuffer:
 
     @property
     def wants_flush(self) -> bool:
-        """Whether what waits should be committed now: it is full, or the hot buffer is switched off."""
+        """Return whether what waits should be committed now: it is full, or the hot buffer is switched off."""
         return self.is_full or not self._bundle.config.use_hot_memory
 
     def __len__(self) -> int:
-        """How many events wait for a flush."""
+        """Return how many events wait for a flush."""
         return self._waiting
 
     def enter(self, session: SessionInfo) -> None:
@@ -182,19 +182,19 @@ class HotMemoryBuffer:
         return record.seq
 
     def settle(self, *numbers: int) -> None:
-        """What these notes said is done: they go with the next flush."""
+        """Mark these notes as done: they go with the next flush."""
         with self._count:
             known = [number for number in numbers if self._notes.pop(number, None) is not None]
         if known:
             self.journal.append(SETTLED, {"notes": known}, self._session.id)
 
     def turn_is_over(self) -> None:
-        """What waited for the end of its turn is committed by the next flush."""
+        """Release what waited for the end of its turn to the next flush."""
         with self._count:
             self._later.clear()
 
     def _context(self, session: SessionInfo) -> Mapping[str, str]:
-        """What a later process needs to know of the session to commit an event for us, and to finish its page."""
+        """Return what a later process needs to know of the session to commit an event for us, and to finish its page."""
         noted = self._pages.noted(session.id)
         return {**_context(session), NOTED: noted} if noted else _context(session)
 
@@ -351,7 +351,7 @@ def _settled(event: Event, result: Result) -> Result:
 
 
 def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
-    """Where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
+    """Return where an event came from: a decision, which is believed later, or an answer, which a model may read again."""
     admission = Admission(bundle, origin=replace(origin, session=event.session))
     if event.kind == "decision":
         # Without the names of the fields: what begins as an order must be seen to.
@@ -361,7 +361,7 @@ def _came(bundle: Bundle, event: Event, origin: Origin) -> Came:
 
 
 def _admitted_session(bundle: Bundle, session: SessionInfo) -> SessionInfo:
-    """What a host says of a session; nobody is there to be refused."""
+    """Return what a host says of a session; nobody is there to be refused."""
     admission = Admission(bundle)
     said = {name: text for name in _SESSION_WORDS if (text := getattr(session, name))}
     return replace(session, **{name: admission.note(text, TRAILER) for name, text in said.items()})
@@ -383,7 +383,7 @@ def _stub(event: Event, why: str) -> Event:
 
 
 def marker(writer: str, events: Sequence[Event]) -> str:
-    """Which events a commit holds, for people who read the log."""
+    """Return which events a commit holds, for people who read the log."""
     numbers = [event.id.rpartition("-")[2] for event in events]
     return f"{writer} {numbers[0]}-{numbers[-1]}" if numbers else ""
 
@@ -408,6 +408,6 @@ SESSION_CONTEXT = ("started", "parent", "agent", "machine", "user", "chat", "cha
 
 @lru_cache(maxsize=64)  # a push is to cost next to nothing, and most are of one session
 def _context(session: SessionInfo) -> Mapping[str, str]:
-    """What a later process needs to know of the session to commit this event for us."""
+    """Return what a later process needs to know of the session to commit this event for us."""
     known = {name: value for name in SESSION_CONTEXT if (value := getattr(session, name))}
     return {name: redacted(value) if name in _SESSION_WORDS else value for name, value in known.items()}

@@ -20,7 +20,7 @@ _ARGUMENT_LIMIT = 2000
 
 
 class Recorder(Protocol):
-    """What decorators record in: a memory, or anything that records like one."""
+    """The target of decorators: a memory, or anything that records like one."""
 
     def report(self, notice: Notice) -> None: ...
     def record_decision(

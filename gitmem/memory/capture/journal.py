@@ -133,7 +133,7 @@ class Journal:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be written to: not closed, and not left behind by a fork."""
+        """Return whether it can be written to: not closed, and not left behind by a fork."""
         return not self._closed and not self._lock.lost
 
     def append(
@@ -201,7 +201,7 @@ class Journal:
                 ) from error
 
     def settle(self) -> None:
-        """What was pushed so far survives a power cut when this returns, whatever the setting says."""
+        """Make all pushes so far durable before returning, whatever the setting says."""
         if not self._sync():
             raise BundleUnusable(self.trouble)
 

@@ -67,7 +67,7 @@ class Record:
 
 @dataclass(slots=True)
 class Contents:
-    """What a file holds: the uuid that its head says, its events in order, and what cannot be read."""
+    """Contents of a file: the uuid of its head, its events in order, and what cannot be read."""
 
     uuid: str
     records: list[Record] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Contents:
     """The file is a later gitmem's."""
 
     def problems(self) -> list[str]:
-        """What cannot be read, as sentences without their beginning and end."""
+        """Return what cannot be read, as sentences without their beginning and end."""
         told = []
         if len(self.damaged) == 1:
             told.append(f"its line {self.damaged[0]} is damaged and was left out")
@@ -121,7 +121,7 @@ def line(value: dict[str, object]) -> bytes:
 
 
 def is_control(raw: bytes) -> bool:
-    """Whether it is the line of a control record."""
+    """Return whether it is the line of a control record."""
     return _CONTROL_LINE.match(raw) is not None
 
 
@@ -135,13 +135,13 @@ def unsettled(records: Sequence[Record]) -> list[Record]:
 
 
 def is_upto(raw: bytes, seq: int, keep: Collection[int] = ()) -> bool:
-    """Whether it is the line of a record up to that number, and none to keep; a line that cannot be read is not."""
+    """Return whether it is the line of a record up to that number, and none to keep; a line that cannot be read is not."""
     match = _SEQ.match(raw)
     return match is not None and int(match[1]) <= seq and int(match[1]) not in keep and _is_whole(raw)
 
 
 def parse(lines: Iterable[bytes], uuid: str) -> Contents:
-    """What the lines of a file hold; `uuid` is what its name says."""
+    """Return what the lines of a file hold; `uuid` is what its name says."""
     contents = Contents(uuid)
     records: dict[int, Record] = {}
     for number, raw in enumerate(lines, 1):
@@ -235,7 +235,7 @@ def cleaned(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def too_large() -> TooLarge:
-    """What to tell whoever pushes more than fits."""
+    """Return what to tell whoever pushes more than fits."""
     return TooLarge(
         f"The event was NOT stored: it is larger than {MAX_EVENT_BYTES >> 20} MiB; "
         "keep the text in a file and push where it is, or push it in parts."

@@ -1,4 +1,4 @@
-"""What was recalled into a session goes into its record: the names of the entries, and none of their words."""
+"""Recalled entries in a session's record: their names, and none of their words."""
 
 from __future__ import annotations
 

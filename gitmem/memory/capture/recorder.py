@@ -35,7 +35,7 @@ _MARKS = ("unconfirmed", "source")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What is known of a session when its first event is recorded, without secrets: files and commits are named by it."""
+    """A session as known when its first event is recorded, without secrets: files and commits are named by it."""
 
     id: str
     started: str = ""
@@ -59,7 +59,7 @@ class SessionInfo:
 
 @dataclass(slots=True)
 class Recorded:
-    """What a flush holds: how many of each kind, and the ids that were in the tree already."""
+    """Contents of a flush: how many of each kind, and the ids that were in the tree already."""
 
     counts: Counter[str] = field(default_factory=Counter)
     skipped: list[str] = field(default_factory=list)
@@ -212,7 +212,7 @@ class _Parts:
         return max(numbers, default=0)
 
     def has(self, event: Event) -> bool:
-        """Whether the event is here already.
+        """Return whether the event is here already.
 
         Buys "after 10,000 flushes against at the start": behind the last number nothing is looked for.
         """
@@ -232,7 +232,7 @@ class _Parts:
         self._seen = [event for event in self._seen if event.id != event_id]
 
     def beside(self, event: Event, name: str) -> str:
-        """Where a text goes that is too long for a part."""
+        """Return where a text goes that is too long for a part."""
         return f"{self._home}/{self._writer}-{_sequence(event.id):06d}.{paths.slug(name)}.txt"
 
     def append(self, event: Event) -> None:
@@ -354,7 +354,7 @@ def _generated(at: str, agent: str = "") -> dict[str, str]:
 
 
 def as_json(value: object, name: str) -> str:
-    """What a program gave as JSON; raises where it has none, as a number of more digits than Python writes."""
+    """Return what a program gave as JSON; raises where it has none, as a number of more digits than Python writes."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, TypeError, RecursionError) as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """What is written through to one bundle, by one buffer, so that it shares part files."""
+    """Writes of one buffer to one bundle, which share part files."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle

@@ -31,7 +31,7 @@ TURN = "_turn"
 
 
 def has_journals(bundle: Bundle) -> bool:
-    """Whether there is anything to look at. Buys "`gitmem log -n 20`": most often there is not."""
+    """Return whether there is anything to look at. Buys "`gitmem log -n 20`": most often there is not."""
     try:
         return bool(os.listdir(bundle.journal_dir))
     except FileNotFoundError:

@@ -38,7 +38,7 @@ _NOTED = ("prompt_blocks", "title", "tokens", "status", "ended")
 
 @dataclass(frozen=True)
 class _Waiting:
-    """What the next commit of a session writes on its page."""
+    """Pending changes of a session's page, written by its next commit."""
 
     info: SessionInfo
     changes: Mapping[str, object] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Sessions:
         )
 
     def info(self, session: str = "", **known: str) -> SessionInfo:
-        """What to record events under: the session named, the open one, or today's."""
+        """Return what to record events under: the session named, the open one, or today's."""
         session = session or self.open_id()
         if not session:
             return self.daily()
@@ -267,7 +267,7 @@ class Sessions:
             self._waiting[info.id] = _Waiting(info, {**before.changes, **changes}, lines, over)
 
     def noted(self, session: str) -> str:
-        """What waits for the page of a session, as JSON for the journal: it outlives this process with an event."""
+        """Return what waits for the page of a session, as JSON for the journal: it outlives this process with an event."""
         found = self._waiting.get(session)
         return found.as_json if found is not None else ""
 
@@ -306,7 +306,7 @@ class Sessions:
             self._bundle.state.write_json(SESSION, {"id": session})
 
     def _opening(self, session: str) -> _Waiting | None:
-        """What the command `session start` noted of the open session, whose page is still to be made."""
+        """Return what the command `session start` noted of the open session, whose page is still to be made."""
         state = self._bundle.state.read_json(SESSION)
         told = state.get("opening")
         if state.get("id") != session or not isinstance(told, dict):
@@ -322,7 +322,7 @@ class Sessions:
         return LogLine(at, "Session", f"{info.id} {what}", f"session:{paths.safe_name(f'{info.id} {what}')}")
 
     def _noted(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """What is said of a session, as it may be stored."""
+        """Return what is said of a session, as it may be stored."""
         admission = Admission(self._bundle)
         return {
             name: admission.note(value) if isinstance(value, str) else value for name, value in known.items()
@@ -335,7 +335,7 @@ class Sessions:
 
 
 def _counts(edits: Edits, home: str) -> dict[str, int]:
-    """How many events of each kind a session has, in the order of their first ones."""
+    """Return how many events of each kind a session has, in the order of their first ones."""
     parts = [f"{home}/{name}" for name in edits.names(home) if name.endswith(".md")]
     events = [event for path in parts for event in EventsFile.parse(edits.read(path) or b"", path).events]
     events.sort(key=lambda event: event.at)

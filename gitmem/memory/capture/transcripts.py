@@ -1,4 +1,4 @@
-"""How much of a conversation is kept: the one place that knows what the setting `transcripts` means."""
+"""The part of a conversation that is kept: the one place that knows the meaning of the setting `transcripts`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_THE_TOOL = frozenset({"tool_name", "description", "schema", _OMITTED})
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """Whose words are kept. What an agent saves on purpose (a fact, a decision) is memory, and always kept."""
+    """The speakers whose words are kept. A fact or decision that an agent saves on purpose is always kept."""
 
     user: bool
     assistant: bool
@@ -69,7 +69,7 @@ _LEVELS = {
 
 
 def transcripts_of(config: Config) -> Transcripts:
-    """What is kept of conversations under these settings."""
+    """Return what is kept of conversations under these settings."""
     return _LEVELS[config.transcripts]
 
 

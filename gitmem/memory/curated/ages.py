@@ -27,7 +27,7 @@ def read(bundle: Bundle, files: Files, path: str, *, revision: str = "HEAD") -> 
 
 
 def _ages(bundle: Bundle, path: str, missing: set[str], revision: str) -> dict[str, str]:
-    """When the commit was made with which each of these entries came, and since which it stayed."""
+    """Return when the commit was made with which each of these entries came, and since which it stayed."""
     ages: dict[str, str] = {}
     known: tuple[str, frozenset[str]] = ("", frozenset())
     for commit in graph.first_parents(bundle.repository, bundle.resolve(revision)):

@@ -72,7 +72,7 @@ class Archived:
 
 
 def class_of(text: str, target: Target = "memory") -> int:
-    """What kind of fact an entry is, by its words; the same on every machine."""
+    """Return what kind of fact an entry is, by its words; the same on every machine."""
     for number, words in _CLASSES:
         if words.search(text):
             return number
@@ -145,7 +145,7 @@ def _leaving(
 
 
 def _excess(bundle: Bundle, files: Readable, target: Target) -> int:
-    """How many characters a store, with what is true on this machine only, is over its limit."""
+    """Return how many characters a store, with what is true on this machine only, is over its limit."""
     used = 0
     for path in bundle.part(CuratedStore).paths(target):
         data = files.read(path)

@@ -44,7 +44,7 @@ def contested(bundle: Bundle) -> list[Contest]:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What became of a contest: its commit, or the ids under which the new wording is held for a person."""
+    """Outcome of a contest: its commit, or the ids under which the new wording is held for a person."""
 
     commit: str = ""
     held: tuple[str, ...] = ()

@@ -74,7 +74,7 @@ def render(texts: Iterable[str]) -> bytes:
 
 
 def size(texts: Sequence[str]) -> int:
-    """What the host counts against its limit."""
+    """Return what the host counts against its limit."""
     return len(DELIMITER.join(texts))
 
 
@@ -132,7 +132,7 @@ class _Slot:
 
 
 def changes(base: Sequence[str], present: Sequence[str], notices: Sequence[HostWrite]) -> list[HostChange]:
-    """What led from the base to the present, each with the notice that explains it.
+    """Return what led from the base to the present, each with the notice that explains it.
 
     The notices are played again over the base as the host plays them. Where the outcome is what is in
     the file, they explain it; what is left over is paired by likeness and has no notice.
@@ -187,7 +187,7 @@ def _played(base: Sequence[str], notices: Sequence[HostWrite]) -> tuple[list[_Sl
 
 @dataclass(slots=True)
 class Taken:
-    """What was taken in from one host file."""
+    """Changes taken in from one host file."""
 
     commits: list[Published] = field(default_factory=list)
     held: dict[str, Result] = field(default_factory=dict)
@@ -302,7 +302,7 @@ class _Lay:
         """Where the new texts came from, as far as their session heard it."""
 
     def lay(self, change: HostChange) -> str:
-        """What it did, in words; empty where the bundle has it already or keeps it out."""
+        """Return what it did, in words; empty where the bundle has it already or keeps it out."""
         where = self._place_of(change.old) if change.old else ""
         old = self._files[where].get(self._hash(change.old)) if where else None
         came = self._admitted(change.new, old) if change.new else None
@@ -365,7 +365,7 @@ class _Lay:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What the host's file should hold, and the bundle's entries that have no room there."""
+    """The content that the host's file should have, and the bundle's entries that have no room there."""
 
     texts: tuple[str, ...]
     omitted: frozenset[str]
@@ -433,7 +433,7 @@ def _visible(bundle: Bundle, target: Target) -> dict[str, Entry]:
 
 
 def _is_foreign(bundle: Bundle, text: str, *, enforce: bool) -> bool:
-    """Whether the host's entry is one that the bundle keeps out, and that stays the host's own affair."""
+    """Return whether the host's entry is one that the bundle keeps out, and that stays the host's own affair."""
     from gitmem.safety.verdict import Verdict
 
     try:

@@ -78,7 +78,7 @@ class Answer:
 
 @dataclass(slots=True)
 class _Done:
-    """What a batch did inside a transaction."""
+    """Effects of a batch inside a transaction."""
 
     target: Target
     what: list[str] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _Done:
     """Where the new texts came from, as far as the session heard it."""
 
     def message(self, kind: str, origin: Origin) -> Message:
-        """What the commit says."""
+        """Return what the commit says."""
         what = "; ".join(self.what) or f"hold {', '.join(self.held)}"
         return Message(kind, what, source_trailer(self.sources, origin))
 
@@ -115,7 +115,7 @@ class CuratedStore:
         return config.memory_enabled if target == "memory" else config.user_profile_enabled
 
     def path(self, target: Target, *, machine: str = "") -> str:
-        """Where a target's entries stand; with a machine, those that are true there only."""
+        """Return where a target's entries stand; with a machine, those that are true there only."""
         if target == "user":
             return layout.USER
         return layout.machine_memory(machine) if machine else layout.MEMORY
@@ -141,7 +141,7 @@ class CuratedStore:
     def find(
         self, old: str, *, target: Target | None = None, machine: bool | None = None
     ) -> tuple[Target, bool]:
-        """Where the one entry that contains a text is: in which store, and whether it is this machine's alone."""
+        """Return where the one entry that contains a text is: in which store, and whether it is this machine's alone."""
         places = {
             (one, local): CuratedFile.salvage(self._bundle.read(path), path)
             for one in ((target,) if target else TARGETS)
@@ -355,7 +355,7 @@ def _admitted(answer: Admitted | Held, done: _Done) -> Admitted | None:
 
 
 def names_local_path(text: str) -> bool:
-    """Whether a text names a file of one machine."""
+    """Return whether a text names a file of one machine."""
     return _LOCAL_PATH.search(text) is not None
 
 

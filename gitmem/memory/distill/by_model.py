@@ -69,7 +69,7 @@ class _Reply(Protocol):
 
 
 class Model(Protocol):
-    """What is needed of a model, `endpoint.Endpoint` or another: one request, with tools. What it raises on purpose is a
+    """The model interface, `endpoint.Endpoint` or another: one request, with tools. What it raises on purpose is a
     GitMemError."""
 
     def chat(
@@ -184,7 +184,7 @@ def _entry(value: object) -> str:
 
 
 def _transcript(messages: Sequence[Mapping[str, Any]]) -> str:
-    """What was said, bounded; the user's words go first when not everything fits."""
+    """Return what was said, bounded; the user's words go first when not everything fits."""
     said = said_in(messages, 1500, 500)
     if not any(item.role == "user" for item in said):
         return ""

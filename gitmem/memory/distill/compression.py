@@ -30,7 +30,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """What a compression flush kept: the facts, those that could not be kept, and the text for the host."""
+    """Result of a compression flush: the facts, those that could not be kept, and the text for the host."""
 
     facts: tuple[Fact, ...]
     refused: tuple[str, ...]
@@ -64,7 +64,7 @@ class Compressor:
         return done
 
     def found(self, messages: Messages) -> list[Fact]:
-        """What the distiller finds in new messages; nothing where the session is too short."""
+        """Return what the distiller finds in new messages; nothing where the session is too short."""
         fresh = self._unseen(messages)
         return self._distilled(fresh) if fresh and self._is_long_enough(messages) else []
 
@@ -112,7 +112,7 @@ class Compressor:
         return self.compress(messages, kind="flush", trigger=trigger)
 
     def preview(self, messages: Messages) -> list[Fact]:
-        """What `compress` will keep of new messages by the rules, at once: it writes nothing and waits for nobody."""
+        """Return what `compress` will keep of new messages by the rules, at once: it writes nothing and waits for nobody."""
         messages = list(messages)
         if not self._is_long_enough(messages):
             return []
@@ -173,7 +173,7 @@ class Compressor:
         return [message for message in messages if mark(message) not in self._seen]
 
     def _is_long_enough(self, messages: Messages) -> bool:
-        """Whether the session, with what the host has forgotten by now, has enough turns of the user.
+        """Return whether the session, with what the host has forgotten by now, has enough turns of the user.
 
         Never one with a user of a gateway: the stores are read by all of them, and what one says is his own.
         """

@@ -39,7 +39,7 @@ class Said:
 
 
 def said_in(messages: Sequence[Mapping[str, Any]], head: int = _HEAD, tail: int = _TAIL) -> list[Said]:
-    """What user and assistant said, cut to a bounded size; the newest survive."""
+    """Return what user and assistant said, cut to a bounded size; the newest survive."""
     found: list[Said] = []
     turn = 0
     for message in messages:

@@ -1,4 +1,4 @@
-"""What a distiller need not say again: what the curated store says already, and what must not be said in it."""
+"""Texts that a distiller need not say again: what the curated store says already, and what must not be said in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FRAME = frozenset(
 
 
 def known_texts(bundle: Bundle, session: str) -> list[str]:
-    """What is in the store or is not to come into it by itself.
+    """Return what is in the store or is not to come into it by itself.
 
     That is what left it in the same session, what is true on another machine only, and what waits for a person: the
     words that these were taken from may still be in the conversation.
@@ -34,7 +34,7 @@ def known_texts(bundle: Bundle, session: str) -> list[str]:
 
 
 def is_known(fact: str, entries: Iterable[str]) -> bool:
-    """Whether one of the entries has every word that counts in the fact."""
+    """Return whether one of the entries has every word that counts in the fact."""
     words = _words(fact)
     return any(words <= _words(entry) for entry in entries)
 

@@ -11,5 +11,5 @@ NUDGE = (
 
 
 def nudge_due(turn: int, interval: int) -> bool:
-    """Whether the memory nudge belongs to this turn (counted from 1)."""
+    """Return whether the memory nudge belongs to this turn (counted from 1)."""
     return interval > 0 and turn > 0 and turn % interval == 0

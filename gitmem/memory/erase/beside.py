@@ -1,4 +1,4 @@
-"""What lies beside the objects and may hold an erased text: reflogs, git's own notes, this machine's state, host files."""
+"""Files beside the objects that may hold an erased text: reflogs, git's own notes, this machine's state, host files."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What an erase did, or would do."""
+    """Result of an erase, or of its dry run."""
 
     what: str
     commits: tuple[Holding, ...] = ()
@@ -128,7 +128,7 @@ class Eraser:
         return replace(report, receipts=tuple(one.id for one in receipts), commit=commit, left=left)
 
     def plan(self, rules: ErasureRules) -> Plan:
-        """What becomes of the history by some rules; the caller holds the bundle lock."""
+        """Return what becomes of the history by some rules; the caller holds the bundle lock."""
         seen = self._repository.refs.under("refs/")
         roots = self._roots()
         self._tell("looking")

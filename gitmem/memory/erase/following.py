@@ -48,7 +48,7 @@ def rules_for(repository: Repository, roots: Sequence[Oid], receipts: Sequence[R
 
 
 def _recovered(repository: Repository, roots: Sequence[Oid], receipts: Sequence[Receipt]) -> list[Asked]:
-    """What the receipts were of."""
+    """Return what the receipts were of."""
     open_ones = {one.id: one for one in receipts}
     found: list[Asked] = []
 
@@ -104,7 +104,7 @@ def _texts(repository: Repository, roots: Iterable[Oid]) -> Iterator[tuple[str, 
 
 
 def rewritten(repository: Repository, roots: Sequence[Oid], rules: ErasureRules) -> Rewritten:
-    """What some commits and tags become by the rules."""
+    """Return what some commits and tags become by the rules."""
     commits = [repository.store.peel(oid)[0] for oid in roots]
     files = list(files_of(repository.store, commits))
     rules.survey_names(path for path, _ in files)
@@ -114,7 +114,7 @@ def rewritten(repository: Repository, roots: Sequence[Oid], rules: ErasureRules)
 
 
 def explains(repository: Repository, receipts: Sequence[Receipt], old: Oid, new: Oid) -> bool:
-    """Whether the receipts explain how `old`, and all that it stands on, became a part of what `new` stands on."""
+    """Return whether the receipts explain how `old`, and all that it stands on, became a part of what `new` stands on."""
     if not receipts:
         return False
     done = rewritten(repository, [old], rules_for(repository, [old], receipts))

@@ -1,4 +1,4 @@
-"""What is to be erased: a text, the secrets in a file, an entry, a path or a session, found in the history."""
+"""The subject of an erase: a text, the secrets in a file, an entry, a path or a session, found in the history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_QUOTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked to erase."""
+    """A person's request to erase."""
 
     what: What
     name: str
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What that means in this memory."""
+    """The meaning of a request in this memory."""
 
     asked: Asked
     rules: ErasureRules

@@ -35,7 +35,7 @@ _TARGETS: tuple[tuple[Target, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote."""
+    """Files that an export wrote."""
 
     format: Format
     where: str

@@ -1,4 +1,4 @@
-"""What can be imported: each format, where it is as a rule, and its reader."""
+"""Import formats: their usual places and their readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pieces(
     since: float = 0.0,
     sessions: bool = False,
 ) -> Iterator[Piece]:
-    """What a format's reader finds at a place, oldest first."""
+    """Yield what a format's reader finds at a place, oldest first."""
     if form == "hermes":
         from gitmem.memory.exchange.from_hermes import home_pieces
 

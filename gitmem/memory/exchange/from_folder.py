@@ -92,7 +92,7 @@ class OtherBundle:
         self._is_gitmem = os.path.isfile(agent) and b"gitmem_format" in _read(agent)
 
     def place(self, path: str) -> str:
-        """Where a file of it goes here; empty where it stays: it is made again, or says how that bundle is run."""
+        """Return where a file of it goes here; empty where it stays: it is made again, or says how that bundle is run."""
         folder, slash, name = path.rpartition("/")
         if name == layout.INDEX or path in SETTINGS:
             return ""

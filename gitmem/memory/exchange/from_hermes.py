@@ -1,4 +1,4 @@
-"""What Hermes Agent keeps: its memory files with their backups, its sessions in state.db, its skills; and the facts of its
+"""Hermes Agent's data: its memory files with their backups, its sessions in state.db, its skills; and the facts of its
 holographic provider."""
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Store:
         self._entries: dict[str, NewEntry] = {}
 
     def piece(self, file: str, source: str, at: float) -> Iterator[Piece]:
-        """What the next state changed; nothing where it cannot be read."""
+        """Yield what the next state changed; nothing where it cannot be read."""
         try:
             text = (read_file(file) or b"").decode()
         except UnicodeDecodeError:

@@ -23,7 +23,7 @@ from gitmem.okf.files import SectionsFile, open_file
 
 
 def history_pieces(path: str, other: OtherBundle, importer: Importer) -> Iterator[Piece]:
-    """What each commit of a bundle did, the oldest first, without those that were imported before."""
+    """Yield what each commit of a bundle did, the oldest first, without those that were imported before."""
     if not os.path.lexists(os.path.join(path, ".git")):
         return
     try:

@@ -22,7 +22,7 @@ _LONGEST = 16 * 1024 * 1024
 
 
 def line_pieces(path: str, importer: Importer) -> Iterator[Piece]:
-    """What a file holds, in commits of some hundred lines; a line that cannot be read is reported."""
+    """Yield what a file holds, in commits of some hundred lines; a line that cannot be read is reported."""
     name = os.path.basename(path)
     entries: list[NewEntry] = []
     files: list[NewFile] = []

@@ -57,7 +57,7 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one commit of another history did to a file."""
+    """Effect of one commit of another history on a file."""
 
     path: str
     was: bytes | None
@@ -66,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What becomes one commit."""
+    """Content of one commit."""
 
     source: str
     """Where it is from, for the commit: `hermes state.db session 42`."""
@@ -89,7 +89,7 @@ Report = Callable[[str], None]
 
 @dataclass(slots=True)
 class Imported:
-    """What an import brought, or would bring."""
+    """Result of an import, or of its dry run."""
 
     format: str
     commits: int = 0
@@ -124,7 +124,7 @@ class Importer:
 
     @cached_property
     def sources(self) -> frozenset[str]:
-        """Where all that was ever imported here is from."""
+        """Return where all that was ever imported here is from."""
         repository, tip = self._bundle.repository, self._bundle.tip
         commits = walk(repository, tip) if tip else ()
         return frozenset(
@@ -438,7 +438,7 @@ class Importer:
         done.files += 1
 
     def _place(self, path: str) -> str:
-        """Where a file goes here; InvalidContent says why it goes nowhere."""
+        """Return where a file goes here; InvalidContent says why it goes nowhere."""
         place = _place(path)
         if place in SETTINGS:
             raise InvalidContent("it says how another bundle is run.")

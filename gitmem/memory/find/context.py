@@ -92,7 +92,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What was recalled: the lines by themselves, and where each came from."""
+    """Recalled lines, and the origin of each."""
 
     lines: str = ""
     shown: tuple[Shown, ...] = ()
@@ -147,7 +147,7 @@ def context(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a turn asks for; false where nothing in it can be looked up."""
+    """The question in a turn; false where nothing in it can be looked up."""
 
     query: Query
     """Its telling words; none where it asks for a time or a person alone."""
@@ -159,12 +159,12 @@ class Prompt:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it speaks of what is ours or mine: then it is hardly about the world at large."""
+        """Return whether it speaks of what is ours or mine: then it is hardly about the world at large."""
         said = _ANYBODY.sub(" ", " ".join(WORD.findall(fold(self.query.text))))
         return not _OURS.isdisjoint(said.split())
 
     def asks_about(self, at: str) -> bool:
-        """Whether a moment is in the time that it asks about."""
+        """Return whether a moment is in the time that it asks about."""
         return any(stretch.has(at) for stretch in self.stretches)
 
     @classmethod
@@ -181,7 +181,7 @@ class Prompt:
 
 
 class Gate:
-    """How much of a prompt an entry must have to be put before a turn unasked."""
+    """The share of a prompt that an entry must have to be put before a turn unasked."""
 
     def __init__(self, prompt: Prompt, found: Candidates, least: float) -> None:
         self._prompt = prompt
@@ -239,7 +239,7 @@ def passage(text: str, counters: Sequence[Counter], longest: int) -> str:
 
 
 class _Piece(NamedTuple):
-    """What a line may show of an entry that was let out: a part of its text, clean and on one line."""
+    """The part of an admitted entry that a line may show, clean and on one line."""
 
     text: str
     place: Place
@@ -286,7 +286,7 @@ class _Builder:
 
     @property
     def _ranks(self) -> tuple[Rank, ...]:
-        """What is recalled by itself: not what a tool returned, which nobody chose to keep."""
+        """Return what is recalled by itself: not what a tool returned, which nobody chose to keep."""
         return (KNOWLEDGE, SAID) if self._bundle.config.session_search else (KNOWLEDGE,)
 
     def _pieces(self, question: Prompt) -> Iterable[_Piece]:
@@ -326,7 +326,7 @@ class _Builder:
         return self._egress.lets_out(text, place) and self._egress.unconfirmed(place) != DOUBTED
 
     def _line(self, ranked: Ranked, counters: Sequence[Counter]) -> str:
-        """What a line shows of an entry: of each message the sentences that have most of the question."""
+        """Return what a line shows of an entry: of each message the sentences that have most of the question."""
         clean = self._egress.clean(ranked.candidate.text)[:_READ]
         said = split(clean)
         shown = [passage(message, counters, _LONGEST) for message in said]
@@ -340,7 +340,7 @@ class _Builder:
         )
 
     def _next(self, place: Place) -> list[str]:
-        """What was said in the turn after one, as far as it may leave."""
+        """Return what was said in the turn after one, as far as it may leave."""
         behind = self._index.events_around(place.session, place.id, 1)[-1:]
         return [
             shortened(message, _LONGEST)
@@ -350,11 +350,11 @@ class _Builder:
         ]
 
     def _is_replaced(self, entry: int, place: Place) -> bool:
-        """Whether it was about the user and is for the prompt block to say, as it holds now."""
+        """Return whether it was about the user and is for the prompt block to say, as it holds now."""
         return place.type == layout.USER_PROFILE and self._index.stood_in(entry, layout.USER)
 
     def _known(self) -> list[frozenset[str]]:
-        """What the agent has before it in its prompt block, entry by entry."""
+        """Return what the agent has before it in its prompt block, entry by entry."""
         if self._block is not None:
             return list(map(roots, re.split(r"\n§\n|\n\n+|\n(?=[-*] )", self._block)))
         machine = self._bundle.config.machine
@@ -364,7 +364,7 @@ class _Builder:
     # About the user
 
     def _profile(self) -> Iterator[_Piece]:
-        """What USER.md says, but for what the prompt block has; all of it where nobody said what that has."""
+        """Yield what USER.md says, but for what the prompt block has; all of it where nobody said what that has."""
         known = self._known() if self._block is not None else []
         return self._pieces_of(
             span for span in self._index.spans_in(layout.USER) if not _says(known, span.text)
@@ -373,7 +373,7 @@ class _Builder:
     # By time
 
     def _looking_back(self, stretches: Iterable[Stretch]) -> Iterator[_Piece]:
-        """What the sessions of the first of these stretches that has any were about, the newest first."""
+        """Yield what the sessions of the first of these stretches that has any were about, the newest first."""
         here = self._index.root_of(self._session) if self._session else ""
         for stretch in stretches:
             start, end = stretch.start, stretch.end
@@ -392,7 +392,7 @@ class _Builder:
                 return
 
     def _session_recap(self, facts: SessionFacts, start: str, end: str) -> list[_Piece]:
-        """How a session began, what was decided in it, and what it came to."""
+        """Return how a session began, what was decided in it, and what it came to."""
         asked: list[Span] = []
         decided: list[Span] = []
         for span in self._index.events_between(facts.name, start, end, _EVENTS):
@@ -454,12 +454,12 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _says(known: Iterable[frozenset[str]], text: str) -> bool:
-    """Whether one of the known texts has nearly all words of this one, but for those that say nothing."""
+    """Return whether one of the known texts has nearly all words of this one, but for those that say nothing."""
     words = roots(" ".join(telling_words(text)))
     words = words if len(words) > 1 else roots(text)
     return bool(words) and any(len(words & one) >= _KNOWN * len(words) for one in known)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two texts say nearly the same: many copies of one fact must not crowd out the others."""
+    """Return whether two texts say nearly the same: many copies of one fact must not crowd out the others."""
     return len(one & other) >= _ALIKE * len(one | other) > 0

@@ -22,7 +22,7 @@ class Stretch:
     newest: bool = False
 
     def has(self, at: str) -> bool:
-        """Whether a moment is in it; the last session has no moments of its own."""
+        """Return whether a moment is in it; the last session has no moments of its own."""
         return not self.newest and self.start <= at < self.end
 
 
@@ -126,14 +126,14 @@ _LONGEST = 300
 
 
 def is_about_user(text: str) -> bool:
-    """Whether a text asks what is known about the user, and nothing else."""
+    """Return whether a text asks what is known about the user, and nothing else."""
     words = _words(text)
     asks = _ABOUT_ME.search(words) and not _ASKING.isdisjoint(words.split())
     return bool(asks) and not _subjects(_ABOUT_ME.sub(" ", words))
 
 
 def looks_back(text: str, *, now: datetime) -> LookBack:
-    """What a text asks about the past. Days are those of the time zone of `now`."""
+    """Return what a text asks about the past. Days are those of the time zone of `now`."""
     words = _words(text)
     rest = words
     for pattern in (_LAST_TIME, *(day for day, _ in _DAYS), _LAST_WEEK, _THIS_WEEK, _WEEKDAY, _OTHER_DATES):

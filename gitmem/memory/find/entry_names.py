@@ -60,7 +60,7 @@ def _by_hash(index: Index, given: str) -> list[str]:
 
 
 def _places(bundle: Bundle, index: Index, given: str) -> Sequence[_Place]:
-    """Where the entries stand that an event's id, a file, a session or a commit stands for."""
+    """Return where the entries stand that an event's id, a file, a session or a commit stands for."""
     if not given.strip():
         return ()
     found = index.spans_of_key("event", given) or index.spans_in(given.removeprefix("./"))

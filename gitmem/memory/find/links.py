@@ -28,7 +28,7 @@ class Links:
         self._bundle = bundle
 
     def of(self, path: str) -> list[Edge]:
-        """Where a file leads."""
+        """Return where a file leads."""
         tree = self._bundle.tree()
         return [
             Edge(path, target, target in tree) for target in self._bundle.part(Indexing).current().links(path)

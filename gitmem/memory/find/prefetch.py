@@ -47,7 +47,7 @@ class Prefetch:
             self._changed.notify_all()
 
     def ready(self, turn: int) -> str | None:
-        """What was prefetched and is fresh enough for this turn; None where there is nothing such."""
+        """Return what was prefetched and is fresh enough for this turn; None where there is nothing such."""
         with self._changed:
             if self._ready is None:
                 return None
@@ -58,7 +58,7 @@ class Prefetch:
             return text
 
     def __call__(self, turn: int, query: str) -> str:
-        """What is known for this turn: at once if it was prefetched, else looked up now."""
+        """Return what is known for this turn: at once if it was prefetched, else looked up now."""
         found = self.ready(turn)
         if found is not None:
             return found

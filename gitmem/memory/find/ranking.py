@@ -44,7 +44,7 @@ _FAVOUR = 1.5  # what knowledge counts where the query is a question
 
 
 class Parts(NamedTuple):
-    """What a score is made of: sums, then factors, then what raised it above others."""
+    """Parts of a score: sums, then factors, then what raised it above others."""
 
     words: float = 0.0
     neighbours: float = 0.0
@@ -174,7 +174,7 @@ class Ranking:
         return max((one.nearness(moment) for one in self._mentions), default=0.0) if moment else 0.0
 
     def _neighbours(self, candidate: Candidate, place: Place) -> float:
-        """What the turns before and behind add, the less the longer it is itself."""
+        """Return what the turns before and behind add, the less the longer it is itself."""
         position = _position(place)
         if position is None:
             return 0.0
@@ -206,7 +206,7 @@ class Ranking:
         return weights
 
     def _session_of(self, candidate: Candidate, place: Place) -> float:
-        """What a hit gets of its session; what is known and belongs to none is one of its own."""
+        """Return what a hit gets of its session; what is known and belongs to none is one of its own."""
         if place.session:
             return self._by_session[place.session]
         return self._own[candidate.id] if place.rank == KNOWLEDGE else 0.0
@@ -272,7 +272,7 @@ def settled(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _shape(text: str) -> str:
-    """What a text says apart from case, accents and punctuation; a long one is like no other."""
+    """Return what a text says apart from case, accents and punctuation; a long one is like no other."""
     return text if len(text) > _LONG else _NOT_SAID.sub(" ", fold(text)).strip()
 
 
@@ -285,7 +285,7 @@ def _put_before(order: list[Ranked], one: Ranked, others: Sequence[Ranked]) -> N
 
 
 def _place(order: Sequence[Ranked], one: Ranked) -> int:
-    """Where a text is in an order; each is there once."""
+    """Return where a text is in an order; each is there once."""
     return next(number for number, other in enumerate(order) if other.candidate is one.candidate)
 
 
@@ -307,7 +307,7 @@ def _idf(count: int, total: int) -> float:
 
 
 def _position(place: Place) -> tuple[str, str, int] | None:
-    """Where an event is in its session: its writer and its number there."""
+    """Return where an event is in its session: its writer and its number there."""
     writer, _, digits = place.key.rpartition("-")
     return (place.session, writer, int(digits)) if digits.isdecimal() else None
 

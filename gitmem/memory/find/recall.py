@@ -79,7 +79,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    """What one session had to do with a question."""
+    """One session's part in the answer to a question."""
 
     about: About
     recap: str
@@ -222,7 +222,9 @@ class Recall:
         return Recap(about, recap, round(ranked.score, 4), windows, began, ended, sessions)
 
     def _windows(self, index: Index, hits: Sequence[Ranked], egress: Egress) -> tuple[tuple[Line, ...], ...]:
-        """What is around each hit, in the order of time; a hit that another's window shows already has none of its own."""
+        """Return what is around each hit, in the order of time; a hit that another's window shows already has none of
+        its own.
+        """
         places = [_in_session(hit) for hit in hits]
         matching = {place.id for place in places}
         shown: set[int] = set()
@@ -272,7 +274,7 @@ class Recall:
         return found[offset:]
 
     def read(self, session: str, *, first: int = _FIRST, last: int = _LAST, events: bool = False) -> Reading:
-        """How a session began and how it ended; `events` is for people, and shows all that was recorded."""
+        """Return how a session began and how it ended; `events` is for people, and shows all that was recorded."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session)
         session = facts.name
@@ -285,7 +287,7 @@ class Recall:
         return Reading(about, lines, count - first - last)
 
     def scroll(self, session: str, entry: str, *, window: int = _AROUND, events: bool = False) -> Reading:
-        """What stands around an entry, by its id; `session` may be empty, since the id says it."""
+        """Return what stands around an entry, by its id; `session` may be empty, since the id says it."""
         index = self._bundle.part(Indexing).current()
         facts = self._known(index, session) if session else None
         found = event_meant(index, entry, facts.name if facts else "")

@@ -174,7 +174,7 @@ class Search:
         )
 
     def filters(self, index: Index, wanted: Filters) -> Filters:
-        """What people asked for, in the index's terms."""
+        """Return what people asked for, in the index's terms."""
         filters = replace(
             wanted,
             since=self._moment(wanted.since, start=True),
@@ -293,7 +293,7 @@ def _cut(text: str) -> str:
 
 
 def _within(marks: Sequence[int], place: int, length: int) -> int:
-    """How many of the marks, which are in order, are in a piece that begins at one of them."""
+    """Return how many of the marks, which are in order, are in a piece that begins at one of them."""
     return bisect_left(marks, marks[place] + length, place) - place
 
 

@@ -43,7 +43,7 @@ UNCONFIRMED = "unconfirmed"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What becomes of a text that is meant for one kind of place."""
+    """Policy for texts of one kind of place."""
 
     scope: Scope
     """How strictly the scanner reads it."""
@@ -88,7 +88,7 @@ def incoming(path: str) -> Policy:
 
 
 def scope_of(path: str) -> Scope:
-    """How strictly a file is read: what enters the prompt most, what only records least."""
+    """Return how strictly a file is read: what enters the prompt most, what only records least."""
     if path.startswith("memories/"):
         return "memory"
     return "skill" if path.startswith("skills/") else "event"
@@ -111,7 +111,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """Where a text came from: what marks it in the tree, its sources, and why it waits for a person where it does."""
+    """Attribution of a text: its mark in the tree, its sources, and why it waits for a person where it does."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ class Admission:
         return "" if result.verdict is Verdict.ALLOW else f"{path} {HELD_BACK}: {result.explain()}."
 
     def skill(self, text: str, path: str = "") -> Result:
-        """What is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
+        """Return what is said of a file of a skill. Its description is in every prompt, so it may not come from anywhere;
         that it gives orders is a skill's nature."""
         result = self.judge(text, SKILL, path)
         found = _DESCRIPTION.search(text[:_FRONT]) if text.startswith("---") else None
@@ -243,7 +243,7 @@ class Admission:
         return self.came(found[1]).judged(result, len(text)) if found is not None else result
 
     def skill_marks(self, text: str) -> Mapping[str, str]:
-        """What marks a skill in which something came out of a tool and nobody asked for it.
+        """Return what marks a skill in which something came out of a tool and nobody asked for it.
 
         What the agent saw of the machine itself is what skills are made of.
         """
@@ -276,7 +276,7 @@ class Admission:
         return Admitted(text) if fate == "let in" else Held(self.hold(text, result, where), result)
 
     def came(self, text: str, *, may_wait: bool = True) -> Came:
-        """Where a text that would be believed came from, by what its session heard.
+        """Return where a text that would be believed came from, by what its session heard.
 
         What was merely said is recorded: it is marked and never waits.
         """
@@ -322,7 +322,7 @@ class Admission:
     # For those who decide about many texts, or about files of their own
 
     def judge(self, text: str, policy: Policy, path: str = "") -> Result:
-        """What the scanner says of a text, and the secrets in it where the policy holds those; nothing is done.
+        """Return what the scanner says of a text, and the secrets in it where the policy holds those; nothing is done.
 
         The path of a script says which language it is in.
         """
@@ -445,7 +445,7 @@ def secrets_in(text: str) -> list[Secret]:
 
 
 def judge_incoming(path: str, entry: Entry) -> tuple[bool, Result, list[Secret]]:
-    """Whether an entry that another machine sent must be held back; the verdict; the secrets to report.
+    """Return whether an entry that another machine sent must be held back; the verdict; the secrets to report.
 
     The shipped rules alone, without the statistical stage: every machine must come to the same verdict.
     """
@@ -464,21 +464,21 @@ def judge_incoming(path: str, entry: Entry) -> tuple[bool, Result, list[Secret]]
 
 
 def judge_skill(path: str, text: str) -> Result:
-    """What the shipped scanner says of a file of a skill that is in no bundle."""
+    """Return what the shipped scanner says of a file of a skill that is in no bundle."""
     from gitmem.safety.scanner import Scanner
 
     return Scanner.shipped().scan(text, SKILL.scope, path=path)
 
 
 def is_retracted(files: Files, key: EntryKey, path: str = "", text: str = "") -> bool:
-    """Whether an entry was retracted in a tree, and nobody released it since."""
+    """Return whether an entry was retracted in a tree, and nobody released it since."""
     from gitmem.memory import retraction
 
     return retraction.is_retracted(files, key, path, text)
 
 
 def retractions_of(file: EntryFile) -> set[str]:
-    """Where the retractions would be that take something of a file away."""
+    """Return where the retractions would be that take something of a file away."""
     from gitmem.okf import layout
     from gitmem.okf.entries import retraction_hash
 
@@ -486,20 +486,20 @@ def retractions_of(file: EntryFile) -> set[str]:
 
 
 def retracted_units(files: Files, file: EntryFile) -> set[EntryKey]:
-    """What of a file was retracted in a tree: entries, or the file as a whole."""
+    """Return what of a file was retracted in a tree: entries, or the file as a whole."""
     text = file.body
     return {key for key in file.units if is_retracted(files, key, file.path, text)}
 
 
 def says_retracted(files: Files, file: EntryFile) -> bool:
-    """Whether the text of a concept, or words about it, were retracted in a tree."""
+    """Return whether the text of a concept, or words about it, were retracted in a tree."""
     from gitmem.memory import retraction
 
     return retraction.says_retracted(files, file)
 
 
 def retracts(data: bytes | None, path: str) -> bool:
-    """Whether a file of `retractions/` is there and still holds."""
+    """Return whether a file of `retractions/` is there and still holds."""
     from gitmem.memory import retraction
 
     return data is not None and retraction.retracts(data, path)

@@ -30,7 +30,7 @@ class Flagged:
 
     @property
     def id(self) -> str:
-        """What a person names it by to release it."""
+        """Return what a person names it by to release it."""
         return entry_hash(self.text)[:12]
 
 
@@ -116,7 +116,7 @@ def find_flagged(bundle: Bundle, name: str) -> Flagged:
 
 
 def is_scanned(bundle: Bundle) -> bool:
-    """Whether the whole tree was found clean with the very rules that hold here now."""
+    """Return whether the whole tree was found clean with the very rules that hold here now."""
     return bundle.state.read_text(SCANNED_WITH) == bundle.part(Gate).scanner.fingerprint
 
 

@@ -95,7 +95,7 @@ class Egress:
     # Entries of the index
 
     def lets_out(self, text: str, place: Place) -> bool:
-        """Whether a text may be shown to an agent, now, whatever was thought of it when it was written."""
+        """Return whether a text may be shown to an agent, now, whatever was thought of it when it was written."""
         if place.rank == ECHO and self._about in ("now", "then"):
             return False
         if self._about != "ever" and self._is_retracted(place):
@@ -114,7 +114,9 @@ class Egress:
         return bool(self._kept(text))
 
     def _may_be_read(self, text: str, place: Place) -> bool:
-        """Whether the scanner lets a text out; talk, which it reads message by message, also where it only doubts it."""
+        """Return whether the scanner lets a text out; talk, which it reads message by message, also where it only
+        doubts it.
+        """
         from gitmem.safety.verdict import Verdict
 
         if place.type != "turn":
@@ -129,7 +131,7 @@ class Egress:
         return is_shared or not place.session or self.sees_session(place.session)
 
     def sees_session(self, session: str) -> bool:
-        """Whether what was said in a session may reach this reader."""
+        """Return whether what was said in a session may reach this reader."""
         if self._reader is None or self._index is None:
             return True
         known = self._seen.get(session)
@@ -145,7 +147,7 @@ class Egress:
         return self.clean(wording) if wording and self.is_harmless(wording) else ""
 
     def _kept(self, text: str) -> str:
-        """What of a text still holds."""
+        """Return what of a text still holds."""
         if self._standing is None or text in self._as_then:
             return text
         known = self._left.get(text)
@@ -249,14 +251,14 @@ class Egress:
         return Foreign(self._bundle)
 
     def unconfirmed(self, place: Place) -> str:
-        """Where a text came from that is in the tree and that nobody confirmed; empty for any other."""
+        """Return where a text came from that is in the tree and that nobody confirmed; empty for any other."""
         if place.to_seq is not None:
             return ""
         found = self.came_from(place.path, EntryKey(place.space, place.key))
         return found or (DOUBTED if place.id in self._doubted else "")
 
     def came_from(self, path: str, key: EntryKey) -> str:
-        """Where an entry of a file came from, if nobody confirmed it, or the file that it is a part of."""
+        """Return where an entry of a file came from, if nobody confirmed it, or the file that it is a part of."""
         if not path.startswith(_MARKED):
             return ""
         known = self._marks.get(path)
@@ -282,7 +284,7 @@ class Egress:
         return marks
 
     def may_be_believed(self, text: str) -> bool:
-        """Whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
+        """Return whether a fact that was just learned may be handed back: it is harmless and was never taken back."""
         from gitmem.memory.retraction import is_retracted
         from gitmem.okf.entries import section_key
         from gitmem.safety.verdict import Verdict
@@ -294,7 +296,7 @@ class Egress:
     # Files
 
     def file(self, data: bytes, scope: Scope, path: str = "") -> bool:
-        """Whether a file may be written where an agent reads it; what is not text is let through.
+        """Return whether a file may be written where an agent reads it; what is not text is let through.
 
         Nothing is redacted in it: half a script is a broken script.
         """
@@ -332,7 +334,7 @@ class Egress:
     # History: only what still holds has words
 
     def change(self, change: Change) -> dict[str, Any]:
-        """What a commit did to one entry, with the words that hold now and no others."""
+        """Return what a commit did to one entry, with the words that hold now and no others."""
         sides = [(change.from_path or change.path, change.old), (change.path, change.new)]
         old, new = (self._words(path, entry) if entry is not None else None for path, entry in sides)
         holds = any(entry is not None and self.holds(path, entry) for path, entry in sides)
@@ -343,7 +345,7 @@ class Egress:
         return {"op": change.op, "path": where, **known, "old": old, "new": new}
 
     def tells(self, change: Change) -> bool:
-        """Whether a change is any of this reader's business: no echo, nothing of another user, no bookkeeping."""
+        """Return whether a change is any of this reader's business: no echo, nothing of another user, no bookkeeping."""
         path = change.path
         if layout.is_generated(path) or path.startswith("retractions/"):
             return False
@@ -355,7 +357,7 @@ class Egress:
         return session is None or self._reader is None or self._reader.sees(session)
 
     def holds(self, path: str, entry: Entry) -> bool:
-        """Whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
+        """Return whether the memory says this now: the entry is where it was, with these words, and is not retracted."""
         from gitmem.memory.retraction import is_retracted
         from gitmem.okf.files import open_file
 
@@ -413,14 +415,14 @@ class Egress:
     # The scanner
 
     def is_harmless(self, text: str, path: str = "") -> bool:
-        """Whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
+        """Return whether the scanner has nothing against a text; what is in a skill is read as a skill too."""
         from gitmem.safety.verdict import Verdict
 
         scopes: tuple[Scope, ...] = ("recall", "skill") if path.startswith("skills/") else ("recall",)
         return all(self.verdict(text, scope, path).verdict is Verdict.ALLOW for scope in scopes)
 
     def verdict(self, text: str, scope: Scope, path: str = "") -> Result:
-        """What the scanner says of a text now; each text is read once. The path of a script says its language."""
+        """Return what the scanner says of a text now; each text is read once. The path of a script says its language."""
         known = self._judged.get((text, scope, path))
         if known is None:
             known = self._judged[text, scope, path] = self._gate.judge(text, scope, path)
@@ -474,7 +476,7 @@ class _Answer:
 
 
 def worth(rank: Rank, source: str, unconfirmed: str) -> dict[str, Any]:
-    """What a text is worth, for an answer: what a tool returned is named as that, and what nobody confirmed too."""
+    """Return what a text is worth, for an answer: what a tool returned is named as that, and what nobody confirmed too."""
     known: dict[str, Any] = {"rank": rank}
     if rank == TOOL:
         known |= {"untrusted": "output of a tool, which nobody chose to keep", "source": source}

@@ -1,4 +1,4 @@
-"""What others brought that a person here has not looked at: entries of shared remotes, which count as unconfirmed, entries
+"""Unreviewed content from others: entries of shared remotes, which count as unconfirmed, entries
 that came into a full store, and what was taken back here and others say may come back.
 
 A mark in the tree would travel, and mark for its author what he confirmed himself. So it is this machine's own note.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Foreign:
-    """What others brought, by the hash of an entry or of its retraction, as it is noted now."""
+    """Entries from other machines, by the hash of an entry or of its retraction, as noted now."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -31,15 +31,15 @@ class Foreign:
         return bool(self._known)
 
     def waits(self, name: str) -> bool:
-        """Whether an entry is kept from agents here until a person has looked."""
+        """Return whether an entry is kept from agents here until a person has looked."""
         return bool(self._known.get(name, {}).get("waits"))
 
     def is_dropped(self, name: str) -> bool:
-        """Whether a person here wants none of it."""
+        """Return whether a person here wants none of it."""
         return bool(self._known.get(name, {}).get("dropped"))
 
     def is_retracted(self, name: str) -> bool:
-        """Whether it was taken back here, and only others say that it may come back."""
+        """Return whether it was taken back here, and only others say that it may come back."""
         return bool(self._known.get(name, {}).get("retracted"))
 
     def verdict(self, entry: Entry) -> Result | None:
@@ -65,13 +65,13 @@ class Foreign:
         ]
 
     def standing(self, entry: Entry) -> tuple[bool, bool]:
-        """What leaves a full store last compares as more: confirmed, and here before a sync made it too full."""
+        """Return the rank by which a full store keeps entries: confirmed, and here before a sync made it too full."""
         from gitmem.memory.gate.hearing import is_unconfirmed
 
         return not is_unconfirmed(entry), "late" not in self._known.get(entry.key.id, {})
 
     def precedence(self, entry: Entry) -> tuple[tuple[bool, bool], str, EntryKey]:
-        """What stays in a prompt where not all fits comes last: by standing, then the newest."""
+        """Return the rank of an entry in a prompt that cannot hold all: by standing, then the newest."""
         return self.standing(entry), entry.at, entry.key
 
     def note(self, remote: str, came: Iterable[Entry]) -> None:

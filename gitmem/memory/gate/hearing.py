@@ -1,4 +1,4 @@
-"""What the sessions of a bundle heard, so that admission can tell what the user said from what a tool returned.
+"""Evidence of the sessions of a bundle: what the user said, apart from what a tool returned.
 
 A host's edge and a session tell it what happens while they run. Of a session that this process does not know, its
 recorded events say it.
@@ -44,7 +44,7 @@ _Told = Callable[[Heard], None]
 
 
 class Hearing:
-    """What the sessions of one bundle heard. Any thread may tell, and waits for nothing; the one that asks does the work."""
+    """Evidence of the sessions of one bundle. Any thread may add to it without waiting; the reader does the work."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -105,7 +105,7 @@ class Hearing:
     # Asking
 
     def of(self, session: str) -> Heard:
-        """What a session heard; of what happened before this process began, its recorded events say it."""
+        """Return what a session heard; of what happened before this process began, its recorded events say it."""
         with self._lock:
             heard = self._heard.get(session)
             if heard is None:
@@ -119,7 +119,7 @@ class Hearing:
             return heard
 
     def all(self) -> Heard:
-        """What the sessions of this process heard, together: for a change of which nobody knows the session."""
+        """Return what the sessions of this process heard, together: for a change of which nobody knows the session."""
         together = Heard()
         with self._lock:
             heard = [self.of(session) for session in {**self._heard, **self._told}]
@@ -207,18 +207,18 @@ def _events(bundle: Bundle, session: str) -> list[Event]:
 
 
 def is_unconfirmed(entry: Entry) -> bool:
-    """Whether an entry of the curated store came out of a tool or a remote, and nobody confirmed it."""
+    """Return whether an entry of the curated store came out of a tool or a remote, and nobody confirmed it."""
     return UNCONFIRMED in entry.extra
 
 
 def marks_of(entry: Entry) -> dict[str, str]:
-    """What says so in an unconfirmed entry; nothing in any other."""
+    """Return what says so in an unconfirmed entry; nothing in any other."""
     names = (UNCONFIRMED, "source") if is_unconfirmed(entry) else ()
     return {name: str(entry.extra[name]) for name in names if name in entry.extra}
 
 
 def came_from(entry: Entry) -> str:
-    """Where an unconfirmed entry came from, in words."""
+    """Return where an unconfirmed entry came from, in words."""
     return str(entry.extra.get("source") or entry.extra.get(UNCONFIRMED, ""))
 
 

@@ -51,7 +51,7 @@ def lay_holds(bundle: Bundle, edits: Edits, flagged: Iterable[Flagged]) -> list[
 
 
 def in_words(held: Sequence[str]) -> str:
-    """What a commit says of entries that it holds back."""
+    """Return what a commit says of entries that it holds back."""
     return f"hold back {len(held)} entries"
 
 

@@ -71,7 +71,7 @@ class Quarantine:
         self._repository = bundle.repository
 
     def all(self) -> list[QuarantineItem]:
-        """What is held, the oldest first."""
+        """Return what is held, the oldest first."""
         tree = self._tree()
         found = []
         for name, entry in tree.names().items():
@@ -82,7 +82,7 @@ class Quarantine:
         return sorted(found, key=lambda held: (held.at, held.id))
 
     def has(self, name: str) -> bool:
-        """Whether an id that begins so is held."""
+        """Return whether an id that begins so is held."""
         return any(is_meant(name, each.removesuffix(".md")) for each in self._tree().names())
 
     def get(self, name: str) -> QuarantineItem:

@@ -76,7 +76,7 @@ class Gate:
         return Scanner.shipped().with_rules(rules)
 
     def rules_are_accepted(self, data: bytes) -> bool:
-        """Whether a person here accepted this bundle's own rules as they are: others may have sent them."""
+        """Return whether a person here accepted this bundle's own rules as they are: others may have sent them."""
         return self._bundle.state.read_text(RULES_ACCEPTED) == hashlib.sha256(data).hexdigest()
 
     def accept_rules(self) -> bool:

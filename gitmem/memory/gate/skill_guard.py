@@ -81,7 +81,7 @@ class SkillFinding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is said of the files of a skill, each by its path."""
+    """Findings on the files of a skill, each by its path."""
 
     results: Mapping[str, Result]
     findings: tuple[SkillFinding, ...]
@@ -121,7 +121,7 @@ class SkillGuard:
         self._by_person = by_person
 
     def inspect(self, files: Mapping[str, bytes]) -> Inspection:
-        """What is said of the files, by their paths below `skills/`, in the form that agents have."""
+        """Return what is said of the files, by their paths below `skills/`, in the form that agents have."""
         admission = Admission(self._bundle, origin=self._origin, by_person=self._by_person)
         results: dict[str, Result] = {}
         findings: list[SkillFinding] = []
@@ -147,7 +147,7 @@ class SkillGuard:
         return Inspection(results, tuple(findings), marks)
 
     def admit(self, name: str, files: Mapping[str, bytes]) -> tuple[Inspection, tuple[str, ...]]:
-        """What is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
+        """Return what is said of the files, and the ids in quarantine of those that are held; raises where it is blocked."""
         found = self.inspect(files)
         fate = found.fate(self._tier)
         if fate == "hold" and any(
@@ -208,12 +208,12 @@ _RUN_BEGINS = re.compile(r"[A-Za-z0-9+/]{16}")
 
 
 def was_taken_back(files: WritableFiles, path: str, data: bytes) -> bool:
-    """Whether a file of a skill, as it is stored, was retracted in a tree."""
+    """Return whether a file of a skill, as it is stored, was retracted in a tree."""
     return bool(retracted_units(files, open_file(path, data)))
 
 
 def judge_external(path: str, data: bytes) -> Danger:
-    """What the shipped rules say of a file that is in no bundle."""
+    """Return what the shipped rules say of a file that is in no bundle."""
     text = text_of(data)
     result = binary_result(data) if text is None else judge_skill(path, text)
     return DANGERS[result.verdict]
@@ -229,7 +229,7 @@ def text_of(data: bytes) -> str | None:
 
 
 def binary_result(data: bytes) -> Result:
-    """What is said of a file that is no text, by what it begins with."""
+    """Return what is said of a file that is no text, by what it begins with."""
     kind = kind_of(data)
     if kind.is_harmless:
         return Result(Verdict.ALLOW)

@@ -1,4 +1,4 @@
-"""What no longer holds: the one place that knows where else a text is that was taken out, and what of it an agent gets.
+"""Retracted texts: the one place that knows where else such a text is, and what of it an agent gets.
 
 An entry holds here while it is in the tree, for this machine, not retracted, not the losing side of a contest and not
 hidden by the scanner. What repeats one that holds no more is known in two ways, and no words are compared:
@@ -40,7 +40,7 @@ _MOST_STEPS = 8
 
 
 class Index(Protocol):
-    """What the search index knows of keys, and of where entries were."""
+    """The search index's knowledge of keys and of the places of entries."""
 
     def has_keys(self) -> bool: ...
     def has_retractions(self) -> bool: ...
@@ -59,7 +59,7 @@ class Index(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What became of an entry."""
+    """Fate of an entry."""
 
     holds: bool
     curated: bool
@@ -86,7 +86,7 @@ class _Fate:
 
 
 class Standing:
-    """What holds here and what no longer does, for one answer. `scopes` are those that hold; none is all of them."""
+    """The standing of entries, for one answer. `scopes` are those that hold; none is all of them."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Standing:
         return found
 
     def _tells(self, entry: int, word: str, fate: _Fate) -> bool:
-        """Whether a word says that a text speaks of an entry: the entry brought it, and nothing that holds has it."""
+        """Return whether a word says that a text speaks of an entry: the entry brought it, and nothing that holds has it."""
         known = self._known.get((entry, word))
         if known is None:
             is_quote = " " in word
@@ -152,7 +152,7 @@ class Standing:
         return known
 
     def _still_said(self, gone: int, word: str, fate: _Fate) -> bool:
-        """Whether knowledge that holds has a word of an entry that is gone."""
+        """Return whether knowledge that holds has a word of an entry that is gone."""
         if " " in word and any(self._still_said(gone, one, fate) for one in word.split() if is_sure(one)):
             return True
         for entry, text in self._index.knowledge_with(word, _MOST_RIVALS):
@@ -173,7 +173,7 @@ class Standing:
     # One turn
 
     def _turn_is_gone(self, place: Place) -> bool:
-        """Whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced."""
+        """Return whether an event belongs to a turn that wrote an entry which was taken out, and which nothing replaced."""
         if place.space != "event" or not place.session or place.type == "decision":
             return False
         gone = self._gone_in(place.session)
@@ -184,7 +184,7 @@ class Standing:
         return turn in gone and gone[turn][0].is_after(place)
 
     def is_of_gone_turn(self, session: str, text: str) -> bool:
-        """Whether some words, a title say, are those of a turn of a session that was taken back."""
+        """Return whether some words, a title say, are those of a turn of a session that was taken back."""
         words = text.rstrip("… ").casefold()
         gone = self._gone_in(session) if words else {}
         return any(words in said for _, said in gone.values())
@@ -264,11 +264,11 @@ class Standing:
         return all((one.at, one.key) <= (span.at, span.key) for one in rivals)
 
     def _hides(self, entry: int, fate: _Fate) -> bool:
-        """Whether the scanner keeps an entry that is in the tree from every prompt."""
+        """Return whether the scanner keeps an entry that is in the tree from every prompt."""
         return fate.curated and fate.holds and self._is_hidden(self._index.text_of(entry))
 
     def _successor(self, fate: _Fate) -> str:
-        """What took an entry's place and holds now, by however many steps."""
+        """Return what took an entry's place and holds now, by however many steps."""
         waiting, seen = list(fate.keys), set(fate.keys)
         for _ in range(_MOST_STEPS):
             if not waiting:
@@ -288,7 +288,7 @@ def _is_curated(span: Span) -> bool:
 
 
 def _outlives(other: _Fate, gone: _Fate | None) -> bool:
-    """Whether an entry that holds may say what one that is gone said."""
+    """Return whether an entry that holds may say what one that is gone said."""
     if other.curated:
         return True
     if gone is None or gone.retracted or (other.observed and not gone.observed):

@@ -1,4 +1,4 @@
-"""What a remote took away and what stayed here all the same, until a person says whether it goes.
+"""Removals by a remote that were kept here until a person decides.
 
 It is this machine's own note: others may well want it gone. What did go is noted for a day, so that many small syncs take
 no more than one.
@@ -31,7 +31,7 @@ _DAY = 24 * 60 * 60
 
 
 class Lately:
-    """What remotes took away within a day, by the path of the store: what it held before that, and what went."""
+    """Removals by remotes within a day, by the path of the store: its entries before, and those removed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -43,7 +43,7 @@ class Lately:
         }
 
     def share(self, path: str, held: Collection[str], gone: Collection[str]) -> tuple[int, int]:
-        """How many entries have gone of how many, if these of what a store holds go too."""
+        """Return how many entries have gone of how many, if these of what a store holds go too."""
         known = self._known.get(path)
         if known is None:
             return len(gone), len(held)

@@ -47,7 +47,7 @@ class Blamed:
 
     @property
     def times(self) -> int:
-        """How often it was reworded on the way."""
+        """Return how often it was reworded on the way."""
         return len(self.earlier)
 
     @property

@@ -37,7 +37,7 @@ class News:
 
 @dataclass(frozen=True)
 class Digest:
-    """What is new between two moments. Every result counts once: what came and went again is no news."""
+    """News between two moments. Every result counts once: what came and went again is no news."""
 
     since: datetime
     until: datetime
@@ -63,7 +63,7 @@ class Digest:
 
 
 def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
-    """What is new between two moments, and what waits for a person now."""
+    """Return what is new between two moments, and what waits for a person now."""
     history = bundle.part(History)
     old, new = _state(bundle, since), _state(bundle, until)
     # By when it was committed: what an import brought from last year is news of the day on which it came.
@@ -84,7 +84,7 @@ def digest(bundle: Bundle, since: datetime, until: datetime) -> Digest:
 
 
 def _state(bundle: Bundle, moment: datetime) -> Oid:
-    """Where `main` stood at a moment; before there was a bundle, at its beginning."""
+    """Return where `main` stood at a moment; before there was a bundle, at its beginning."""
     try:
         return at_date(bundle.repository, moment)
     except UnknownRevision:
@@ -105,7 +105,7 @@ def _authors(history: History, entries: Sequence[LogEntry]) -> dict[_Place, LogE
 
 
 def _taken_back(history: History, entries: Sequence[LogEntry]) -> Iterator[News]:
-    """What reverts took out, unless they were taken back themselves."""
+    """Yield what reverts took out, unless they were taken back themselves."""
     undone: set[str] = set()
     for entry in entries:
         if entry.id in undone or entry.kind != "revert":
@@ -125,7 +125,7 @@ def _topic(item: Item) -> str:
 
 
 def _waiting(bundle: Bundle) -> tuple[review.Item, ...]:
-    """What waits for a person; what the scanner remarks meanwhile is not reported."""
+    """Return what waits for a person; what the scanner remarks meanwhile is not reported."""
     said_before = list(bundle.notices)
     try:
         return tuple(review.waiting(bundle))

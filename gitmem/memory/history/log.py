@@ -91,7 +91,7 @@ Sides = dict[str, tuple[bytes | None, bytes | None]]
 
 @dataclass(frozen=True)
 class Diff:
-    """What differs between two states, entry by entry; iterate it for the changes."""
+    """Differences between two states, entry by entry; iterate it for the changes."""
 
     old: Oid | None
     new: Oid | None
@@ -116,7 +116,7 @@ class Diff:
 
     @cached_property
     def learned(self) -> Learned:
-        """What was learned, apart from the record; see `okf/learned.py`."""
+        """Return what was learned, apart from the record; see `okf/learned.py`."""
         from gitmem.okf.learned import learned
 
         return learned(self.changes)
@@ -151,7 +151,7 @@ class ShownCommit:
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which commits to show; an empty field lets all through, of several values each does."""
+    """A filter of commits; an empty field lets all through, of several values each does."""
 
     kind: tuple[str, ...] = ()
     session: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ class History:
         )
 
     def _from_index(self, ask: Callable[[Index], list[CommitRow]]) -> list[Commit] | None:
-        """What the index knows of commits; None where it cannot be asked, for history needs no index.
+        """Return what the index knows of commits; None where it cannot be asked, for history needs no index.
 
         Buys "history of one path / `git log --raw -- PATH`".
         """
@@ -249,7 +249,7 @@ class History:
             return None
 
     def versions(self, path: str) -> Iterator[bytes | None]:
-        """What a file was after each commit that changed it, newest first; None where it was gone."""
+        """Yield what a file was after each commit that changed it, newest first; None where it was gone."""
         for entry in self.touching(path):
             yield self._repository.tree(entry.commit.oid).read(path)
 
@@ -261,7 +261,7 @@ class History:
         return ShownCommit(entry, self.of_commit(entry.commit))
 
     def knowledge_of(self, commits: Sequence[Commit]) -> Diff:
-        """What some commits (newest first) did to what is known, taken together; the record is not even read."""
+        """Return what some commits (newest first) did to what is known, taken together; the record is not even read."""
         runs = tuple(
             self._sides(
                 self._repository.tree(self.before(first)), self._repository.tree(last.oid), knowledge=True
@@ -271,11 +271,11 @@ class History:
         return Diff(None, None, runs, folded=True)
 
     def between(self, old: Oid | None, new: Oid | None, path: str = "") -> Diff:
-        """What differs in `new`, entry by entry; None stands for the empty tree."""
+        """Return what differs in `new`, entry by entry; None stands for the empty tree."""
         return Diff(old, new, (self._sides(self._repository.tree(old), self._repository.tree(new), path),))
 
     def before(self, commit: Commit) -> Oid | None:
-        """Where `main` stood before a commit; of a merge's parents, the one that was here."""
+        """Return where `main` stood before a commit; of a merge's parents, the one that was here."""
         if len(commit.parents) > 1:
             for old, new, _ in self._repository.refs.moves(BRANCH):
                 if new == commit.oid and old in commit.parents:
@@ -304,11 +304,11 @@ class History:
         }
 
     def of_commit(self, commit: Commit, path: str = "") -> Diff:
-        """What one commit did, where it was made."""
+        """Return what one commit did, where it was made."""
         return self.between(self.before(commit), commit.oid, path)
 
     def _mentions(self, commit: Commit, text: str) -> bool:
-        """Whether a commit brought or took an entry with this text."""
+        """Return whether a commit brought or took an entry with this text."""
         diff = self.of_commit(commit)
         needle = text.encode("utf-8", "surrogatepass")
         if not any(data and needle in data for sides in diff.runs[0].values() for data in sides):
@@ -316,7 +316,7 @@ class History:
         return any(text in entry.text for change in diff for entry in (change.old, change.new) if entry)
 
     def of_session(self, session: str, path: str = "") -> Diff:
-        """What one session did in all its commits, whatever others did in between."""
+        """Return what one session did in all its commits, whatever others did in between."""
         commits = [entry.commit for entry in self.log(LogFilter(session=(session,)))]
         if not commits:
             raise UnknownRevision(
@@ -329,7 +329,7 @@ class History:
         return Diff(None, None, tuple(runs), session, folded=True)
 
     def of_work_tree(self, path: str = "") -> Diff:
-        """What a person changed since the tip and nobody has committed."""
+        """Return what a person changed since the tip and nobody has committed."""
         tree = self._bundle.tree()
         found: Sides = {}
         for edit in sorted(self._bundle.hand_edits(), key=lambda edit: edit.path):

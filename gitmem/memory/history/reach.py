@@ -65,7 +65,7 @@ class Reached:
 
 
 class _Span(NamedTuple):
-    """When something was written; a commit knows only the second."""
+    """The time of a write; a commit knows only the second."""
 
     first: float
     last: float
@@ -118,7 +118,7 @@ class Exposed:
 
 @dataclass
 class _Record:
-    """What a session's page and its parts say about it."""
+    """A session's page and its parts."""
 
     state: SessionState
     parts: list[bytes]
@@ -128,7 +128,7 @@ class _Record:
         return self.state.id
 
     def recalled(self, name: str) -> list[float]:
-        """When an entry of that name was recalled."""
+        """Return when an entry of that name was recalled."""
         if not any(name.encode() in part for part in self.parts):  # most parts need not be read
             return []
         return [
@@ -143,7 +143,7 @@ class _Record:
 
     @cached_property
     def turns(self) -> list[tuple[float, str]]:
-        """When each turn was over, and what the user said."""
+        """Return when each turn was over, and what the user said."""
         return [(_moment(one.at), one.fields.get("user", "")) for one in self._events if one.kind == "turn"]
 
     @cached_property
@@ -169,7 +169,7 @@ class _Record:
 
 @dataclass(slots=True)
 class _Seen:
-    """How one session had one entry before it."""
+    """One session's exposure to one entry."""
 
     tainted: _Tainted
     since: float
@@ -179,7 +179,7 @@ class _Seen:
 
 
 class Reach:
-    """What was reached by what some commits brought."""
+    """Impact of what some commits brought."""
 
     def __init__(
         self, bundle: Bundle, chosen: Iterable[Commit], *, only: Iterable[Place] | None = None
@@ -319,7 +319,7 @@ class Reach:
         return Kin(False, owned) if owned else None
 
     def _was_known(self, trait: str, tainted: _Tainted) -> bool:
-        """Whether the memory had it before the entry came, from elsewhere; of a phrase one of its words."""
+        """Return whether the memory had it before the entry came, from elsewhere; of a phrase one of its words."""
         loosely = " " in trait or trait in traits_of(tainted.text).labels
         return any(self._was_there(word, tainted, loosely=loosely) for word in trait.split())
 
@@ -350,7 +350,7 @@ class Reach:
     # What a commit says of itself
 
     def _claimed(self, tainted: Sequence[_Tainted]) -> Iterator[_Tainted]:
-        """What says that it follows from these (`Derived-From`), unless it only shares what was known before."""
+        """Yield what says that it follows from these (`Derived-From`), unless it only shares what was known before."""
         for entry, named in self._claims:
             parents = [one for one in tainted if any(_names(given, one.name) for given in named)]
             if not parents or entry.id in self._chosen:
@@ -390,7 +390,7 @@ class Reach:
                 yield _Seen(one.tainted, since, in_prompt=one.in_prompt, certain=one.certain)
 
     def _exposure(self, record: _Record, tainted: _Tainted) -> _Seen | None:
-        """How a session had the entry before it; None where it had not."""
+        """Return how a session had the entry before it; None where it had not."""
         moments: list[float] = []
         turns: list[_Span] = []
         if tainted.entry.session == record.id:
@@ -479,7 +479,7 @@ def picks_of(reached: Iterable[Reached]) -> Mapping[Oid, frozenset[Place]]:
 
 
 def _is_said(change: Change) -> bool:
-    """Whether somebody said something with it: knowledge, or an event of a conversation."""
+    """Return whether somebody said something with it: knowledge, or an event of a conversation."""
     if change.key.space == "event":
         return change.new is not None and change.new.kind in _SAID
     return is_knowledge(change.path)

@@ -31,7 +31,7 @@ _KEPT = ("retractions/", layout.CONFIG_ERASED)
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore did, or would do."""
+    """Result of a restore, or of its dry run."""
 
     target: Oid
     edits: Edits | None = field(repr=False)
@@ -42,7 +42,7 @@ class Restored:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What differs afterwards, in entries; read only when asked for, because it means reading files."""
+        """Return what differs afterwards, in entries; read only when asked for, because it means reading files."""
         return tuple(self.edits.changes()) if self.edits is not None else ()
 
     @property

@@ -54,7 +54,7 @@ _UNDO, _REDO = "undo", "redo"
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """What a revert did, or would do."""
+    """Result of a revert, or of its dry run."""
 
     commits: tuple[Commit, ...]
     changes: tuple[Change, ...] = ()
@@ -226,7 +226,7 @@ class Undo:
                 yield change
 
     def _teaches(self, entry: LogEntry) -> bool:
-        """Whether a commit changed more than the record of conversations."""
+        """Return whether a commit changed more than the record of conversations."""
         before, after = self._bundle.part(History).sides(entry.commit)
         return any(map(_is_known, before.keys() | after.keys()))
 
@@ -434,7 +434,7 @@ class _Inverse:
                 self._edits.remove(path)
 
     def gone(self, edits: Edits) -> list[tuple[str, Entry]]:
-        """What was taken out and is gone in the end: entries, words about a concept, its text, whole files."""
+        """Return what was taken out and is gone in the end: entries, words about a concept, its text, whole files."""
         found = [(path, entry) for path, entry in self.removed if not path.startswith("retractions/")]
         files = {path: open_file(path, edits.read(path)) for path in {path for path, _ in found}}
         return [(path, entry) for path, entry in found if not files[path].holds(entry)]
@@ -454,7 +454,7 @@ class _Inverse:
             self._leave(change, file)
 
     def _move_back(self, change: Change, file: EntryFile) -> None:
-        """What moved goes back; a whole file as it is by now, if its old place is free."""
+        """Move an entry back; a whole file as it is by now, if its old place is free."""
         source = self._open(change.from_path, change.key)
         back = file.whole if change.key == CONCEPT else change.old
         if back is not None and file.get(change.key) is not None and _has_room(source, change.key):
@@ -462,7 +462,7 @@ class _Inverse:
             self._write(source.plus(back))
 
     def _leave(self, change: Change, file: EntryFile) -> None:
-        """What the change left is gone, or is another by now: nothing is taken back."""
+        """Leave a change whose result is gone or different by now."""
         if change.new is not None:
             self.removed.append((change.path, change.new))
         is_event = change.key.space == "event" and file.takes(change.key)
@@ -482,12 +482,12 @@ class _Inverse:
 
 
 def _has_room(file: EntryFile, key: EntryKey) -> bool:
-    """Whether what went can come back: nothing else took its place."""
+    """Return whether what went can come back: nothing else took its place."""
     return file.takes(key) and (key.space in ("§", "event") or file.get(key) is None)
 
 
 def _why_left(change: Change) -> Notice | None:
-    """What there is to say about a change that is not taken back; None where nothing of it is left to see."""
+    """Return what there is to say about a change that is not taken back; None where nothing of it is left to see."""
     key, old = change.key, change.old
     if key.space == "§":
         return Notice("kept-wording", change.path, _short(old)) if old else None
@@ -497,7 +497,7 @@ def _why_left(change: Change) -> Notice | None:
 
 
 def _is_known(path: str) -> bool:
-    """Whether a file is more than the record: a fact, a decision, and also what was retracted."""
+    """Return whether a file is more than the record: a fact, a decision, and also what was retracted."""
     return path.startswith("retractions/") or not layout.is_record(path)
 
 
@@ -510,7 +510,7 @@ def _is(entry: LogEntry, source: str) -> bool:
 
 
 def _is_taken_back(files: Files, file: EntryFile) -> bool:
-    """Whether what a file says was retracted, as a whole file, as its text, or as words about it."""
+    """Return whether what a file says was retracted, as a whole file, as its text, or as words about it."""
     return bool(retracted_units(files, file)) or says_retracted(files, file)
 
 
@@ -524,7 +524,7 @@ def _short(entry: Entry) -> str:
 
 
 def _subject(commits: Sequence[Commit]) -> str:
-    """What is taken back: of one commit what it did, of more how many, in which sessions."""
+    """Return what is taken back: of one commit what it did, of more how many, in which sessions."""
     told = commits[0].subject
     while told.startswith(("revert: undo ", "revert: redo ", "revert: ")):  # the kinds add up otherwise
         told = told.removeprefix("revert: ").removeprefix("undo ").removeprefix("redo ")

@@ -1,4 +1,4 @@
-"""Which commits to take back: by id, session, agent, machine, source, path, time or text."""
+"""The choice of commits to take back: by id, session, agent, machine, source, path, time or text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NOT_BY_FILTER = ("init", "merge")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take back. With several conditions a commit must meet all of them; of one condition any of its values."""
+    """Conditions on commits. With several conditions a commit must meet all of them; of one condition any of its values."""
 
     commits: tuple[Oid, ...] = ()
     session: tuple[str, ...] = ()
@@ -82,11 +82,11 @@ class Selection:
 
     @property
     def is_partial(self) -> bool:
-        """Whether only a part of each commit is meant."""
+        """Return whether only a part of each commit is meant."""
         return bool(self.path) or self.keep_record
 
     def takes(self, path: str) -> bool:
-        """Whether a file is meant, where a commit is."""
+        """Return whether a file is meant, where a commit is."""
         if self.is_partial and layout.is_generated(path):
             return False  # it follows from the others
         return (not self.keep_record or is_knowledge(path)) and (
@@ -96,7 +96,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a selection found."""
+    """Result of a selection."""
 
     commits: tuple[Commit, ...]
     """Newest first."""
@@ -141,7 +141,7 @@ def _places(bundle: Bundle, wanted: Selection, chosen: Sequence[LogEntry]) -> li
 
 
 class _Fitting:
-    """Which commits meet a selection, and which of its values met one."""
+    """Commits that meet a selection, and the values that met one."""
 
     def __init__(self, bundle: Bundle, wanted: Selection) -> None:
         self._bundle = bundle

@@ -37,7 +37,7 @@ class Chapter:
 
     @property
     def started(self) -> int:
-        """When its first commit was made, in seconds since 1970."""
+        """Return when its first commit was made, in seconds since 1970."""
         return self.commits[-1].commit.made
 
     @property
@@ -51,7 +51,7 @@ class Chapter:
 
     @cached_property
     def title(self) -> str:
-        """What it is about: of a session its title, of a commit what it says."""
+        """Return what it is about: of a session its title, of a commit what it says."""
         if self.session:
             return self._bundle.session_title(self.session)
         said = self.entry.subject.removeprefix(f"{self.entry.kind}: ")
@@ -60,7 +60,7 @@ class Chapter:
 
     @cached_property
     def diff(self) -> Diff:
-        """What it did to what is known; a bundle begins with nothing."""
+        """Return what it did to what is known; a bundle begins with nothing."""
         if self.entry.kind == "init":
             return Diff(None, None, ())
         return self._bundle.part(History).knowledge_of([entry.commit for entry in self.commits])

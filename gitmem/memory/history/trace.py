@@ -127,7 +127,7 @@ def _things(lives: Sequence[Life]) -> list[list[Life]]:
 
 
 def _goes_on(before: Life, life: Life) -> bool:
-    """Whether a life is another one of the same entry, or its next wording."""
+    """Return whether a life is another one of the same entry, or its next wording."""
     if before.path != life.path or before.left is None:
         return False
     return before.key == life.key or (before.key.space == "§" and before.left.id == life.came.id)

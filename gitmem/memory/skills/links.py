@@ -46,7 +46,7 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class DirectorySkills:
-    """What lies in a directory: files by their name there, and the skills that are not ours to touch."""
+    """Skills in a directory: files by their name there, and the skills that are not ours to touch."""
 
     files: dict[str, str]
     left_alone: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class DirectorySkills:
 
 @dataclass(slots=True)
 class ComparedSkills:
-    """What one compare of the skills did."""
+    """Result of one comparison of skills."""
 
     taken: int = 0
     written: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class ComparedSkills:
 
 @dataclass(slots=True)
 class Agreed:
-    """What both sides last agreed on, and what was held back, as hashes of the directory's bytes."""
+    """The state that both sides last agreed on, and what was held back, as hashes of the directory's bytes."""
 
     files: dict[str, str] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class SkillDirectory:
         return look(self._top)
 
     def _origin_of(self, skill: str, batch: Mapping[str, bytes | None]) -> Origin | None:  # noqa: ARG002
-        """Who changed a skill there; None where that is not known yet, and it has to wait."""
+        """Return who changed a skill there; None where that is not known yet, and it has to wait."""
         return self._nobody()
 
     def _nobody(self) -> Origin:
@@ -124,7 +124,7 @@ class SkillDirectory:
         return {}
 
     def _begin(self, kind: str) -> int:  # noqa: ARG002
-        """What is to be done before the files are compared; gives how many commits that made."""
+        """Prepare the comparison of files; return the number of commits that made."""
         return 0
 
     def _written(self) -> None:
@@ -201,7 +201,9 @@ class SkillDirectory:
     def _admitted(
         self, skill: str, batch: Mapping[str, bytes | None], known: Agreed, origin: Origin
     ) -> dict[str, bytes | None]:
-        """What was done to one skill, as it is stored: all of it, or nothing; what may not enter is held back, once."""
+        """Return what was done to one skill, as it is stored: all of it, or nothing; what may not enter is held back,
+        once.
+        """
         guard = SkillGuard(self._bundle, "agent", origin=origin)
         texts = {_TOP + name: data for name, data in batch.items() if data is not None}
         found = guard.inspect(texts)
@@ -443,7 +445,7 @@ def bring_along(bundle: Bundle) -> list[Notice]:
 
 
 def look(top: str, foreign: Mapping[str, object] | None = None) -> DirectorySkills:
-    """What lies in a directory with skills; those in `foreign`, by name or path, are somebody else's."""
+    """Return what lies in a directory with skills; those in `foreign`, by name or path, are somebody else's."""
     files: dict[str, str] = {}
     left_alone: set[str] = set()
     for skill, directory in _roots(top):

@@ -39,7 +39,7 @@ def patched(text: str, old: str, new: str, *, every: bool = False, where: str = 
 
 
 def readable_diff(before: str, after: str, name: str) -> str:
-    """What changed in a text, line by line with three lines around it."""
+    """Return what changed in a text, line by line with three lines around it."""
     old, new = before.splitlines(), after.splitlines()
     return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm=""))
 

@@ -41,7 +41,7 @@ class _ChangedMeanwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SkillWrite:
-    """What became of one action on a skill."""
+    """Outcome of one action on a skill."""
 
     name: str
     action: str
@@ -272,7 +272,7 @@ class Skills:
         return record_use(self._bundle, self.get(name).name, outcome, note, session=session)
 
     def usage(self) -> Uses:
-        """How often each skill was used, how that went, and which one needs a patch."""
+        """Return how often each skill was used, how that went, and which one needs a patch."""
         from gitmem.memory.skills.usage import uses_of
 
         return uses_of(self._bundle)

@@ -1,4 +1,4 @@
-"""How skills did: each use is an event of its session, and everything else is derived from those that still stand."""
+"""Use of skills: each use is an event of its session, and everything else is derived from those that still stand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Use:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last use failed: it needs a patch."""
+        """Return whether the last use failed: it needs a patch."""
         return self.last_outcome == "failed"
 
 
@@ -66,7 +66,7 @@ class Uses:
         return use
 
     def is_stale(self, name: str) -> bool:
-        """Whether nobody used or changed a skill for a while."""
+        """Return whether nobody used or changed a skill for a while."""
         newest = max(self.of(name).last, self.changed_at(name))
         last = timestamps.parse(newest) if newest else None
         return last is None or self.now - last > STALE
@@ -82,7 +82,7 @@ def record_use(bundle: Bundle, name: str, outcome: str, note: str, *, session: s
 
 
 def uses_of(bundle: Bundle) -> Uses:
-    """How the skills did, by the events that the tree has."""
+    """Return how the skills did, by the events that the tree has."""
     index = bundle.part(Indexing).current()
     found: dict[str, Use] = {}
     for span in sorted(index.spans_of_type(SKILL_USE), key=lambda one: (one.at, one.key)):

@@ -31,7 +31,7 @@ def branch_of(machine: str) -> str:
 
 @dataclass(slots=True)
 class Branches:
-    """What of a remote's branches is fit to be folded, and what there is to say about the others."""
+    """Branches of a remote that can be folded, and notices about the others."""
 
     tips: list[Oid] = field(default_factory=list)
     checked: list[Checked] = field(default_factory=list)

@@ -71,7 +71,7 @@ def _silent(_stage: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What one sync did, or would do."""
+    """Result of one sync, or of its dry run."""
 
     remote: str
     came: tuple[Change, ...] = ()
@@ -279,7 +279,7 @@ class Sync:
         return fetched
 
     def _knows(self, fetched: Fetched) -> bool:
-        """Whether the remote has nothing that we lack."""
+        """Return whether the remote has nothing that we lack."""
         return (
             fetched.main == self._bundle.tip
             and not self._unknown(fetched)
@@ -412,7 +412,7 @@ class Sync:
             done.received += one.commits
 
     def _refuse_foreign(self, remote: Remote, room: Repository, main: Oid | None) -> None:
-        """What a backup holds and we do not have is never pushed over."""
+        """Refuse to push over commits that a backup has and this memory does not."""
         if main is None or is_ancestor(room, main, self._bundle.tip):
             return
         raise RewrittenRemote(
@@ -425,7 +425,7 @@ class Sync:
     def _follows_erasure(
         self, remote: Remote, room: Repository, last: Oid | None, main: Oid | None, *, dry_run: bool
     ) -> bool:
-        """Whether the remote was rewritten, its receipts explain that, and the same was erased here just now.
+        """Return whether the remote was rewritten, its receipts explain that, and the same was erased here just now.
 
         A remote that was emptied or rewritten otherwise never deletes local memory.
         """
@@ -502,7 +502,7 @@ class Sync:
         return found if isinstance(found, dict) else {}
 
     def _agreed(self, remote: str, there: Mapping[str, Oid]) -> dict[str, Oid]:
-        """What to remember of a remote's snapshots: of one that was moved there, where it was when both agreed."""
+        """Return what to remember of a remote's snapshots: of one that was moved there, where it was when both agreed."""
         seen = self._seen_snapshots(remote)
         refs = self._repository.refs
         return {
@@ -615,7 +615,7 @@ class Sync:
         return True
 
     def _is_erased(self, commits: list[Oid]) -> bool:
-        """Whether a person accepted the receipts, and something of what would go was erased by them here just now.
+        """Return whether a person accepted the receipts, and something of what would go was erased by them here just now.
 
         Receipts arrive with any sync. Without a person's word they are text: they change, refuse and delay nothing.
         """
@@ -647,12 +647,12 @@ class Sync:
         self._state.forget(name)
 
     def state(self, name: str) -> dict[str, Any]:
-        """How the last sync with a remote ended, and what was seen there."""
+        """Return how the last sync with a remote ended, and what was seen there."""
         return self._state.of(name)
 
 
 def _between(old: Tree, new: Tree) -> list[Change]:
-    """What a tree has that another has not, entry by entry."""
+    """Return what a tree has that another has not, entry by entry."""
     from gitmem.okf.comparison import compare
 
     changes = list(old.changes(new))

@@ -33,7 +33,7 @@ def receipts_of(repository: Repository) -> list[Receipt]:
 
 
 def erased_commits(bundle: Bundle) -> dict[Oid, Oid]:
-    """What erases here rewrote: each commit and tag, and what it is now."""
+    """Return what erases here rewrote: each commit and tag, and what it is now."""
     found: dict[Oid, Oid] = {}
     for line in bundle.state.read_text(ERASED_COMMITS).splitlines():
         old, _, new = line.partition(" ")
@@ -42,7 +42,7 @@ def erased_commits(bundle: Bundle) -> dict[Oid, Oid]:
 
 
 def translated(bundle: Bundle, room_dir: ThrowAway, room: Repository, fetched: Fetched) -> Fetched:
-    """What a remote has, with the new commits in the place of those that an erase here rewrote.
+    """Return what a remote has, with the new commits in the place of those that an erase here rewrote.
 
     What others committed on top of the old history is rewritten too, before any of it enters. The throw-away
     repository then holds what is new of that, and nothing of the old.
@@ -133,7 +133,7 @@ def erased_in_commits(repository: Repository, commits: Sequence[Oid]) -> tuple[O
 
 
 def in_words(receipts: Sequence[Receipt]) -> str:
-    """What receipts say, for people."""
+    """Return what receipts say, for people."""
     said = [
         f"{one.what} erased on {one.at[:10]} by {one.by}" + (f" ({one.reason})" if one.reason else "")
         for one in receipts

@@ -61,7 +61,7 @@ def arriving(
 
 
 def fold_message(repository: Repository, parents: Sequence[Oid]) -> Message:
-    """What the parents of a merge bring: it depends on them alone, so that every machine says the same."""
+    """Return what the parents of a merge bring: it depends on them alone, so that every machine says the same."""
     if len(parents) == _TWO:
         first, second = parents
         sides = (_side(repository, first, second), _side(repository, second, first))
@@ -111,7 +111,7 @@ def _below(root: Oid, staged: dict[Oid, GitObject]) -> list[GitObject]:
 
 
 def _side(repository: Repository, tip: Oid, other: Oid) -> str:
-    """How many commits one side has that the other lacks, and of which machines."""
+    """Return how many commits one side has that the other lacks, and of which machines."""
     commits = only_in(repository, tip, other)
     whose = _machines(repository, commits)
     many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"

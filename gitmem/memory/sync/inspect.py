@@ -1,4 +1,4 @@
-"""What comes from a remote is looked at before any of it enters: objects, paths, sizes, OKF, content."""
+"""Checks of what a remote sends, before any of it enters: objects, paths, sizes, OKF, content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BEGINNING = timestamps.of_seconds(timestamps.EARLIEST)
 
 @dataclass(slots=True)
 class Checked:
-    """What was looked at: how much, and which entries must be held back."""
+    """Result of the checks: how much was read, and which entries must be held back."""
 
     commits: int = 0
     files: int = 0
@@ -104,7 +104,7 @@ def check_incoming(
 
 
 def _check_place(path: str, data: bytes, file: EntryFile) -> None:
-    """What gitmem itself reads at a place is of the type that belongs there, and can be read."""
+    """Refuse a file at a place that gitmem reads itself, unless it is of the right type and can be read."""
     wanted = layout.default_type(path)
     if reason := validate.too_large(path, data):
         raise RefusedFetch(

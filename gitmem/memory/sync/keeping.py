@@ -1,4 +1,4 @@
-"""What stays here of what others took away, settled in the same move of `main` that brings their commits in.
+"""Entries kept here although others removed them, settled in the same move of `main` that brings their commits in.
 
 The notes of this machine are written first: a kill at any moment leaves all as it was, or all settled.
 
@@ -60,7 +60,7 @@ Agree = Callable[[str, Sequence[Loss]], bool]
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be done, as two trees are: ours before, and what became of it."""
+    """A plan for one sync, from two trees: ours before, and the result."""
 
     was: Tree
     paths: list[str]
@@ -251,7 +251,7 @@ def _room_for(entries: Iterable[Entry]) -> int:
 
 
 def in_words(changes: Iterable[Change]) -> str:
-    """What a sync took away from what was here, for a person: how much, and of what."""
+    """Return what a sync took away from what was here, for a person: how much, and of what."""
     counts: dict[str, int] = {}
     for change in changes:
         if change.op == "remove" and not change.path.startswith(_RETRACTIONS):
@@ -364,6 +364,6 @@ def _rewritten(
 
 
 def _is_recorded_here(bundle: Bundle, path: str) -> bool:
-    """Whether a session part was begun on this machine: it has one writer."""
+    """Return whether a session part was begun on this machine: it has one writer."""
     *_, first = bundle.part(History).touching(path)
     return Provenance(bundle.repository).is_made_here(first.id)

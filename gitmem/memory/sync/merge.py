@@ -25,7 +25,7 @@ _MOST_MERGES = 100
 
 
 def base_of(repository: Repository, ours: Oid, theirs: Oid) -> Tree:
-    """What two commits came from, as one tree."""
+    """Return what two commits came from, as one tree."""
     return Bases(repository).tree(merge_bases(repository, ours, theirs))
 
 

@@ -1,4 +1,4 @@
-"""What is about to leave is searched for secrets: messages, names and every file, also what a later commit took out."""
+"""Search for secrets in what is about to leave: messages, names and every file, also what a later commit removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of a remote between two syncs: how the last one ended, what was seen there, when to try again."""
+"""State of a remote between two syncs: how the last one ended, what was seen there, when to try again."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SyncState:
 
 @dataclass(frozen=True, slots=True)
 class RemoteStanding:
-    """How a remote and this memory stand to one another, as far as is known without asking it."""
+    """Standing of a remote against this memory, as far as is known without asking it."""
 
     remote: Remote
     ahead: int
@@ -81,7 +81,7 @@ class RemoteStanding:
 
 
 def _on_branch(repository: Repository, state: Mapping[str, Any]) -> Oid | None:
-    """What a remote has on this machine's branch, if that is still in the history here."""
+    """Return what a remote has on this machine's branch, if that is still in the history here."""
     found = str(state.get("on_branch", ""))
     return found if _OID.fullmatch(found) and found in repository.store else None
 
@@ -118,12 +118,12 @@ FRESH = timedelta(minutes=10)
 
 
 def pause(failures: int) -> timedelta:
-    """How long a remote is left alone after so many failures in a row."""
+    """Return how long a remote is left alone after so many failures in a row."""
     return timedelta(minutes=min(2 ** min(failures, 10), LONGEST)) if failures > 0 else timedelta()
 
 
 def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> bool:
-    """Whether a remote may be tried now: somebody agreed to it, and it did not just fail.
+    """Return whether a remote may be tried now: somebody agreed to it, and it did not just fail.
 
     With `fresh_is_enough` one that was synced a moment ago is left alone too.
     """
@@ -133,7 +133,7 @@ def due(bundle: Bundle, remote: Remote, *, fresh_is_enough: bool = False) -> boo
 
 
 def is_time(state: Mapping[str, Any], bundle: Bundle, *, fresh_is_enough: bool = False) -> bool:
-    """Whether enough time has passed since a remote failed, or was synced."""
+    """Return whether enough time has passed since a remote failed, or was synced."""
     now = bundle.world.clock()
     failures = state.get("failures")
     failed = timestamps.parse(str(state.get("last_error_at", "")))

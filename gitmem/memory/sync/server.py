@@ -75,7 +75,7 @@ def received(git_dir: str, quarantine: str, lines: Iterable[str]) -> list[str]:
 
 
 def _is_erasure(repository: Repository, old: Oid, new: Oid) -> bool:
-    """Whether a push rewrites `main`, and its receipts explain all of that."""
+    """Return whether a push rewrites `main`, and its receipts explain all of that."""
     if _NOTHING in (old, new) or is_ancestor(repository, old, new):
         return False
     from gitmem.memory.erase.following import explains, new_receipts
@@ -95,7 +95,7 @@ def _main(repository: Repository, old: Oid, new: Oid, *, is_erasure: bool) -> li
 
 
 def _branch(repository: Repository, main: Oid | None, old: Oid, new: Oid) -> list[str]:
-    """What a machine sends for the next fold passes the checks that it would have to pass as `main`."""
+    """Check what a machine sends for the next fold as it would be checked as `main`."""
     if main is None:
         return ["Push main before the branch of a machine."]
     goes_on = old == _NOTHING or (new != _NOTHING and is_ancestor(repository, old, new))
@@ -120,7 +120,7 @@ def _unfit(repository: Repository, known: Oid | None, new: Oid) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What a fold on the server did."""
+    """Result of a fold on the server."""
 
     main: Oid
     branches: int

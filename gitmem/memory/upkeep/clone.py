@@ -80,7 +80,7 @@ def clone(
 
 
 def is_unfinished(root: str, git_dir: str | None = None) -> bool:
-    """Whether all that is in a place is what a clone left that was killed: the same one again finishes it."""
+    """Return whether all that is in a place is what a clone left that was killed: the same one again finishes it."""
     state = LocalState(git_dir or os.path.join(root, ".git"))
     return state.has(CLONING) or not any(files for _, _, files in os.walk(root))
 

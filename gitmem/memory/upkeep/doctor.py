@@ -163,7 +163,7 @@ class Diagnosis:
                 )
 
     def _is_free(self) -> bool:
-        """Whether nobody is at work: what is noted is a dead process's then."""
+        """Return whether nobody is at work: what is noted is a dead process's then."""
         try:
             with self._repository.lock.hold("check", wait=0):
                 return True

@@ -176,7 +176,7 @@ def merging(bundle: Bundle) -> None:
 
 
 def before_a_merge(bundle: Bundle) -> Oid | None:
-    """Where `main` was before a merge that a person finished by hand; None where the newest commit is not one."""
+    """Return where `main` was before a merge that a person finished by hand; None where the newest commit is not one."""
     tip = bundle.repository.tip()
     parents = bundle.repository.store.commit(tip).parents if tip else ()
     return parents[0] if len(parents) > 1 else None

@@ -101,7 +101,7 @@ class Verification:
                 yield from self._introduced(commit, seen)
 
     def _introduced(self, commit: Commit, seen: set[tuple[str, Oid]]) -> Iterator[Finding]:
-        """What a commit brought in, checked as at the tip."""
+        """Yield what a commit brought in, checked as at the tip."""
         for change in self._diff.of_commit(commit):
             if change.new is not None and (change.path, change.new.oid) not in seen:
                 seen.add((change.path, change.new.oid))
@@ -131,7 +131,7 @@ class Verification:
 
 
 def _trailers(commit: Commit) -> Iterator[Finding]:
-    """What a commit of gitmem's own says about itself."""
+    """Yield what a commit of gitmem's own says about itself."""
     kinds = trailers_of(commit.message).get("Kind", ())
     where = commit.oid[:12]
     if len(kinds) != 1:

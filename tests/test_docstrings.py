@@ -1,0 +1,25 @@
+"""Docstrings are imperative sentences or noun phrases."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import gitmem
+
+_TOP = Path(gitmem.__file__).parent
+_QUESTION = re.compile(r"(What|Whether|Where|Who|Whom|Whose|Which|How|When)\b")
+
+
+def test_no_docstring_begins_with_a_question_word() -> None:
+    """ "Return whether …", "Result of …": a reader sees at once what a function does and what a class is."""
+    found = [
+        f"{path.relative_to(_TOP)}: {said.splitlines()[0]}"
+        for path in sorted(_TOP.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and (said := ast.get_docstring(node))
+        and _QUESTION.match(said)
+    ]
+    assert [] == found
