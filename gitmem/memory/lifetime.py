@@ -123,7 +123,7 @@ class OpenBundle(Bundle):
         """
         found: list[Notice] = []
         with contextlib.ExitStack() as steps:  # the last one first
-            if self._opened_at not in (None, self.repository.tip()):
+            if self._opened_at is not None and self._opened_at != self.repository.tip():
                 steps.callback(self.tidy_in_background)
             steps.callback(self.repository.store.close)
             steps.callback(lambda: found.extend(self.bring_host_along()))

@@ -68,7 +68,6 @@ NO_NEW_TEXT = {
     "gitmem.memory.plans:Plans.complete": "It moves a plan to the archive.",
     "gitmem.memory.snapshots:Snapshots.delete": "It takes a note out.",
     "gitmem.memory.upkeep.create:create": "The templates that gitmem brings.",
-    "gitmem.memory.upkeep.doctor:Diagnosis._make_pages": "Pages made of names that are in the tree.",
 }
 """Functions that commit, and bring no text that was not in the memory before: each with the reason."""
 
