@@ -14,7 +14,6 @@ from gitmem.git.message import trailers_of
 from gitmem.git.objects import Oid
 from gitmem.git.repository import Repository
 from gitmem.git.transport import MACHINES, Fetched
-from gitmem.memory.gate.holding import Flagged
 from gitmem.memory.sync.fold import MERGE_EMAIL
 from gitmem.memory.sync.inspect import PATIENCE, Checked, check_incoming
 from gitmem.notices import Notice
@@ -38,14 +37,6 @@ class Branches:
     notices: list[Notice] = field(default_factory=list)
     left_out: bool = False
     """Whether something was fetched that must not enter."""
-
-    @property
-    def flagged(self) -> list[Flagged]:
-        return [flag for one in self.checked for flag in one.flagged]
-
-    @property
-    def commits(self) -> int:
-        return sum(one.commits for one in self.checked)
 
 
 def look_at(
@@ -83,7 +74,9 @@ def look_at(
             if is_erased(fresh):
                 raise RefusedFetch("it has commits that were erased here.")
             left = until - time.process_time()
-            found.checked.append(check_incoming(room, oid, fresh, bases[0], now, patience=left))
+            checked = check_incoming(room, oid, fresh, bases[0], now, patience=left)
+            for flag in checked.flagged:  # a guarded server would refuse `main` with it, for everybody
+                raise RefusedFetch(f"the scanner blocks an entry of {flag.path}: {flag.result.explain()}.")
         except GitMemError as refused:
             found.left_out = True
             found.notices.append(Notice("branch-waits", f"in/{name}", str(refused)))
@@ -91,6 +84,7 @@ def look_at(
         if others := _others(room, fresh, name):
             found.notices.append(Notice("branch-of-another", f"in/{name}", ", ".join(sorted(others))))
         found.tips.append(oid)
+        found.checked.append(checked)
         seen.append(oid)
     return found
 

@@ -323,12 +323,11 @@ class Sync:
             self._choose(room, main, tip, branches, done)
         self._say_what_came([checked, *branches.checked], branches, done)
         theirs = [*([main] if fresh else ()), *branches.tips]
-        flagged = [*checked.flagged, *branches.flagged]
         if done.dry_run:
             if theirs:
                 wanted = folded(room, [tip, *theirs], allow_unrelated=allow_unrelated)
                 done.came = _between(room.tree(tip), room.tree(wanted))
-            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in flagged]
+            done.held = [f"{flag.path}: {flag.result.explain()}" for flag in checked.flagged]
             return fetched
         if branches.left_out:
             from gitmem.memory.sync.erased import keep_only
@@ -352,7 +351,7 @@ class Sync:
                 self._bundle,
                 done.remote,
                 arriving=onto,
-                flagged=flagged,
+                flagged=checked.flagged,
                 shared=done.shared,
                 agree=self._agree,
             )
