@@ -22,7 +22,7 @@ from gitmem.index.marking import counter
 from gitmem.index.messages import split
 from gitmem.index.query import Query, parse
 from gitmem.memory.find.date_questions import Stretch, is_about_user, looks_back
-from gitmem.memory.find.question import is_question, says_little, telling_words
+from gitmem.memory.find.question import says_little, telling_words
 from gitmem.memory.find.search import Search, on_one_line
 from gitmem.memory.gate.egress import DOUBTED, Egress
 from gitmem.memory.indexing import Indexing
@@ -189,7 +189,10 @@ class Gate:
         self._by_two, self._by_rare = min(1.0, least + by_two), min(1.0, least + by_rare)
         self._enough = min(2, len(found.query.terms))
         total = max(_SMALL, found.total)
-        self._rare = [0 < count <= max(_FEW, _RARE * total) for count in found.frequency]
+        self._rare = [
+            0 < count <= max(_FEW, _RARE * total) and not (term.text.isdecimal() and len(term.text) < 3)
+            for term, count in zip(found.query.terms, found.frequency, strict=True)
+        ]
         self._weights = [math.log((2 + total) / (1 + count)) for count in found.frequency]
         self._whole = sum(self._weights) or 1.0
 
@@ -315,8 +318,10 @@ class _Builder:
         for share, ranked in islice(likely, _LOOKED_AT):
             if not self._may_inject(ranked.candidate.text, ranked.place):
                 continue  # nor does it raise the bar for the others
-            best = max(best, share)
             text = self._line(ranked, counters)
+            if not text:
+                continue
+            best = max(best, share)
             if not _says(known, split(ranked.candidate.text)[0]):
                 rated.append((share, _Piece(plain(text), ranked.place, telling_words(text))))
         return _newest_first(piece for share, piece in rated if share >= _WORTH * best)[:_MOST]
@@ -326,15 +331,17 @@ class _Builder:
         return self._egress.lets_out(text, place) and self._egress.unconfirmed(place) != DOUBTED
 
     def _line(self, ranked: Ranked, counters: Sequence[Counter]) -> str:
-        """Return what a line shows of an entry: of each message the sentences that have most of the question."""
+        """Return what a line shows of an entry, of each message the sentences that answer; empty for an open question."""
         clean = self._egress.clean(ranked.candidate.text)[:_READ]
         said = split(clean)
         shown = [passage(message, counters, _LONGEST) for message in said]
         if ranked.place.type != "turn":
             return " ".join(shown)
-        if is_question(said[0]) and says_little(said[1:]):
-            # The question was left open: what was said next may be the answer.
-            shown += self._next(ranked.place)
+        if said[0].rstrip().endswith(("?", "？")) and says_little(said[1:]):
+            # The question was left open: what was said next may be the answer, and without one it says nothing.
+            if not (behind := self._next(ranked.place)):
+                return ""
+            shown += behind
         return " ".join(
             f"[{who}] {text}" for who, text in zip(cycle(("user", "assistant")), shown, strict=False)
         )

@@ -161,6 +161,8 @@ def test_the_answer_comes_with_its_question(working: Story) -> None:
         ("I looked: a bulb keel of 900 kilos.", "Noted."),
     )
     assert "bulb keel" in working.recall("what keel does our Petrel have?")
+    working.say("sail", ("Which genoa does our Petrel have?", "I would have to look."))
+    assert "genoa" not in working.recall("what genoa does our Petrel have?")
 
 
 def test_the_share_is_a_setting(working: Story) -> None:
