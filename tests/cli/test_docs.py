@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from gitmem.cli.main import COMMANDS, cli
+
+from tests.git.support import plain_environment
 
 DOCS = Path(__file__).parents[2] / "docs/cli.md"
 
@@ -73,3 +78,23 @@ def test_options_in_the_docs_exist() -> None:
         if isinstance(ALL[path], click.Group):  # `snapshot NAME` is short for a command inside
             continue
         assert {word for word in words if word.startswith("--")} <= taken, line
+
+
+def test_the_first_minute_runs_when_pasted(tmp_path: Path) -> None:
+    """Every command of the README's first block works in a fresh directory, and shows what the README shows."""
+    text = (DOCS.parents[1] / "README.md").read_text()
+    block = text.partition("```console\n")[2].partition("```")[0]
+    pasted = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+    call = f'gitmem() {{ {shlex.quote(sys.executable)} -P -m gitmem "$@"; }}'
+    done = subprocess.run(
+        ["bash", "-euc", "\n".join([call, *pasted])],
+        cwd=tmp_path,
+        env={**plain_environment(), "HOME": str(tmp_path), "GITMEM_MACHINE": "laptop", "LC_ALL": "C.UTF-8"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    shown = [line for line in block.splitlines() if not line.startswith("$ ")]
+    assert shown
+    assert [] == [line for line in shown if line not in done.stdout]
