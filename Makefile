@@ -51,8 +51,8 @@ pins: NEWEST := $(VENV)-pins
 pins:
 	rm -rf $(NEWEST)
 	$(PYTHON) -m venv $(NEWEST)/dev && $(PYTHON) -m venv $(NEWEST)/sdk1 && $(PYTHON) -m venv $(NEWEST)/sdk2
-	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(NEWEST)/dev/bin/pip install --quiet '.[dev]'
-	$(NEWEST)/dev/bin/pip freeze --exclude hermes-gitmem > $(NEWEST)/dev.txt
+	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(NEWEST)/dev/bin/pip install --quiet '.[dev]' '$(HERMES)'
+	$(NEWEST)/dev/bin/pip freeze --exclude hermes-gitmem --exclude mcp > $(NEWEST)/dev.txt
 	for sdk in 1 2; do PIP_CONSTRAINT=$(NEWEST)/dev.txt $(NEWEST)/sdk$$sdk/bin/pip install --quiet "$$( \
 		[ $$sdk = 1 ] && echo '$(SDK1)' || echo '$(SDK2)')" && \
 		$(NEWEST)/sdk$$sdk/bin/pip freeze --exclude mcp > $(NEWEST)/sdk$$sdk.txt; done
@@ -89,6 +89,7 @@ test-servers: $(VENV)/installed-wheel
 # Where npm is missing it is installed (as root); a client that cannot be had here is skipped, and that is printed.
 CLIENTS := $(VENV)-clients
 ENVIRONMENT = $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --retries 10
+HERMES := hermes-agent[mcp]==0.19.0
 SDK1   := mcp==1.30.0
 SDK2   := mcp==2.3.0
 $(CLIENTS)/sdk1/installed: pyproject.toml constraints.txt
@@ -100,7 +101,7 @@ $(CLIENTS)/sdk2/installed: pyproject.toml constraints.txt
 # hermes-agent ends with Python 3.13.
 $(CLIENTS)/hermes/installed: pyproject.toml
 	if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; \
-	then $(ENVIRONMENT) 'hermes-agent[mcp]==0.19.0'; else mkdir -p $(@D); fi
+	then $(ENVIRONMENT) '$(HERMES)'; else mkdir -p $(@D); fi
 	touch $@
 $(CLIENTS)/codex/installed: pyproject.toml
 	mkdir -p $(@D)
