@@ -130,12 +130,31 @@ def _apart(text: str) -> str:
 
 
 def says(text: str, keys: Collection[str], quotes: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Return the sentences of a text that have one of these keys, or one of these quotes word for word."""
-    return [
-        (start, end)
-        for start, end in stretches(text)
-        if not keys_of(text[start:end]).isdisjoint(keys) or _holds(text[start:end], quotes)
-    ]
+    """Return the stretches of a text that have one of these keys, or one of these quotes word for word.
+
+    A stretch is a sentence; where only a clause of it has a key, and the other clauses say something of their own, it is
+    that clause.
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in stretches(text):
+        sentence = text[start:end]
+        if _holds(sentence, quotes):
+            found.append((start, end))
+        elif not keys_of(sentence).isdisjoint(keys):
+            found += _clauses(text, start, end, keys)
+    return found
+
+
+def _clauses(text: str, start: int, end: int, keys: Collection[str]) -> list[tuple[int, int]]:
+    """Return the clauses of a sentence that have a key; the sentence, where one of its clauses is no clause by itself."""
+    ends = [match.end() for match in re.finditer(r",\s+", text[start:end])]
+    spans = [(start + at, start + to) for at, to in zip([0, *ends], [*ends, end - start], strict=True)]
+    if any(len(_PLAIN.findall(text[at:to])) < _CLAUSE for at, to in spans):
+        return [(start, end)]
+    # A capital tells a name only where no sentence begins, so the keys of a clause are sought in the sentence's.
+    meant = keys_of(text[start:end]) & set(keys)
+    telling = [(at, to) for at, to in spans if not meant.isdisjoint(keys_of(f"so {text[at:to]}"))]
+    return [(at, at + len(text[at:to].rstrip())) for at, to in telling] or [(start, end)]
 
 
 def stretches(text: str) -> list[tuple[int, int]]:

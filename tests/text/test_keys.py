@@ -80,3 +80,13 @@ def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     assert growth(keys_of.__wrapped__, long) < 100
     assert growth(lambda part: says(part, {"x"}, {"a b c"}), long) < 100
     assert growth(quotes_of, long) < 100
+
+
+def test_only_the_clause_that_has_a_key_is_left_out() -> None:
+    """Where the other clauses say something of their own; a short aside goes with its sentence, a quote takes all of it."""
+    text = "[user] We deploy on Thursdays, and billing uses Postgres. Ask me."
+    assert without(text, says(text, {"thursdays"})) == "[user] […] and billing uses Postgres. Ask me."
+    text = "The office code, by the way, is 7390#. Ask me."
+    assert without(text, says(text, {"7390"})) == "[…] Ask me."
+    text = "We deploy on Thursdays, and billing uses Postgres. Ask me."
+    assert without(text, says(text, (), ["we deploy on thursdays"])) == "[…] Ask me."
