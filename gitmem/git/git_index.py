@@ -118,11 +118,6 @@ class GitIndex:
         start = self._starts[place]
         return self.raw[start + 40 : start + 60].hex()
 
-    def oid_of(self, name: bytes) -> Oid | None:
-        """The blob of a file's record; None where it has none."""
-        place = self.place(name)
-        return self.oid(place) if place >= 0 else None
-
     def mode(self, place: int) -> int:
         return int.from_bytes(self.raw[self._starts[place] + 24 : self._starts[place] + 28])
 

@@ -533,8 +533,3 @@ def _stamp(at: float) -> str:
 def event_id(source: str, number: int) -> str:
     """The id of an event from elsewhere: the same in every run, on every machine."""
     return f"{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}-{number}"
-
-
-def in_order(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Pieces by their date, those without one first."""
-    return iter(sorted(pieces, key=lambda piece: piece.at))
