@@ -340,14 +340,19 @@ def test_a_journal_where_none_can_be(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def syncs(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """When the data of a file was brought to the disk."""
+def syncs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Moments at which the data of a file of this test was brought to the disk.
+
+    The syncing thread of another test's journal may still run in this process, and is not counted.
+    """
     moments: list[float] = []
     real = module._fdatasync
 
     def fdatasync(descriptor: int) -> None:
         real(descriptor)
-        moments.append(time.monotonic())
+        synced = os.fstat(descriptor)
+        if any(os.path.samestat(synced, path.stat()) for path in tmp_path.rglob("*.jsonl")):
+            moments.append(time.monotonic())
 
     monkeypatch.setattr(module, "_fdatasync", fdatasync)
     return moments
